@@ -1,0 +1,63 @@
+# tickyard: everything a newcomer types. Each target sets up what it needs.
+PORT ?= 8402
+PYTHON ?= python3
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help up test quick prove check bench format lock setup
+
+help: ## this list
+	@awk 'BEGIN {FS = ":.*## "; print "make TARGET"} /^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' Makefile
+
+up: ## run the whole service on a sandbox of its own (PORT=8402)
+	@$(MAKE) --no-print-directory -j2 setup
+	@$(BIN)/tickyard up --port $(PORT)
+
+test: ## run all tests; the large proofs at a seeded tenth
+	@$(MAKE) --no-print-directory -j2 setup
+	@$(BIN)/python -m pytest
+
+quick: ## run the tests that need no node and no database server
+	@$(MAKE) --no-print-directory -j2 setup
+	@$(BIN)/python -m pytest -m "not node and not database"
+
+prove: ## run all tests with the proofs at their full count
+	@$(MAKE) --no-print-directory -j2 setup
+	@TICKYARD_PROVE=full $(BIN)/python -m pytest
+
+check: ## check format, lint, types and the import stairs
+	@$(MAKE) --no-print-directory -j2 setup
+	@$(BIN)/ruff format --check --quiet . || { echo "run: make format"; exit 1; }
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+
+bench: ## measure speed next to references in the same run
+	@$(MAKE) --no-print-directory -j2 setup
+	@$(BIN)/python -m bench
+
+format: ## format the code
+	@$(MAKE) --no-print-directory -j2 setup
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+lock: ## renew requirements.lock from pyproject.toml
+	@$(MAKE) --no-print-directory -j2 setup
+	@$(BIN)/python -m pip install --quiet uv
+	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-annotate --no-header --extra sandbox --extra dev pyproject.toml --output-file requirements.lock
+
+setup: .venv/ready node_modules/ready
+
+.venv/ready: requirements.lock pyproject.toml
+	@echo "installing the Python packages (once)"
+	@$(PYTHON) -c 'import sys; sys.exit("tickyard needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+node_modules/ready: package-lock.json
+	@echo "installing the EVM node and the public contracts (once)"
+	@npm ci --silent --no-audit --no-fund --ignore-scripts
+	@touch $@

@@ -1,0 +1,1 @@
+"""One EVM chain, read only: a JSON-RPC client, many calls in one, and the contracts we speak to."""

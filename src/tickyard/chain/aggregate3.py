@@ -1,0 +1,111 @@
+"""The bytes of Multicall3 `aggregate3((address,bool,bytes)[]) returns ((bool,bytes)[])`.
+
+Written as joined templates and fixed strides, because a general codec costs milliseconds on 200 calls.
+Calldata is made as hex text, the form in which it travels.
+The stride is trusted only after the whole head of the answer was compared with the one it must have.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from struct import Struct
+from typing import Final, Protocol
+
+from tickyard.chain.abi import WORD, malformed, uint_word
+from tickyard.kernel.ids import Address
+
+AGGREGATE3: Final = bytes.fromhex("82ad56cb")
+_ALLOW_FAILURE: Final = uint_word(1) + uint_word(3 * WORD)
+_ONE_WORD_OK: Final = uint_word(1) + uint_word(2 * WORD) + uint_word(WORD)
+_OK: Final = uint_word(1) + uint_word(2 * WORD)
+_FAILED: Final = uint_word(0) + uint_word(2 * WORD)
+_CLEAN_PREFIX: Final = "00" * 12
+_STRIDE: Final = 4 * WORD
+
+
+class CallLike(Protocol):
+    @property
+    def to(self) -> Address: ...
+    @property
+    def data(self) -> bytes: ...
+
+
+def encode(calls: Sequence[CallLike]) -> str:
+    """Calldata for calls of any shape, as hex digits."""
+    made: dict[bytes, str] = {}
+    heads, bodies = [], []
+    offset = len(calls) * WORD
+    for call in calls:
+        tail = made.get(call.data)
+        if tail is None:
+            tail = made[call.data] = _tail(call.data)
+        heads.append(f"{offset:064x}")
+        bodies.append(f"{_CLEAN_PREFIX}{call.to[2:]}{tail}")
+        offset += WORD + len(tail) // 2
+    return f"{AGGREGATE3.hex()}{WORD:064x}{len(calls):064x}{''.join(heads)}{''.join(bodies)}"
+
+
+def encode_uniform(targets: Sequence[Address], data: bytes) -> str:
+    """Calldata for one question to many contracts: what stands between two addresses is always the same."""
+    tail = _tail(data)
+    bodies = (tail + _CLEAN_PREFIX).join([target[2:] for target in targets])
+    head = _head(len(targets), WORD + len(tail) // 2)
+    return f"{AGGREGATE3.hex()}{head.hex()}{_CLEAN_PREFIX}{bodies}{tail}"
+
+
+def decode(data: bytes, count: int) -> list[bytes | None]:
+    """Return data per call, None for a failed one. Anything misshapen is the node's failure."""
+    body = 2 * WORD + count * WORD
+    if count and len(data) == body + count * _STRIDE and data[:body] == _head(count, _STRIDE):
+        parts = _stride_reader(count).unpack_from(data, body)
+        if parts[::2].count(_ONE_WORD_OK) == count:
+            return list(parts[1::2])
+    return decode_by_offsets(data, count)
+
+
+def decode_by_offsets(data: bytes, count: int) -> list[bytes | None]:
+    """Follow every offset, believe none of them: each read is checked against the end of the data."""
+    end = len(data)
+    base = 2 * WORD
+    number = int.from_bytes
+    returned = 0
+    if end < base + count * WORD or data[:base] != uint_word(WORD) + uint_word(count):
+        raise malformed()
+    results: list[bytes | None] = []
+    for at in range(base, base + count * WORD, WORD):
+        item = base + number(data[at : at + WORD], "big")
+        front = data[item : item + 2 * WORD]
+        has_succeeded = front == _OK
+        payload = item + 2 * WORD
+        if not has_succeeded and front != _FAILED:
+            # Legal, but no compiler writes it so: read the flag and the offset as numbers.
+            flag = number(front[:WORD], "big")
+            if len(front) != 2 * WORD or flag > 1:
+                raise malformed()
+            has_succeeded = flag == 1
+            payload = item + number(front[WORD:], "big")
+        start = payload + WORD
+        stop = start + number(data[payload:start], "big")
+        returned += stop - start
+        # A slice never fails, it comes back short: the farthest end speaks for all before it. And results
+        # may not share bytes: a small answer could otherwise be made to fill the memory.
+        if stop > end or returned > end:
+            raise malformed()
+        results.append(data[start:stop] if has_succeeded else None)
+    return results
+
+
+def _tail(data: bytes) -> str:
+    """What follows the address in one call: allow failure, where the bytes are, how many, the bytes."""
+    return (_ALLOW_FAILURE + uint_word(len(data)) + data + bytes(-len(data) % WORD)).hex()
+
+
+@lru_cache(maxsize=64)
+def _head(count: int, stride: int) -> bytes:
+    """An array of `count` equally long items: where it is, its length, where each item is."""
+    first = count * WORD
+    return b"".join(map(uint_word, [WORD, count, *range(first, first + count * stride, stride)]))
+
+
+@lru_cache(maxsize=64)
+def _stride_reader(count: int) -> Struct:
+    return Struct(f"{3 * WORD}s{WORD}s" * count)

@@ -1,0 +1,104 @@
+"""Reading JSON-RPC answers. Whatever does not have exactly the promised shape is the node's failure."""
+
+import binascii
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from tickyard.chain.trouble import Garbage, RpcError, Trouble, judge
+
+_ABSENT = msgspec.Raw()
+_QUANTITY = re.compile(rb'"0x([0-9a-fA-F]{1,64})"')
+
+
+class Fault(msgspec.Struct):
+    code: int
+    message: str = ""
+    data: Any = None
+
+
+class Reply(msgspec.Struct):
+    jsonrpc: str
+    id: int | str | None = None
+    result: msgspec.Raw = _ABSENT
+    error: Fault | None = None
+
+
+_one = msgspec.json.Decoder(Reply)
+_many = msgspec.json.Decoder(list[Reply] | Reply)
+_value = msgspec.json.Decoder()
+
+Asked = tuple[int, str]
+"""The id and the method of a request."""
+
+
+def read_one(body: bytes, asked: Asked) -> msgspec.Raw:
+    """The raw result of a single answer; the error it carries is raised."""
+    request_id, method = asked
+    try:
+        reply = _one.decode(body)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        raise Garbage from None
+    # A node that could not even read the request may answer an error without its id.
+    if reply.id != request_id and not (reply.id is None and reply.error):
+        raise Garbage
+    outcome = _outcome(reply, method)
+    if isinstance(outcome, RpcError):
+        raise outcome
+    return outcome
+
+
+def read_many(body: bytes, asked: Sequence[Asked]) -> list[msgspec.Raw | RpcError]:
+    """The results of a batch in the order asked. The node may answer in any order, but each exactly once."""
+    try:
+        replies = _many.decode(body)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        raise Garbage from None
+    if isinstance(replies, Reply):
+        # One error for the whole batch: a throttle, or a node that takes no batches of this size.
+        outcome = _outcome(replies, "batch")
+        raise outcome if isinstance(outcome, RpcError) else Garbage
+    by_id = {reply.id: reply for reply in replies}
+    if len(replies) != len(asked) or by_id.keys() != {request_id for request_id, _ in asked}:
+        raise Garbage
+    return [_outcome(by_id[request_id], method) for request_id, method in asked]
+
+
+def _outcome(reply: Reply, method: str) -> msgspec.Raw | RpcError:
+    if reply.jsonrpc != "2.0":
+        raise Garbage
+    if reply.error is not None:
+        verdict = judge(method, reply.error.code, reply.error.message, reply.error.data)
+        if isinstance(verdict, Trouble):
+            raise verdict
+        return verdict
+    if reply.result is _ABSENT:
+        raise Garbage
+    return reply.result
+
+
+def any_value(raw: msgspec.Raw) -> Any:
+    try:
+        return _value.decode(raw)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        raise Garbage from None
+
+
+def hex_bytes(raw: msgspec.Raw) -> bytes:
+    """`"0x..."` as bytes. unhexlify takes hex digits only, where bytes.fromhex also takes blanks."""
+    text = memoryview(raw)
+    if len(text) < 4 or bytes(text[:3]) != b'"0x' or text[-1] != 0x22:
+        raise Garbage
+    try:
+        return binascii.unhexlify(text[3:-1])
+    except ValueError:
+        raise Garbage from None
+
+
+def quantity(raw: msgspec.Raw) -> int:
+    match = _QUANTITY.fullmatch(raw)
+    if not match:
+        raise Garbage
+    return int(match[1], 16)

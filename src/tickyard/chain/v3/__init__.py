@@ -1,0 +1,1 @@
+"""The v3 exchange: pools, quotes, swap calldata and exact swap arithmetic."""

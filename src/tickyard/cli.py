@@ -1,0 +1,75 @@
+"""The command line. Each command imports what it needs, so that none pays for the others."""
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Coroutine
+from typing import Any, NoReturn, TypeVar
+
+from tickyard.config.settings import Settings, SettingsError, read_settings
+
+T = TypeVar("T")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="tickyard", description="Data and execution preparation for tokenized stocks."
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    up = commands.add_parser("up", help="run the whole service on a sandbox of its own")
+    up.add_argument("--port", type=int, default=int(os.environ.get("TICKYARD_PORT") or 8402))
+    commands.add_parser("serve", help="run the API")
+    commands.add_parser("doctor", help="show every setting and reach every upstream once")
+    commands.add_parser("openapi", help="print the API description")
+    asked = parser.parse_args()
+    match asked.command:
+        case "up":
+            from tickyard.sandbox.up import run_up
+
+            sys.exit(_run(run_up(asked.port)))
+        case "serve":
+            _serve(_settings())
+        case "doctor":
+            from tickyard.doctor import examine
+
+            sys.exit(_run(examine(_settings())))
+        case "openapi":
+            from tickyard.catalog import CATALOG
+            from tickyard.doors.openapi import as_text
+
+            print(as_text(CATALOG))
+
+
+def _serve(settings: Settings) -> None:
+    from tickyard.chain.boot import WrongChain
+    from tickyard.kernel.errors import UpstreamDown
+    from tickyard.observe.log import configure_logging
+    from tickyard.wiring import serve
+
+    configure_logging()
+    try:
+        _run(serve(settings))
+    except WrongChain as wrong:
+        _refuse(str(wrong))
+    except UpstreamDown as failure:
+        _refuse(failure.message)
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    import uvloop
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(work)
+
+
+def _settings() -> Settings:
+    try:
+        return read_settings(os.environ)
+    except SettingsError as error:
+        _refuse(str(error))
+
+
+def _refuse(sentence: str) -> NoReturn:
+    print(f"tickyard does not start: {sentence}", file=sys.stderr)
+    sys.exit(2)

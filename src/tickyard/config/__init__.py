@@ -1,0 +1,1 @@
+"""Settings: read once from the environment and an optional file, validated, frozen."""

@@ -1,0 +1,157 @@
+"""The settings of one process.
+
+Every field is one variable: `TICKYARD_` + the field's name in upper case. The same names in lower case are
+the keys of the optional TOML file that `TICKYARD_SETTINGS` points to; the environment wins.
+"""
+
+import ipaddress
+import tomllib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Meta
+
+from tickyard.config import pinned
+from tickyard.kernel.ids import Address, is_address
+
+PREFIX = "TICKYARD_"
+FILE_VARIABLE = "TICKYARD_SETTINGS"
+
+Port = Annotated[int, Meta(ge=1, le=65535)]
+
+
+class SettingsError(Exception):
+    """A setting is missing or wrong. The message is one clear sentence per problem."""
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    profile: Literal["mainnet", "sandbox"] = "mainnet"
+    base_url: str = ""
+    """Public address of the service, without a trailing slash; default http://HOST:PORT."""
+    host: str = "127.0.0.1"
+    port: Port = 8402
+    metrics_port: Annotated[int, Meta(ge=0, le=65535)] = 0
+    """Loopback port of the Prometheus metrics; default PORT + 1000."""
+    data_dir: str = "data"
+    rpc_urls: tuple[str, ...] = ()
+    """Nodes of chain 4663, best first, separated by commas. May carry keys: never shown."""
+    issuer_url: str = pinned.ISSUER_URL
+    fee_tiers: tuple[Annotated[int, Meta(ge=1, lt=1_000_000)], ...] = (100, 500, 3000, 10000)
+    rate_limit: Annotated[int, Meta(ge=0)] = 600
+    """Requests per minute and client on free routes; 0 turns the limit off."""
+    replicas: Annotated[int, Meta(ge=1, le=10_000)] = 1
+    """API processes behind one address: each grants its part of the rate limit."""
+    trusted_proxies: tuple[str, ...] = ()
+    """Networks whose X-Forwarded-For is believed, such as 10.0.0.0/8."""
+    access_log: bool = True
+    history_start: str = "2026-09-16T00:00:00Z"
+
+    @property
+    def contracts(self) -> pinned.Contracts:
+        return pinned.MAINNET
+
+    @property
+    def chain_id(self) -> int:
+        return pinned.CHAIN_ID
+
+    @property
+    def is_sandbox(self) -> bool:
+        return self.profile == "sandbox"
+
+    @property
+    def data_path(self) -> Path:
+        return Path(self.data_dir)
+
+    @property
+    def history_start_at(self) -> datetime:
+        return datetime.fromisoformat(self.history_start).astimezone(UTC)
+
+
+# Shown as "set" or "not set" by `tickyard doctor`: the values may carry keys.
+SECRET_FIELDS = frozenset({"rpc_urls"})
+
+
+def read_settings(environ: Mapping[str, str]) -> Settings:
+    """Settings from the environment and the optional file. Raises SettingsError naming all that is wrong."""
+    values: dict[str, Any] = {}
+    if path := environ.get(FILE_VARIABLE):
+        values.update(_read_file(Path(path)))
+    for field in msgspec.structs.fields(Settings):
+        text = environ.get(PREFIX + field.name.upper())
+        if text is not None and text != "":
+            values[field.name] = _from_text(field.type, text)
+    values = {name: _trim_url(name, value) for name, value in values.items()}
+    try:
+        settings = msgspec.convert(values, Settings, strict=False)
+    except msgspec.ValidationError as error:
+        raise SettingsError(f"a setting is wrong: {error}") from None
+    if not settings.base_url:
+        settings = msgspec.structs.replace(settings, base_url=f"http://{settings.host}:{settings.port}")
+    if not settings.metrics_port:
+        settings = msgspec.structs.replace(settings, metrics_port=(settings.port + 1000) % 65536 or 1)
+    problems = list(_problems(settings))
+    if problems:
+        raise SettingsError("; ".join(problems))
+    return settings
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text())
+    except OSError:
+        raise SettingsError(f"the settings file named by {FILE_VARIABLE} cannot be read") from None
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"the settings file named by {FILE_VARIABLE} is not TOML: {error}") from None
+
+
+def _from_text(kind: Any, text: str) -> Any:
+    is_list = getattr(kind, "__origin__", None) is tuple
+    return [part.strip() for part in text.split(",") if part.strip()] if is_list else text
+
+
+def _trim_url(name: str, value: Any) -> Any:
+    return value.rstrip("/") if name.endswith("_url") and isinstance(value, str) else value
+
+
+def _problems(settings: Settings) -> list[str]:
+    found = []
+    if not settings.rpc_urls:
+        found.append(
+            "TICKYARD_RPC_URLS is not set: the service needs a node of chain 4663 (`tickyard up` brings its own)"
+        )
+    for name in ("base_url", "issuer_url"):
+        if not _is_http_url(getattr(settings, name)):
+            found.append(f"{PREFIX}{name.upper()} must be an http or https address")
+    if not all(_is_http_url(url) for url in settings.rpc_urls):
+        found.append("TICKYARD_RPC_URLS must be http or https addresses separated by commas")
+    for text in settings.trusted_proxies:
+        if not _is_network(text):
+            found.append(f"TICKYARD_TRUSTED_PROXIES: {text!r} is not a network such as 10.0.0.0/8")
+    try:
+        settings.history_start_at  # noqa: B018  reading it is the check
+    except ValueError:
+        found.append("TICKYARD_HISTORY_START must be an ISO 8601 time")
+    return found
+
+
+def _is_http_url(text: str) -> bool:
+    parts = urlsplit(text)
+    return parts.scheme in ("http", "https") and bool(parts.hostname)
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ipaddress.ip_network(text)
+    except ValueError:
+        return False
+    return True
+
+
+def read_address_setting(name: str, text: str) -> Address:
+    if not is_address(text):
+        raise SettingsError(f"{PREFIX}{name.upper()} must be 0x followed by 40 hex digits")
+    return Address(text.lower())

@@ -1,0 +1,68 @@
+"""Sending: every byte that leaves through the HTTP door is put together here."""
+
+import gzip
+import hashlib
+from collections.abc import Iterable
+
+from starlette.types import Scope, Send
+
+from tickyard.kernel.errors import Failure
+from tickyard.kernel.wire import error_body
+
+Headers = list[tuple[bytes, bytes]]
+
+JSON: Headers = [(b"content-type", b"application/json")]
+NO_STORE = (b"cache-control", b"no-store")
+_GZIP_FROM_BYTES = 1024
+
+
+async def send_bytes(send: Send, status: int, body: bytes, headers: Iterable[tuple[bytes, bytes]]) -> None:
+    length = (b"content-length", str(len(body)).encode())
+    await send({"type": "http.response.start", "status": status, "headers": [*headers, length]})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def send_error(send: Send, status: int, code: str, message: str, headers: Headers | None = None) -> None:
+    await send_bytes(send, status, error_body(code, message), [*JSON, NO_STORE, *(headers or [])])
+
+
+async def send_failure(send: Send, failure: Failure) -> None:
+    headers: Headers = []
+    if failure.retry_after_s is not None:
+        headers.append((b"retry-after", str(failure.retry_after_s).encode()))
+    await send_error(send, failure.status, failure.code, failure.message, headers)
+
+
+def etag_of(body: bytes) -> bytes:
+    """Weak, because the compressed form of the same answer carries the same tag."""
+    return b'W/"' + hashlib.blake2b(body, digest_size=12).hexdigest().encode() + b'"'
+
+
+def header(scope: Scope, name: bytes) -> bytes | None:
+    for key, value in scope["headers"]:
+        if key == name:
+            return bytes(value)
+    return None
+
+
+def accepts_gzip(value: bytes | None) -> bool:
+    """Whether an Accept-Encoding value takes gzip: named with a quality above zero."""
+    if value is None or b"gzip" not in value:
+        return False
+    for part in value.split(b","):
+        coding, _, quality = part.strip().partition(b";")
+        if coding.strip() == b"gzip":
+            return quality.replace(b" ", b"").rstrip(b"0.") != b"q="
+    return False
+
+
+def tag_matches(if_none_match: bytes, etag: bytes) -> bool:
+    """Weak comparison of an If-None-Match list."""
+    bare = etag.removeprefix(b"W/")
+    tags = [part.strip().removeprefix(b"W/") for part in if_none_match.split(b",")]
+    return b"*" in tags or bare in tags
+
+
+def compress(body: bytes) -> bytes | None:
+    """The gzip form, or None where it would not pay."""
+    return gzip.compress(body, compresslevel=6, mtime=0) if len(body) >= _GZIP_FROM_BYTES else None

@@ -1,0 +1,76 @@
+"""The HTTP application: catalog rows and the door's own pages behind the edge."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.types import ASGIApp
+
+from tickyard.deps import Deps
+from tickyard.doors.cache import FrontCache
+from tickyard.doors.edge import Edge
+from tickyard.doors.http import Endpoint, build_router
+from tickyard.doors.index import Health, Index, Page, Readiness, endpoint_lines
+from tickyard.doors.limits import RateLimit
+from tickyard.doors.openapi import TITLE, describe
+from tickyard.kernel.operation import Operation
+from tickyard.kernel.wire import encode
+from tickyard.observe.log import AccessLog
+
+_DESCRIPTION = "Data and execution preparation for tokenized US stocks on chain 4663. Non-custodial."
+_SANDBOX_DESCRIPTION = f"{_DESCRIPTION} This is a sandbox: a local chain, made-up prices, no real money."
+
+
+@dataclass
+class Plan:
+    """What the application is made of."""
+
+    rows: tuple[Operation, ...]
+    deps: Deps
+    sandbox_rows: tuple[Operation, ...] = ()
+    sandbox_deps: Any = field(default=None)
+
+
+def build_app(plan: Plan, *, access_log: AccessLog | None) -> ASGIApp:
+    deps = plan.deps
+    settings, clock = deps.settings, deps.clock
+    cache = FrontCache(clock)
+    deps.market.registry.on_change.append(cache.clear)
+    endpoints: list[tuple[str, str, ASGIApp]] = []
+    for rows, their_deps in ((plan.rows, deps), (plan.sandbox_rows, plan.sandbox_deps)):
+        endpoints += [(row.method, row.path, Endpoint(row, their_deps, cache, clock)) for row in rows]
+    for path, body in pages(plan).items():
+        endpoints.append(("GET", path, Page(path, body, cache, clock)))
+    endpoints += [("GET", "/healthz", Health()), ("GET", "/readyz", Readiness(lambda: check_ready(deps)))]
+    limit = RateLimit(settings.rate_limit, settings.replicas, settings.trusted_proxies) if settings.rate_limit else None
+    return Edge(
+        build_router(endpoints),
+        cache,
+        clock,
+        rate_limit=limit,
+        access_log=access_log,
+        profile_header=b"sandbox" if settings.is_sandbox else None,
+    )
+
+
+def pages(plan: Plan) -> dict[str, bytes]:
+    """The pages made once, at start."""
+    settings = plan.deps.settings
+    description = _SANDBOX_DESCRIPTION if settings.is_sandbox else _DESCRIPTION
+    index = Index(
+        name=TITLE,
+        description=description,
+        chain_id=settings.chain_id,
+        docs=f"{settings.base_url}/openapi.json",
+        endpoints=endpoint_lines(plan.rows, plan.sandbox_rows),
+    )
+    rows = (*plan.rows, *plan.sandbox_rows)
+    return {
+        "/": encode(index),
+        "/openapi.json": encode(describe(rows, base_url=settings.base_url, description=description)),
+    }
+
+
+async def check_ready(deps: Deps) -> None:
+    """Raise UpstreamDown while something we cannot serve without is missing."""
+    deps.market.registry.all()
+    await deps.rpc.head()

@@ -1,0 +1,154 @@
+"""The outermost layer: what every answer has in common.
+
+Request id, CORS, rate limit, the front cache, access line and metrics, and the last resort that turns a crash
+into an Error object. It is one class and not a stack of middlewares because each layer would cost every request.
+"""
+
+import secrets
+import time
+from dataclasses import dataclass, field
+from typing import Final
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tickyard.doors.answers import Headers, send_error
+from tickyard.doors.cache import FrontCache, send_entry
+from tickyard.doors.limits import RateLimit
+from tickyard.kernel.clock import Clock
+from tickyard.kernel.wire import iso
+from tickyard.observe.log import AccessLog, log
+from tickyard.observe.metrics import request_counts
+
+ROUTE: Final = "tickyard.route"
+"""The scope key under which an endpoint leaves its path template, for log and metrics."""
+
+_SAFE_ID: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
+_METHODS: Final = frozenset({"GET", "HEAD", "POST", "DELETE", "OPTIONS", "PUT", "PATCH"})
+
+_EXPOSED: Final = (
+    b"PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, ETag, RateLimit, RateLimit-Policy, Retry-After, "
+    b"X-Request-Id"
+)
+_ALLOWED: Final = (
+    b"PAYMENT-SIGNATURE, X-PAYMENT, Content-Type, If-None-Match, Authorization, X-Request-Id, X-Svc-Alert-Secret, "
+    b"Mcp-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID"
+)
+_CORS: Final[Headers] = [
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-expose-headers", _EXPOSED),
+    (b"x-content-type-options", b"nosniff"),
+]
+_PREFLIGHT: Final[Headers] = [
+    (b"access-control-allow-methods", b"GET, HEAD, POST, DELETE, OPTIONS"),
+    (b"access-control-allow-headers", _ALLOWED),
+    (b"access-control-max-age", b"86400"),
+]
+# Never limited: probes, and the paid twins, whose callers must meet the challenge first.
+_UNLIMITED: Final = (b"/v1/x402/", b"/healthz", b"/readyz")
+
+
+@dataclass(slots=True)
+class _Exchange:
+    """What happened to one request, for the access line."""
+
+    send: Send
+    extra: Headers
+    status: int = 0
+    size: int = 0
+    has_started: bool = field(default=False)
+
+    async def forward(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.has_started = True
+            self.status = message["status"]
+            message["headers"] = [*message.get("headers", []), *self.extra]
+        else:
+            self.size += len(message.get("body", b""))
+        await self.send(message)
+
+
+class Edge:
+    def __init__(
+        self,
+        app: ASGIApp,
+        cache: FrontCache,
+        clock: Clock,
+        *,
+        rate_limit: RateLimit | None,
+        access_log: AccessLog | None,
+        profile_header: bytes | None,
+    ) -> None:
+        self._app = app
+        self._cache = cache
+        self._clock = clock
+        self._limit = rate_limit
+        self._access_log = access_log
+        self._extra = [*_CORS, *([(b"x-tickyard-profile", profile_header)] if profile_header else [])]
+        self._id_prefix = secrets.token_hex(6)
+        self._id_count = 0
+        self._second = (0, "")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        began = time.perf_counter_ns()
+        request_id = self._request_id(scope)
+        exchange = _Exchange(send, [(b"x-request-id", request_id), *self._extra])
+        route = await self._answer(scope, receive, exchange)
+        micros = (time.perf_counter_ns() - began) // 1000
+        request_counts.add(route, exchange.status, micros)
+        if self._access_log is not None:
+            method = scope["method"] if scope["method"] in _METHODS else "OTHER"
+            self._access_log.add(
+                self._timestamp(), method, route, exchange.status, micros, exchange.size, request_id.decode()
+            )
+
+    async def _answer(self, scope: Scope, receive: Receive, exchange: _Exchange) -> str:
+        """Answer the request; returns its route template."""
+        method, raw = scope["method"], scope["raw_path"]
+        if method == "OPTIONS":
+            headers = [*_PREFLIGHT, *exchange.extra]
+            exchange.status = 204
+            await exchange.send({"type": "http.response.start", "status": 204, "headers": headers})
+            await exchange.send({"type": "http.response.body", "body": b""})
+            return "OPTIONS"
+        if self._limit is not None and not raw.startswith(_UNLIMITED):
+            verdict = self._limit.take(scope, self._clock.monotonic())
+            exchange.extra += verdict.headers
+            if not verdict.is_allowed:
+                wait = verdict.retry_after_s
+                message = f"too many requests from this address; try again in {wait} s"
+                await send_error(exchange.forward, 429, "bad_request", message, [(b"retry-after", b"%d" % wait)])
+                return "(limited)"
+        if method == "GET" or method == "HEAD":
+            query = scope["query_string"]
+            entry = self._cache.get(raw + b"?" + query if query else raw)
+            if entry is not None:
+                exchange.status, exchange.size = await send_entry(
+                    entry, scope, exchange.send, exchange.extra, self._clock.monotonic()
+                )
+                return entry.route
+        # Routes match the path as it was sent: an encoded slash or dot is then just a character of a parameter.
+        scope["path"] = raw.decode("latin-1")
+        scope[ROUTE] = "(none)"
+        try:
+            await self._app(scope, receive, exchange.forward)
+        except Exception:  # noqa: BLE001  the last resort: whatever escapes is a bug and becomes a 500
+            log.exception("request crashed", route=scope[ROUTE], request_id=exchange.extra[0][1].decode())
+            if not exchange.has_started:
+                message = "something went wrong on our side; the request id is in the X-Request-Id header"
+                await send_error(exchange.forward, 500, "internal_error", message)
+        return str(scope[ROUTE])
+
+    def _request_id(self, scope: Scope) -> bytes:
+        for name, value in scope["headers"]:
+            if name == b"x-request-id" and 0 < len(value) <= 64 and _SAFE_ID.issuperset(value):
+                return bytes(value)
+        self._id_count += 1
+        return f"{self._id_prefix}-{self._id_count:x}".encode()
+
+    def _timestamp(self) -> str:
+        second = self._clock.seconds()
+        if second != self._second[0]:
+            self._second = (second, iso(self._clock.now().replace(microsecond=0)))
+        return self._second[1]

@@ -1,0 +1,105 @@
+"""Sentences and readers for the fields of an ask.
+
+msgspec checks shapes; its messages speak of types. A caller deserves a sentence that names the parameter and
+says what it must be, so the sentence is made here from the field's own declaration.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+from tickyard.kernel.errors import BadRequest
+from tickyard.kernel.wire import Ask
+
+# More digits than any bound we set; int() of thousands of digits is slow and raises.
+_INTEGER = re.compile(r"-?[0-9]{1,18}")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldRule:
+    name: str
+    """The wire name, camelCase."""
+    attribute: str
+    must_be: str
+    is_integer: bool
+    read: Callable[..., Any] | None
+    default: Any
+
+    def from_text(self, text: str) -> str | int:
+        """A query or path value, which always arrives as text, as the type the ask declares."""
+        if not self.is_integer:
+            return text
+        if not _INTEGER.fullmatch(text):
+            raise self.refusal()
+        return int(text)
+
+    def refusal(self) -> BadRequest:
+        return BadRequest(f"{self.name} must be {self.must_be}")
+
+
+def rules_of(ask: type[Ask]) -> dict[str, FieldRule]:
+    """The rules of an ask's fields, by wire name."""
+    described = inspect.type_info(ask)
+    assert isinstance(described, inspect.StructType)
+    return {field.encode_name: _rule(field) for field in described.fields}
+
+
+def _rule(field: inspect.Field) -> FieldRule:
+    kind = field.type
+    extra: dict[str, Any] = {}
+    if isinstance(kind, inspect.Metadata):
+        extra = kind.extra or {}
+        kind = kind.type
+    if isinstance(kind, inspect.UnionType):
+        kind = next(part for part in kind.types if not isinstance(part, inspect.NoneType))
+        if isinstance(kind, inspect.Metadata):
+            extra = kind.extra or {}
+            kind = kind.type
+    return FieldRule(
+        name=field.encode_name,
+        attribute=field.name,
+        must_be=extra.get("says") or _says(kind),
+        is_integer=isinstance(kind, inspect.IntType),
+        read=extra.get("read"),
+        default=None if field.default is msgspec.NODEFAULT else field.default,
+    )
+
+
+def _says(kind: inspect.Type) -> str:
+    match kind:
+        case inspect.LiteralType(values=values):
+            return "one of " + ", ".join(str(value) for value in values)
+        case inspect.IntType(ge=low, le=high) if low is not None and high is not None:
+            return f"an integer from {low} to {high}"
+        case inspect.IntType():
+            return "an integer"
+        case inspect.FloatType():
+            return "a number"
+        case inspect.BoolType():
+            return "true or false"
+        case inspect.StrType(min_length=low, max_length=high) if low is not None and high is not None:
+            return f"text of {low} to {high} characters"
+        case inspect.StrType():
+            return "text"
+        case _:
+            return "of the documented shape"
+
+
+_AT = re.compile(r"at `\$\.([A-Za-z0-9_]+)")
+_NAMED = re.compile(r"(missing required|unknown) field `([^`]*)`")
+
+
+def sentence(error: msgspec.ValidationError, rules: dict[str, FieldRule]) -> str:
+    """What is wrong, naming the field."""
+    text = str(error)
+    if found := _NAMED.search(text):
+        what, name = found.groups()
+        shown = "".join(c if c.isprintable() else "?" for c in name[:64])
+        return f"{shown} is required" if what.startswith("missing") else f"unknown field: {shown}"
+    if (found := _AT.search(text)) and found[1] in rules:
+        return rules[found[1]].refusal().message
+    return "the body must be a JSON object with the documented fields"

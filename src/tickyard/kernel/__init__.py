@@ -1,0 +1,1 @@
+"""Plain values that every room speaks: amounts, names, time, failures. Standard library and msgspec only."""

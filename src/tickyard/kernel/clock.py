@@ -1,0 +1,53 @@
+"""The one place that knows what time it is.
+
+`Clock.now()` is wall time plus an offset. Outside the sandbox the offset is the constant 0 and nothing
+can move it. Rules never ask a clock: they take `now` or a slot as a value.
+"""
+
+import asyncio
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+SLOT_S = 300
+"""Samples are taken once per slot: five minutes, aligned to UTC."""
+
+
+class Clock(Protocol):
+    def now(self) -> datetime:
+        """The present moment in UTC."""
+        ...
+
+    def seconds(self) -> int:
+        """The present moment as whole Unix seconds."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds that never jump, for measuring how long something takes."""
+        ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+
+class WallClock:
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def seconds(self) -> int:
+        return int(time.time())
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+def slot_of(moment: datetime) -> datetime:
+    """The start of the five-minute slot that holds this moment."""
+    seconds = int(moment.timestamp())
+    return datetime.fromtimestamp(seconds - seconds % SLOT_S, UTC)
+
+
+def next_slot(moment: datetime) -> datetime:
+    return slot_of(moment) + timedelta(seconds=SLOT_S)

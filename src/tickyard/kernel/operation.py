@@ -1,0 +1,56 @@
+"""Operation: one row of the catalog.
+
+A row says everything the doors need: where the operation is found, what it asks and answers, how it may
+fail, how long its answer may be reused, what its paid twin costs. The HTTP route, the paid twin, the
+tool, the index, the OpenAPI description and the docs are all made from it.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from tickyard.kernel.errors import BadRequest, Failure
+from tickyard.kernel.units import UsdgAmount
+from tickyard.kernel.wire import Ask
+
+A = TypeVar("A", bound=msgspec.Struct)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept(Generic[A]):
+    """An answer that may be reused, by our front cache and by the caller, for so many seconds."""
+
+    answer: A
+    seconds: int
+
+
+class NoAsk(Ask):
+    """Nothing to send."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    name: str
+    """Operation id and tool name, verb_noun."""
+    method: str
+    path: str
+    run: Callable[[Any, Any], Awaitable[Any]]
+    """`await run(deps, ask)`; returns the answer, or `Kept` when it may be reused. Its docstring is public."""
+    answer: type[msgspec.Struct]
+    tag: str
+    ask: type[Ask] = NoAsk
+    failures: tuple[type[Failure], ...] = (BadRequest,)
+    price: UsdgAmount | None = None
+    status: int = 200
+
+    @property
+    def text(self) -> str:
+        """The public description: the docstring of the function, unfolded."""
+        return " ".join((self.run.__doc__ or "").split())
+
+    @property
+    def title(self) -> str:
+        """The first sentence of the description."""
+        return self.text.partition(". ")[0].rstrip(".")

@@ -1,0 +1,83 @@
+"""Short-lived copies of what an upstream said.
+
+Each key is asked for once at a time: callers who come meanwhile share the answer. A copy is reused for a few
+seconds, and stands in for the source for a few more when the source is down; after that the failure shows.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Generic, TypeVar
+
+from tickyard.kernel.clock import Clock
+from tickyard.kernel.errors import UpstreamDown
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class Copy(Generic[V]):
+    value: V
+    fetched_at: datetime
+
+
+class SharedFlight(Generic[K, V]):
+    """One call per key at a time; whoever asks for the same thing meanwhile waits for that one."""
+
+    def __init__(self) -> None:
+        self._running: dict[K, asyncio.Task[V]] = {}
+
+    async def share(self, key: K, start: Callable[[], Awaitable[V]]) -> V:
+        task = self._running.get(key)
+        if task is None:
+            task = asyncio.ensure_future(self._run(key, start))
+            self._running[key] = task
+        # A caller who goes away must not take the answer from the others.
+        return await asyncio.shield(task)
+
+    async def _run(self, key: K, start: Callable[[], Awaitable[V]]) -> V:
+        try:
+            return await start()
+        finally:
+            del self._running[key]
+
+
+class Copies(Generic[K, V]):
+    def __init__(self, fetch: Callable[[K], Awaitable[V]], clock: Clock, *, reuse: timedelta, stale: timedelta) -> None:
+        self._fetch = fetch
+        self._clock = clock
+        self._reuse = reuse
+        self._stale = stale
+        self._copies: dict[K, Copy[V]] = {}
+        self._flight: SharedFlight[K, Copy[V]] = SharedFlight()
+
+    async def get(self, key: K) -> Copy[V]:
+        if (copy := self._held(key, self._reuse)) is not None:
+            return copy
+        try:
+            return await self._flight.share(key, lambda: self._refresh(key))
+        except UpstreamDown:
+            if (copy := self._held(key, self._stale)) is not None:
+                return copy
+            raise
+
+    def seconds_left(self, copy: Copy[V]) -> int:
+        """How long an answer made from this copy may be reused without breaking a promise."""
+        age = self._clock.now() - copy.fetched_at
+        limit = self._reuse if age < self._reuse else self._stale
+        return max(0, int((limit - age).total_seconds()))
+
+    def _held(self, key: K, at_most: timedelta) -> Copy[V] | None:
+        copy = self._copies.get(key)
+        if copy is None or self._clock.now() - copy.fetched_at > at_most:
+            return None
+        return copy
+
+    async def _refresh(self, key: K) -> Copy[V]:
+        # Dated before the request leaves: a copy is never younger than it claims.
+        began = self._clock.now()
+        copy = Copy(await self._fetch(key), began)
+        self._copies[key] = copy
+        return copy

@@ -1,0 +1,39 @@
+"""The issuer's equity quotes, kept for seconds. The mid is the middle of bid and ask, exact."""
+
+from datetime import timedelta
+from typing import Final
+
+from tickyard.kernel.clock import Clock
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.kernel.ids import Symbol
+from tickyard.market.copies import Copies, Copy
+from tickyard.sources.issuer import Issuer, IssuerQuote
+
+REUSE: Final = timedelta(seconds=5)
+STALE: Final = timedelta(seconds=15)
+"""The issuer's own cache lives 15 s: an older copy than that stands in for nothing."""
+
+
+class Mids:
+    def __init__(self, issuer: Issuer, clock: Clock) -> None:
+        self._issuer = issuer
+        self._one: Copies[Symbol, IssuerQuote] = Copies(self._fetch_one, clock, reuse=REUSE, stale=STALE)
+        self._all: Copies[None, dict[Symbol, IssuerQuote]] = Copies(self._fetch_all, clock, reuse=REUSE, stale=STALE)
+
+    async def one(self, symbol: Symbol) -> tuple[IssuerQuote, int]:
+        """The quote of one symbol with its day's figures, and for how many seconds it may be reused."""
+        copy = await self._one.get(symbol)
+        return copy.value, self._one.seconds_left(copy)
+
+    async def all(self) -> Copy[dict[Symbol, IssuerQuote]]:
+        """Every symbol's quote, without the day's figures."""
+        return await self._all.get(None)
+
+    async def _fetch_one(self, symbol: Symbol) -> IssuerQuote:
+        quote = await self._issuer.quote(symbol)
+        if quote is None:
+            raise UpstreamDown(f"the issuer has no quote for {symbol}")
+        return quote
+
+    async def _fetch_all(self, _key: None) -> dict[Symbol, IssuerQuote]:
+        return await self._issuer.quotes()

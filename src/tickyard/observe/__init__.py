@@ -1,0 +1,1 @@
+"""What the operator sees: structured logs and metrics. No secrets, no query strings."""

@@ -1,0 +1,66 @@
+"""Prometheus metrics, served on a loopback port of their own.
+
+Counting a request must cost next to nothing, so requests are counted in plain dictionaries and turned into
+metric families only when somebody scrapes.
+"""
+
+import threading
+from collections import defaultdict
+from collections.abc import Iterable
+from wsgiref.simple_server import WSGIServer
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, start_http_server
+from prometheus_client.core import CounterMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+REGISTRY = CollectorRegistry()
+
+upstream_calls = Counter(
+    "tickyard_upstream_calls", "Calls to an upstream by outcome", ["upstream", "outcome"], registry=REGISTRY
+)
+upstream_seconds = Counter(
+    "tickyard_upstream_seconds", "Time spent waiting for an upstream", ["upstream"], registry=REGISTRY
+)
+registry_assets = Gauge("tickyard_registry_assets", "Assets in the served registry", registry=REGISTRY)
+registry_refreshes = Counter(
+    "tickyard_registry_refreshes", "Registry refreshes by outcome", ["outcome"], registry=REGISTRY
+)
+multiplier_differences = Counter(
+    "tickyard_multiplier_differences", "Multipliers on which registry and chain disagreed", registry=REGISTRY
+)
+
+
+class RequestCounts(Collector):
+    """Requests and time by route template and status."""
+
+    def __init__(self) -> None:
+        self._counts: defaultdict[tuple[str, int], int] = defaultdict(int)
+        self._micros: defaultdict[tuple[str, int], int] = defaultdict(int)
+
+    def add(self, route: str, status: int, micros: int) -> None:
+        key = (route, status)
+        self._counts[key] += 1
+        self._micros[key] += micros
+
+    def collect(self) -> Iterable[Metric]:
+        requests = CounterMetricFamily("tickyard_requests", "Requests answered", labels=["route", "status"])
+        seconds = CounterMetricFamily("tickyard_request_seconds", "Time to answer", labels=["route", "status"])
+        for (route, status), count in list(self._counts.items()):
+            requests.add_metric([route, str(status)], count)
+            seconds.add_metric([route, str(status)], self._micros[route, status] / 1e6)
+        return [requests, seconds]
+
+
+request_counts = RequestCounts()
+REGISTRY.register(request_counts)
+
+
+def observe_upstream(name: str, outcome: str, seconds: float) -> None:
+    """What clients of upstreams call after each try."""
+    upstream_calls.labels(name, outcome).inc()
+    upstream_seconds.labels(name).inc(seconds)
+
+
+def serve_metrics(port: int) -> tuple[WSGIServer, threading.Thread]:
+    """Serve the metrics on loopback until the returned server is shut down."""
+    return start_http_server(port, addr="127.0.0.1", registry=REGISTRY)

@@ -1,0 +1,52 @@
+"""Where the sandbox's stock prices go: a gentle, endless wander that everybody can compute.
+
+The issuer stand-in and the trader ask the same functions, so they agree without talking. Pure and exact:
+the same asset and moment give the same price in every process.
+"""
+
+from datetime import datetime
+
+from tickyard.sandbox.listing import Listed
+from tickyard.sandbox.words import keccak
+
+CENT_E6 = 10_000
+_MILLION = 1_000_000
+# Waves of different length, each at most this many millionths high; together they stay within 3 %.
+_WAVES = ((86_400, 12_000), (14_400, 9_000), (3_600, 4_000), (300, 1_500))
+
+
+def draw(*parts: object) -> int:
+    """A number from 0 to 2^64 - 1 that looks random and follows from its parts."""
+    return int.from_bytes(keccak("/".join(map(str, parts)).encode())[:8], "big")
+
+
+def sway(amplitude: int, *parts: object) -> int:
+    """A drawn number from -amplitude to +amplitude."""
+    return draw(*parts) % (2 * amplitude + 1) - amplitude
+
+
+def quote_e6(listed: Listed, moment: datetime) -> tuple[int, int]:
+    """Bid and ask of the underlying in micro-dollars, in whole cents like the issuer's."""
+    # A halted stock stands still.
+    drift = 0 if listed.is_halted else _drift(listed, int(moment.timestamp()))
+    middle = listed.price_e6 * (_MILLION + drift) // _MILLION
+    half = middle * (1 + draw(listed.symbol, "spread") % 3) // 10_000
+    bid = (middle - half) // CENT_E6 * CENT_E6
+    ask = -(-(middle + half) // CENT_E6) * CENT_E6
+    return bid, ask
+
+
+def mid_e6(listed: Listed, moment: datetime) -> int:
+    """The underlying's mid in micro-dollars; exact, because bid and ask are whole cents."""
+    bid, ask = quote_e6(listed, moment)
+    return (bid + ask) // 2
+
+
+def _drift(listed: Listed, second: int) -> int:
+    """Millionths above or below the reference: straight lines between drawn points, wave upon wave."""
+    total = 0
+    for length, height in _WAVES:
+        step, rest = divmod(second, length)
+        here, there = (sway(height, listed.symbol, length, step + i) for i in (0, 1))
+        total += (here * (length - rest) + there * rest) // length
+    return total

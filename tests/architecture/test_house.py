@@ -1,0 +1,112 @@
+"""The rules of the house, executed."""
+
+import ast
+import re
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tickyard.catalog import CATALOG
+from tickyard.config.settings import PREFIX, Settings
+from tickyard.doors.index import OWN_PAGES
+from tickyard.sandbox.catalog import SANDBOX_CATALOG
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "tickyard"
+FILES = sorted(SOURCE.rglob("*.py"))
+RULE_ROOMS = ("kernel", "chain", "sources", "store", "market", "features")
+
+
+def test_files_are_small():
+    lengths = {path: len(path.read_text().splitlines()) for path in FILES if "migrations" not in path.parts}
+    assert {path.name: length for path, length in lengths.items() if length > 300} == {}
+    assert statistics.median(lengths.values()) < 120
+
+
+def test_no_file_has_a_name_that_says_nothing():
+    empty = {"utils", "util", "helpers", "common", "manager", "service", "base", "misc"}
+    assert [path for path in FILES if path.stem in empty] == []
+
+
+def _float_uses(tree):
+    """Float literals and calls of float, outside of names that say they are seconds."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "float":
+            yield node.lineno
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+            yield node.lineno
+
+
+@pytest.mark.parametrize("room", RULE_ROOMS)
+def test_no_float_arithmetic_below_the_wire(room):
+    found = []
+    for path in (SOURCE / room).rglob("*.py"):
+        if "migrations" not in path.parts:
+            for line in _float_uses(ast.parse(path.read_text())):
+                # A path joined with / is no division.
+                text = path.read_text().splitlines()[line - 1]
+                if not re.search(r"(path|dir|folder|file|Path\(.*\))\)? / ", text, re.IGNORECASE):
+                    found.append(f"{path.name}:{line}: {text.strip()}")
+    assert found == []
+
+
+def test_every_route_is_in_the_api_docs():
+    text = (ROOT / "docs" / "api.md").read_text()
+    missing = [f"{row.method} {row.path}" for row in CATALOG if f"{row.method} {row.path}" not in text]
+    assert missing + [path for path in OWN_PAGES if path not in text] == []
+
+
+def test_every_sandbox_control_is_in_the_sandbox_docs():
+    text = (ROOT / "docs" / "sandbox.md").read_text()
+    assert [row.path for row in SANDBOX_CATALOG if f"{row.method} {row.path}" not in text] == []
+
+
+def test_every_setting_is_in_the_operations_docs():
+    text = (ROOT / "docs" / "operations.md").read_text()
+    names = [PREFIX + field.name.upper() for field in msgspec.structs.fields(Settings)]
+    assert [name for name in names if f"`{name}`" not in text] == []
+
+
+def test_the_docs_name_no_setting_that_does_not_exist():
+    known = {PREFIX + field.name.upper() for field in msgspec.structs.fields(Settings)}
+    known |= {"TICKYARD_SETTINGS", "TICKYARD_SANDBOX_RPC_URL", "TICKYARD_PROVE"}
+    named = set()
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
+        named |= set(re.findall(r"TICKYARD_[A-Z0-9_]+", page.read_text()))
+    assert named - known == set()
+
+
+def test_every_operation_is_described_and_named_once():
+    rows = (*CATALOG, *SANDBOX_CATALOG)
+    assert len({row.name for row in rows}) == len(rows)
+    assert len({(row.method, row.path) for row in rows}) == len(rows)
+    assert [row.name for row in rows if len(row.text) < 20] == []
+
+
+def _imports(statement):
+    code = f"import sys, resource; {statement}; print(*sorted(m.split('.')[0] for m in sys.modules))"
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
+    return set(out.stdout.split())
+
+
+def test_the_serving_process_imports_no_heavy_or_signing_library():
+    loaded = _imports("import tickyard.wiring")
+    assert loaded & {"web3", "eth_account", "eth_keys", "eth_abi", "vyper", "mcp", "pydantic", "x402"} == set()
+
+
+def test_the_serving_process_starts_small():
+    code = (
+        "import time; began = time.perf_counter(); import tickyard.wiring; took = time.perf_counter() - began\n"
+        "import resource, sys; peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "print(took, peak // (2**20 if sys.platform == 'darwin' else 2**10))"
+    )
+    # The second of two: the first also writes the byte code.
+    for _ in range(2):
+        out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
+    took, megabytes = out.stdout.split()
+    assert float(took) <= 1.0
+    assert int(megabytes) <= 90

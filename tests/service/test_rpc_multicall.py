@@ -1,0 +1,167 @@
+"""Many calls in one, against a node that runs aggregate3 in Python."""
+
+import asyncio
+import importlib.util
+import pathlib
+
+import pytest
+from eth_abi import decode, encode
+
+from tickyard.chain.multicall import Call, aggregate, aggregate_uniform
+from tickyard.chain.rpc import Rpc
+from tickyard.kernel.clock import WallClock
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.kernel.ids import Address
+
+_spec = importlib.util.spec_from_file_location("rpcnode", pathlib.Path(__file__).with_name("rpcnode.py"))
+rpcnode = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(rpcnode)
+
+MULTICALL = Address("0xca11bde05977b3631167028862be2a173976ca11")
+
+
+class Contracts:
+    """Every contract returns its own address as a number; those in `failing` revert."""
+
+    def __init__(self, most=10_000, failing=()):
+        self.most = most
+        self.failing = failing
+        self.blocks = []
+        self.sizes = []
+
+    def __call__(self, params):
+        self.blocks.append(params[1])
+        calls = decode(["(address,bool,bytes)[]"], bytes.fromhex(params[0]["data"][10:]))[0]
+        self.sizes.append(len(calls))
+        if len(calls) > self.most:
+            raise rpcnode.Refused(-32000, "out of gas")
+        results = [(to not in self.failing, bytes.fromhex(to[2:]).rjust(32, b"\0")) for to, _, _ in calls]
+        return "0x" + encode(["(bool,bytes)[]"], [results]).hex()
+
+
+def address(number):
+    return Address(f"0x{number:040x}")
+
+
+def calls(count):
+    return [Call(address(number), b"\1\2\3\4") for number in range(1, count + 1)]
+
+
+def numbers(results):
+    return [result and int.from_bytes(result, "big") for result in results]
+
+
+def run(contracts, scenario):
+    async def bounded():
+        async with asyncio.timeout(10), rpcnode.Node() as node:
+            node.results["eth_call"] = contracts
+            async with Rpc([node.url], chain_id=4663, clock=WallClock(), budget_s=2.0) as rpc:
+                await scenario(rpc)
+
+    asyncio.run(bounded())
+
+
+def test_one_chunk_is_one_round_trip_at_latest():
+    contracts = Contracts(failing=[address(2)])
+
+    async def scenario(rpc):
+        assert numbers(await aggregate(rpc, MULTICALL, calls(4))) == [1, None, 3, 4]
+        assert (rpc.round_trips, contracts.blocks) == (1, ["latest"])
+
+    run(contracts, scenario)
+
+
+def test_several_chunks_agree_on_one_named_block():
+    contracts = Contracts()
+
+    async def scenario(rpc):
+        results = await aggregate(rpc, MULTICALL, calls(25), max_calls_per_chunk=10)
+        assert numbers(results) == list(range(1, 26))
+        assert contracts.blocks == ["0x10"] * 3
+        assert sorted(contracts.sizes) == [8, 8, 9], "no tiny last chunk"
+        assert rpc.round_trips == 4
+
+    run(contracts, scenario)
+
+
+def test_a_block_given_by_the_caller_is_kept():
+    contracts = Contracts()
+
+    async def scenario(rpc):
+        await aggregate(rpc, MULTICALL, calls(4), block=99, max_calls_per_chunk=2)
+        assert contracts.blocks == ["0x63"] * 2
+        assert rpc.round_trips == 2
+
+    run(contracts, scenario)
+
+
+def test_no_calls_ask_nothing():
+    async def scenario(rpc):
+        assert await aggregate(rpc, MULTICALL, []) == []
+        assert await aggregate_uniform(rpc, MULTICALL, [], b"") == []
+        assert rpc.round_trips == 0
+
+    run(Contracts(), scenario)
+
+
+def test_when_every_call_failed_the_node_is_in_trouble():
+    async def scenario(rpc):
+        with pytest.raises(UpstreamDown, match="every call"):
+            await aggregate(rpc, MULTICALL, calls(3))
+        with pytest.raises(UpstreamDown, match="every call"):
+            await aggregate_uniform(rpc, MULTICALL, [call.to for call in calls(3)], b"")
+        assert await aggregate(rpc, MULTICALL, calls(3), all_may_fail=True) == [None] * 3
+
+    run(Contracts(failing=[address(number) for number in range(1, 4)]), scenario)
+
+
+def test_one_chunk_of_failures_is_trouble_although_another_succeeded():
+    async def scenario(rpc):
+        with pytest.raises(UpstreamDown, match="every call"):
+            await aggregate(rpc, MULTICALL, calls(4), max_calls_per_chunk=2)
+
+    run(Contracts(failing=[address(3), address(4)]), scenario)
+
+
+@pytest.mark.parametrize("uniform", [False, True])
+def test_a_request_too_heavy_for_the_node_is_halved_at_one_block(uniform):
+    contracts = Contracts(most=3, failing=[address(1)])
+
+    async def scenario(rpc):
+        if uniform:
+            results = await aggregate_uniform(rpc, MULTICALL, [call.to for call in calls(10)], b"")
+        else:
+            results = await aggregate(rpc, MULTICALL, calls(10))
+        assert numbers(results) == [None, *range(2, 11)]
+        assert {block for block, size in zip(contracts.blocks, contracts.sizes, strict=True) if size <= 3} == {"0x10"}
+
+    run(contracts, scenario)
+
+
+@pytest.mark.parametrize("all_may_fail", [False, True])
+def test_a_single_call_too_heavy_for_the_node_is_no_answer(all_may_fail):
+    async def scenario(rpc):
+        with pytest.raises(UpstreamDown, match="could not run"):
+            await aggregate(rpc, MULTICALL, calls(2), all_may_fail=all_may_fail)
+
+    run(Contracts(most=0), scenario)
+
+
+@pytest.mark.parametrize("answer", ["0x", "0x00", "0x" + "00" * 64, "0x" + "ff" * 640])
+def test_a_malformed_answer_is_the_nodes_failure(answer):
+    async def scenario(rpc):
+        with pytest.raises(UpstreamDown, match="malformed"):
+            await aggregate(rpc, MULTICALL, calls(2))
+        with pytest.raises(UpstreamDown, match="malformed"):
+            await aggregate_uniform(rpc, MULTICALL, [address(1)], b"")
+
+    run(lambda _: answer, scenario)
+
+
+def test_a_uniform_question_is_one_round_trip():
+    async def scenario(rpc):
+        targets = [address(number) for number in range(1, 195)]
+        assert numbers(await aggregate_uniform(rpc, MULTICALL, targets, b"\1\2\3\4")) == list(range(1, 195))
+        assert rpc.round_trips == 1
+
+    run(Contracts(), scenario)

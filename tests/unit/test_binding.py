@@ -1,0 +1,107 @@
+"""From request to ask: the sentence names what is wrong."""
+
+from typing import Annotated, Literal
+
+import pytest
+from msgspec import Meta
+
+from tickyard.doors.binding import Binder
+from tickyard.kernel.errors import BadRequest
+from tickyard.kernel.operation import Operation
+from tickyard.kernel.wire import Answer, Ask, SymbolField
+
+
+class HistoryAsk(Ask):
+    symbol: SymbolField
+    interval: Literal["5m", "1h"] = "1h"
+    limit: Annotated[int, Meta(ge=1, le=300)] = 100
+
+
+class BodyAsk(Ask):
+    symbol: SymbolField
+    side: Literal["buy", "sell"]
+    note: str | None = None
+
+
+async def run(_deps, _ask):
+    """Nothing."""
+
+
+def binder(method="GET", path="/v1/history/{symbol}", ask=HistoryAsk):
+    return Binder(Operation(name="x", method=method, path=path, run=run, ask=ask, answer=Answer, tag="registry"))
+
+
+def bind(query=b"", symbol="AAPL"):
+    return binder().from_url({"symbol": symbol}, query)
+
+
+def test_defaults_fill_what_is_left_out():
+    assert bind() == HistoryAsk(symbol="AAPL", interval="1h", limit=100)
+
+
+def test_unknown_parameters_are_ignored_whatever_they_hold():
+    assert bind(b"x=%ff&%zz=1&=&&limit=5").limit == 5
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        (b"limit=0", "limit must be an integer from 1 to 300"),
+        (b"limit=301", "limit must be an integer from 1 to 300"),
+        (b"limit=5.0", "limit must be an integer from 1 to 300"),
+        (b"limit=", "limit must be an integer from 1 to 300"),
+        (b"limit", "limit must be an integer from 1 to 300"),
+        (b"limit=%205", "limit must be an integer from 1 to 300"),
+        (b"limit=1_0", "limit must be an integer from 1 to 300"),
+        (b"limit=" + b"9" * 5000, "limit must be an integer from 1 to 300"),
+        (b"limit=%D9%A1", "limit must be an integer from 1 to 300"),
+        (b"interval=2h", "interval must be one of 1h, 5m"),
+        (b"limit=1&limit=1", "limit is given twice"),
+        (b"limit=1&l%69mit=2", "limit is given twice"),
+        (b"interval=%ff", "interval is not UTF-8 text"),
+        (b"interval=%zz", "interval has a broken percent escape"),
+    ],
+)
+def test_a_query_out_of_shape_is_named(query, sentence):
+    with pytest.raises(BadRequest) as refused:
+        bind(query)
+    assert refused.value.message == sentence
+
+
+@pytest.mark.parametrize("symbol", ["A" * 17, "%41" * 17])
+def test_the_symbol_is_measured_after_decoding(symbol):
+    with pytest.raises(BadRequest, match="symbol must be 1 to 16 characters long"):
+        bind(symbol=symbol)
+    assert bind(symbol="%41apl").symbol == "AAPL"
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        (b"", "the body is not valid JSON"),
+        (b"[1]", "the body must be a JSON object"),
+        (b'{"symbol":"A"', "the body is not valid JSON"),
+        (b'{"symbol":"A"}', "side is required"),
+        (b'{"symbol":"A","side":"buy","sIde":1}', "unknown field: sIde"),
+        (b'{"symbol":"A","symbol":"B","side":"buy"}', "the body has a key twice"),
+        (b'{"symbol":"A","side":NaN}', "NaN is not JSON"),
+        (b'{"symbol":"A","side":-Infinity}', "-Infinity is not JSON"),
+        (b'{"symbol":5,"side":"buy"}', "symbol must be 1 to 16 characters long"),
+        (b'{"symbol":"A","side":true}', "side must be one of buy, sell"),
+        (b'{"symbol":"A","side":' + b"9" * 5000 + b"}", "the body has a number that is too long"),
+        (b"[" * 60_000, "the body is not valid JSON"),
+        (b'{"symbol":"A","side":"\xff"}', "the body is not valid JSON"),
+    ],
+)
+def test_a_body_out_of_shape_is_named(body, sentence):
+    with pytest.raises(BadRequest) as refused:
+        binder("POST", "/v1/trade/build", BodyAsk).from_body({}, body)
+    assert refused.value.message == sentence
+
+
+def test_one_ask_has_one_canonical_target():
+    one = binder()
+    spellings = [("aapl", b"limit=100"), ("AAPL", b""), ("%41APL", b"interval=1h&x=1")]
+    targets = {one.canonical_target(one.from_url({"symbol": symbol}, query)) for symbol, query in spellings}
+    assert targets == {b"/v1/history/AAPL"}
+    assert one.canonical_target(one.from_url({"symbol": "a/b"}, b"limit=7")) == b"/v1/history/A%2FB?limit=7"
