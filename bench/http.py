@@ -1,4 +1,3 @@
-# ruff: noqa: A005  the bench is named after the door it measures
 """Cached answers against a raw ASGI app that sends the same bytes.
 
     python -m bench http --plain URL PID --shipped URL PID

@@ -21,6 +21,8 @@ from tickyard.kernel.errors import UpstreamDown
 from tickyard.market.market import Market
 from tickyard.market.mids import Mids
 from tickyard.market.multipliers import read_schedules
+from tickyard.market.pools import PoolBook
+from tickyard.market.reading import ChainReader
 from tickyard.market.registry import Registry
 from tickyard.observe.log import AccessLog, log
 from tickyard.observe.metrics import observe_upstream, serve_metrics
@@ -61,9 +63,12 @@ async def open_deps(settings: Settings, clock: Clock) -> AsyncIterator[Deps]:
         schedules = partial(read_schedules, rpc, settings.contracts.multicall3, clock)
         registry = Registry(issuer, schedules, clock, settings.data_path / "registry.json")
         registry.load_last_good()
-        keeper = asyncio.create_task(registry.keep_fresh(), name="registry")
-        stack.push_async_callback(_stop, keeper)
-        yield Deps(settings=settings, clock=clock, market=Market(registry, Mids(issuer, clock)), rpc=rpc)
+        reader = ChainReader(rpc, settings.contracts.multicall3)
+        pools = PoolBook(reader, settings.contracts, settings.fee_tiers, clock)
+        market = Market(registry, Mids(issuer, clock), pools, reader, settings.contracts)
+        for work in (registry.keep_fresh(), pools.keep_fresh(registry.addresses)):
+            stack.push_async_callback(_stop, asyncio.create_task(work))
+        yield Deps(settings=settings, clock=clock, market=market, rpc=rpc)
 
 
 async def _check_chain(rpc: Rpc, settings: Settings, clock: Clock) -> None:

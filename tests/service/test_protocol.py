@@ -25,10 +25,18 @@ class Impatient(LimitedProtocol):
         self.config.app.gone.put(self.client[1])
 
 
+class NeverPaused(Impatient):
+    """As if every answer were small enough to be buffered whole."""
+
+    def connection_made(self, transport):
+        super().connection_made(transport)
+        transport.set_write_buffer_limits(high=1_000_000_000)
+
+
 class FarEnd:
     """A raw ASGI app that tells what reached it, behind the protocol under test."""
 
-    def __init__(self, protocol):
+    def __init__(self, protocol, keep_alive_s=5):
         self.gone = queue.Queue()
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.port = self.socket.getsockname()[1]
@@ -40,6 +48,7 @@ class FarEnd:
             loop="uvloop",
             ws="none",
             lifespan="off",
+            timeout_keep_alive=keep_alive_s,
             log_config=None,
             access_log=False,
             timeout_graceful_shutdown=2,
@@ -312,6 +321,26 @@ def test_a_request_that_never_ends_is_hung_up_on_silently(impatient, start):
         assert caller.is_closed()
 
 
+def test_an_idle_connection_is_closed_and_a_used_one_is_not():
+    far_end = FarEnd(LimitedProtocol, keep_alive_s=1)
+    with far_end.connect() as used, far_end.connect() as idle:
+        for caller in (used, idle):
+            caller.send(get())
+            caller.seen()
+        used.sock.settimeout(0.3)
+        for _ in range(5):
+            with pytest.raises(TimeoutError):
+                used.sock.recv(1)
+            used.send(get())
+            status = used.sock.recv(65536)
+            assert status.startswith(b"HTTP/1.1 200 ")
+        idle.sock.settimeout(0.3)
+        assert idle.is_closed()
+        used.sock.settimeout(WAIT_S)
+        assert used.sock.recv(1) == b""
+    far_end.stop()
+
+
 def test_a_body_that_ends_after_its_answer_leaves_no_idle_connection(impatient):
     with impatient.connect() as caller:
         caller.send(post("Content-Length: 4", path="/early") + b"ha")
@@ -362,6 +391,15 @@ def test_a_client_that_does_not_read_is_dropped(impatient, version):
     with impatient.connect() as healthy:
         healthy.send(get())
         assert healthy.seen()["path"] == "/ok"
+
+
+@pytest.mark.parametrize("version", [b"1.1", b"1.0"], ids=["kept alive", "closing"])
+def test_an_unread_answer_does_not_keep_a_closed_connection(version):
+    far_end = FarEnd(NeverPaused, keep_alive_s=0.1)
+    with far_end.connect() as caller:
+        caller.send(get("/big").replace(b"1.1", version))
+        far_end.wait_until_gone(caller.sock.getsockname()[1])
+    far_end.stop()
 
 
 def test_a_client_that_reads_gets_a_large_answer_whole(impatient):

@@ -112,9 +112,18 @@ def test_token_order_is_the_order_of_the_addresses_as_numbers():
 
 
 def test_a_quote_that_ran_to_the_end_of_the_range_is_partial():
-    assert quoter.is_partial(quoter.Quoted(1, quoter.LOWEST_LIMIT, 0, 0), input_is_token0=True)
-    assert quoter.is_partial(quoter.Quoted(1, quoter.HIGHEST_LIMIT, 0, 0), input_is_token0=False)
-    assert not quoter.is_partial(quoter.Quoted(1, quoter.HIGHEST_LIMIT, 0, 0), input_is_token0=True)
+    for input_is_token0 in (True, False):
+        limit = quoter.price_limit(1 << 96, input_is_token0)
+        assert quoter.is_partial(quoter.Quoted(1, limit, 0, 0), limit)
+        assert not quoter.is_partial(quoter.Quoted(1, 1 << 96, 0, 0), limit)
+
+
+def test_a_quote_gives_up_at_sixteen_times_the_price_or_at_the_end_of_the_range():
+    assert quoter.price_limit(1 << 96, input_is_token0=True) == 1 << 94
+    assert quoter.price_limit(1 << 96, input_is_token0=False) == 1 << 98
+    assert quoter.price_limit(4295128740, input_is_token0=True) == 4295128740
+    highest = 1461446703485210103287273052203988822378723970341
+    assert quoter.price_limit(highest, input_is_token0=False) == highest
 
 
 def test_an_amount_of_zero_never_becomes_a_swap():

@@ -41,6 +41,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Nodes of chain 4663, best first, separated by commas. May carry keys: never shown."""
     issuer_url: str = pinned.ISSUER_URL
     fee_tiers: tuple[Annotated[int, Meta(ge=1, lt=1_000_000)], ...] = (100, 500, 3000, 10000)
+    deadline_s: Annotated[int, Meta(ge=30, le=86_400)] = 600
+    """How long a built swap may be sent before it reverts."""
     rate_limit: Annotated[int, Meta(ge=0)] = 600
     """Requests per minute and client on free routes; 0 turns the limit off."""
     replicas: Annotated[int, Meta(ge=1, le=10_000)] = 1

@@ -72,5 +72,7 @@ def pages(plan: Plan) -> dict[str, bytes]:
 
 async def check_ready(deps: Deps) -> None:
     """Raise UpstreamDown while something we cannot serve without is missing."""
-    deps.market.registry.all()
+    for asset in deps.market.registry.all():
+        if asset.address is not None:
+            deps.market.pools.of(asset.address)
     await deps.rpc.head()

@@ -69,6 +69,7 @@ def describe(rows: Sequence[Operation], *, base_url: str, description: str) -> d
 
 _TAGS: Final = {
     "registry": "The listed stock tokens and their prices.",
+    "trading": "Quotes, unsigned builds, portfolios, pools.",
     "sandbox": "Controls of the sandbox world. They exist in the sandbox only.",
 }
 

@@ -6,6 +6,7 @@ answers what it refuses with our Error object. Everything else is uvicorn's own.
 
 The limits cost next to nothing on a healthy connection. A request that arrives in one piece never
 arms a timer and is never measured: both happen only when a piece ends in the middle of a request.
+What is left is paid for by the keep-alive timer, which uvicorn makes anew for each answer: ours lasts.
 """
 
 import secrets
@@ -19,6 +20,9 @@ from tickyard.kernel.wire import error_body
 
 NO_REQUEST: Final[list[tuple[bytes, bytes]]] = []
 """Stands for the headers while no request has begun. The parser puts a new list in its place."""
+
+
+MALFORMED: Final = (400, "the request is not valid HTTP")
 
 
 class Refusal(Exception):
@@ -51,18 +55,19 @@ class LimitedProtocol(HttpToolsProtocol):
         self._deadline: TimerHandle | None = None
         self._deadline_for = NO_REQUEST
         self._unread: TimerHandle | None = None
+        self._idle_since: float | None = None
+        self._idle_watch: TimerHandle | None = None
         self._answering: RequestResponseCycle | None = None
         self._last_words = b""
-
-    # The connection
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._arm(self.HEAD_S)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._disarm()
-        self._forget_unread()
+        for timer in (self._deadline, self._unread, self._idle_watch):
+            if timer is not None:
+                timer.cancel()
         # uvicorn tells only the newest request that the client is gone. With another one sent ahead,
         # the one being answered would wait for that news for ever.
         self.pipeline.clear()
@@ -77,28 +82,29 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        if not self.transport.is_closing():
-            self._forget_unread()
+        if self._unread is not None and not self.transport.is_closing():
+            self._unread.cancel()
+            self._unread = None
 
     def _watch_unread(self) -> None:
         if self._unread is None:
             self._unread = self.loop.call_later(self.UNREAD_S, self.transport.abort)
 
-    def _forget_unread(self) -> None:
-        if self._unread is not None:
-            self._unread.cancel()
-            self._unread = None
-
-    def timeout_keep_alive_handler(self) -> None:
-        super().timeout_keep_alive_handler()
-        self._watch_closing()
+    def _check_idle(self) -> None:
+        self._idle_watch = None
+        if self._idle_since is None:
+            return  # the next answer sets a new watch
+        left = self._idle_since + self.timeout_keep_alive - self.loop.time()
+        if left > 0:
+            self._idle_watch = self.loop.call_later(left, self._check_idle)
+        else:
+            self.transport.close()
+            self._watch_closing()
 
     def _watch_closing(self) -> None:
         """A closed transport still waits for its buffer to drain, which a deaf client never allows."""
         if self.transport.get_write_buffer_size():
             self._watch_unread()
-
-    # Reading
 
     def data_received(self, data: bytes) -> None:
         if len(data) > self._piece_max:
@@ -107,9 +113,7 @@ class LimitedProtocol(HttpToolsProtocol):
             return
         if self._is_refused:
             return
-        if self.timeout_keep_alive_task is not None:
-            self.timeout_keep_alive_task.cancel()
-            self.timeout_keep_alive_task = None
+        self._idle_since = None
         # There is one list per head and one per body: the same list before and after means that
         # the whole piece belonged to one part of one request.
         part = self.headers
@@ -118,7 +122,7 @@ class LimitedProtocol(HttpToolsProtocol):
         except httptools.HttpParserUpgrade as offer:
             self._parse_without_upgrade(data[offer.args[0] :])
         except httptools.HttpParserError as error:
-            self._refuse_for(error)
+            self._refuse(error.__context__)
         if self.headers is not NO_REQUEST:
             self._look_at_rest(part, len(data))
         elif self._answering is not None and not self._answering.response_complete:
@@ -126,7 +130,7 @@ class LimitedProtocol(HttpToolsProtocol):
                 self._disarm()
         elif self._deadline is None or part is not NO_REQUEST:
             # Line ends before a request, or the end of a body that nobody waited for: the client is
-            # idle, and its byte has just ended the keep-alive timer.
+            # idle, and its byte has just ended the keep-alive time.
             self._arm(self.HEAD_S)
 
     def _look_at_rest(self, part: list[tuple[bytes, bytes]], size: int) -> None:
@@ -152,7 +156,7 @@ class LimitedProtocol(HttpToolsProtocol):
             except httptools.HttpParserUpgrade as offer:
                 rest = rest[offer.args[0] :]
             except httptools.HttpParserError as error:
-                self._refuse_for(error)
+                self._refuse(error.__context__)
                 return
 
     def _head_without_upgrade(self) -> bytes:
@@ -164,8 +168,6 @@ class LimitedProtocol(HttpToolsProtocol):
             if name != b"upgrade":
                 lines.append(name + b": " + value)
         return b"\r\n".join([*lines, b"", b""])
-
-    # Parser callbacks
 
     def on_headers_complete(self) -> None:
         # Nothing counted yet means the head began in the piece before this one at the earliest:
@@ -210,8 +212,6 @@ class LimitedProtocol(HttpToolsProtocol):
     def _too_large(self) -> Refusal:
         return Refusal(431, f"the request line and headers must not exceed {self.HEAD_MAX} bytes")
 
-    # Deadlines
-
     def _arm(self, seconds: float) -> None:
         self._disarm()
         self._deadline_for = self.headers
@@ -229,18 +229,18 @@ class LimitedProtocol(HttpToolsProtocol):
         else:
             self.transport.abort()
 
-    # Answering
-
-    def _is_busy(self) -> bool:
-        return self._answering is not None and not self._answering.response_complete
-
     def on_response_complete(self) -> None:
         if self.pipeline or self._is_refused:
             self._turn_to_next()
             return
-        HttpToolsProtocol.on_response_complete(self)
-        if self.timeout_keep_alive_task is None:
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
             self._watch_closing()
+            return
+        self.flow.resume_reading()
+        self._idle_since = self.loop.time()
+        if self._idle_watch is None:
+            self._idle_watch = self.loop.call_later(self.timeout_keep_alive, self._check_idle)
 
     def _turn_to_next(self) -> None:
         if self.transport.is_closing():
@@ -256,16 +256,12 @@ class LimitedProtocol(HttpToolsProtocol):
             # uvicorn reads on after every answer, so the queue would grow faster than it is served.
             self.flow.pause_reading()
 
-    def _refuse_for(self, error: httptools.HttpParserError) -> None:
-        reason = error.__context__
-        self._refuse(reason if isinstance(reason, Refusal) else Refusal(400, "the request is not valid HTTP"))
-
-    def _refuse(self, refusal: Refusal) -> None:
+    def _refuse(self, reason: BaseException | None) -> None:
         """Answer and hang up, after the answers to the good requests that came before."""
         broken = self.cycle if self._in_body else None
         self._is_refused = True
         self._disarm()
-        self._last_words = self._render(refusal)
+        self._last_words = self._render(*(reason.args if isinstance(reason, Refusal) else MALFORMED))
         if broken is not None and broken is self._answering:
             if broken.response_started:
                 self._last_words = b""
@@ -275,12 +271,10 @@ class LimitedProtocol(HttpToolsProtocol):
             return
         if broken is not None:
             self.pipeline.popleft()
-        if not self._is_busy():
+        if self._answering is None or self._answering.response_complete:
             self._say_last_words()
 
     def _say_last_words(self) -> None:
-        if self.transport.is_closing():
-            return
         if self._last_words:
             self.transport.write(self._last_words)
         if self.transport.can_write_eof():
@@ -291,17 +285,9 @@ class LimitedProtocol(HttpToolsProtocol):
             self.transport.close()
             self._watch_closing()
 
-    def _render(self, refusal: Refusal) -> bytes:
-        status, message = refusal.args
+    def _render(self, status: int, message: str) -> bytes:
         body = error_body("bad_request", message)
-        headers = [
-            *self.server_state.default_headers,
-            (b"content-type", b"application/json"),
-            (b"content-length", b"%d" % len(body)),
-            (b"cache-control", b"no-store"),
-            (b"access-control-allow-origin", b"*"),
-            (b"x-request-id", secrets.token_hex(16).encode()),
-            (b"connection", b"close"),
-        ]
-        head = b"".join(name + b": " + value + b"\r\n" for name, value in headers)
-        return STATUS_LINE[status] + head + b"\r\n" + body
+        head = b"".join(b"%s: %s\r\n" % pair for pair in self.server_state.default_headers)
+        head += b"content-type: application/json\r\ncache-control: no-store\r\naccess-control-allow-origin: *\r\n"
+        head += b"x-request-id: %s\r\nconnection: close\r\n" % secrets.token_hex(16).encode()
+        return STATUS_LINE[status] + head + b"content-length: %d\r\n\r\n" % len(body) + body

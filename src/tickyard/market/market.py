@@ -1,12 +1,55 @@
 """The market: one object with all that features read."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 
+from tickyard.chain.multicall import HEAVY_CALLS, Call
+from tickyard.config.pinned import Contracts
+from tickyard.kernel.errors import NoLiquidity
+from tickyard.kernel.ids import Address
+from tickyard.market.copies import SharedFlight
+from tickyard.market.fills import Fill, Question, Trade
 from tickyard.market.mids import Mids
+from tickyard.market.pools import PoolBook
+from tickyard.market.reading import ChainReader, Reading
 from tickyard.market.registry import Registry
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Every complete fill of a trade at one block, and what else was asked in the same breath."""
+
+    fills: list[Fill]
+    extra: list[bytes | None]
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Market:
     registry: Registry
     mids: Mids
+    pools: PoolBook
+    reader: ChainReader
+    contracts: Contracts
+    _offers: SharedFlight[tuple[Address, Trade, tuple[Call, ...]], Offer] = field(default_factory=SharedFlight)
+    _readings: SharedFlight[tuple[Call, ...], Reading] = field(default_factory=SharedFlight)
+
+    async def offer(self, token: Address, trade: Trade, extra: Sequence[Call] = ()) -> Offer:
+        """Ask every pool at one block, in one round trip. Who asks the same meanwhile shares the answer."""
+        question = Question.to(self.pools.of(token), trade, self.pools)
+        if not question.asked:
+            raise NoLiquidity("this asset has no TOKEN/USDG pool with a price")
+        key = (token, trade, tuple(extra))
+        return await self._offers.share(key, lambda: self._ask_pools(question, key[2]))
+
+    async def _ask_pools(self, question: Question, extra: Sequence[Call]) -> Offer:
+        calls = question.calls(self.contracts)
+        reading = await self.reader.read([*calls, *extra], max_calls_per_chunk=HEAVY_CALLS)
+        results = reading.results
+        return Offer(question.fills(self.pools, results), results[len(calls) :], reading.at)
+
+    async def read(self, calls: Sequence[Call]) -> Reading:
+        """Light calls at one block. Who asks the same meanwhile shares the answer."""
+        key = tuple(calls)
+        return await self._readings.share(key, lambda: self.reader.read(key))

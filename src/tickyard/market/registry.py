@@ -76,6 +76,10 @@ class Registry:
         self._must_be_loaded()
         return list(self._assets.values())
 
+    def addresses(self) -> list[Address]:
+        """Every token's address."""
+        return [asset.address for asset in self.all() if asset.address is not None]
+
     def _must_be_loaded(self) -> None:
         if not self._assets:
             raise UpstreamDown("the asset registry has not been read yet", retry_after_s=_RETRY_S)

@@ -111,11 +111,9 @@ def input_to_reach(pool: PoolState, sqrt_price: int) -> int:
 
 def usdg_to_move(pool: PoolState, *, usdg_is_token0: bool, bps: int = 100) -> int:
     """USDG that buys the token's price up by this many hundredths of a percent on the active liquidity."""
-    square = pool.sqrt_price_x96**2
-    if usdg_is_token0:
-        target = isqrt(square * 10_000 // (10_000 + bps))
-    else:
-        target = isqrt(square * (10_000 + bps) // 10_000)
+    # The pool's price is token1 per token0: dearer tokens raise it when USDG is token1, and lower it otherwise.
+    num, den = (10_000, 10_000 + bps) if usdg_is_token0 else (10_000 + bps, 10_000)
+    target = isqrt(pool.sqrt_price_x96**2 * num // den)
     return input_to_reach(pool, min(max(target, LOWEST_LIMIT), HIGHEST_LIMIT))
 
 

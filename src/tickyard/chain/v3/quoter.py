@@ -3,15 +3,14 @@
 from typing import Final, NamedTuple
 
 from tickyard.chain.abi import address_word, read_uint, uint_word, words
+from tickyard.chain.v3.math import HIGHEST_LIMIT, LOWEST_LIMIT
 from tickyard.kernel.ids import Address
 
 _QUOTE_EXACT_INPUT: Final = bytes.fromhex("c6a5026a")
 _QUOTE_EXACT_OUTPUT: Final = bytes.fromhex("bd21704a")
-_NO_LIMIT: Final = bytes(32)
 
-# Without a limit of ours the quoter goes to the end of the price range, one step inside it.
-LOWEST_LIMIT: Final = 4295128740
-HIGHEST_LIMIT: Final = 1461446703485210103287273052203988822378723970341
+_FARTHEST: Final = 4
+"""How many times the square-root price may grow or shrink: sixteen times the price."""
 
 
 class Quoted(NamedTuple):
@@ -23,18 +22,28 @@ class Quoted(NamedTuple):
     """Of the pool call alone: no router, no transfers, no data fee."""
 
 
-def quote_exact_input(token_in: Address, token_out: Address, amount_in: int, fee: int) -> bytes:
-    return _quote(_QUOTE_EXACT_INPUT, token_in, token_out, amount_in, fee)
+def quote_exact_input(token_in: Address, token_out: Address, amount_in: int, fee: int, limit: int = 0) -> bytes:
+    return _quote(_QUOTE_EXACT_INPUT, token_in, token_out, amount_in, fee, limit)
 
 
-def quote_exact_output(token_in: Address, token_out: Address, amount_out: int, fee: int) -> bytes:
-    return _quote(_QUOTE_EXACT_OUTPUT, token_in, token_out, amount_out, fee)
+def quote_exact_output(token_in: Address, token_out: Address, amount_out: int, fee: int, limit: int = 0) -> bytes:
+    return _quote(_QUOTE_EXACT_OUTPUT, token_in, token_out, amount_out, fee, limit)
 
 
-def _quote(selector: bytes, token_in: Address, token_out: Address, amount: int, fee: int) -> bytes:
+def _quote(selector: bytes, token_in: Address, token_out: Address, amount: int, fee: int, limit: int) -> bytes:
     return selector + b"".join(
-        (address_word(token_in), address_word(token_out), uint_word(amount), uint_word(fee), _NO_LIMIT)
+        (address_word(token_in), address_word(token_out), uint_word(amount), uint_word(fee), uint_word(limit))
     )
+
+
+def price_limit(sqrt_price_x96: int, input_is_token0: bool) -> int:
+    """Where a quote gives up: far beyond any trade worth making, long before the end of the price range.
+
+    A pool that runs dry would otherwise be searched to that end, which costs the node millions of gas.
+    """
+    if input_is_token0:
+        return max(sqrt_price_x96 // _FARTHEST, LOWEST_LIMIT)
+    return min(sqrt_price_x96 * _FARTHEST, HIGHEST_LIMIT)
 
 
 def read_quote(data: bytes) -> Quoted:
@@ -42,6 +51,6 @@ def read_quote(data: bytes) -> Quoted:
     return Quoted(read_uint(amount), read_uint(after, 160), read_uint(crossed, 32), read_uint(gas))
 
 
-def is_partial(quoted: Quoted, input_is_token0: bool) -> bool:
-    """Whether the pool ran dry: an exact input it cannot fill does not revert, the price runs to its end."""
-    return quoted.sqrt_price_x96_after == (LOWEST_LIMIT if input_is_token0 else HIGHEST_LIMIT)
+def is_partial(quoted: Quoted, limit: int) -> bool:
+    """Whether the pool ran dry: what it cannot fill does not always revert, the price runs to its limit."""
+    return quoted.sqrt_price_x96_after == limit

@@ -67,7 +67,7 @@ def tick_at(sqrt_price: int) -> int:
 
 
 def _estimate(sqrt_price: int) -> int:
-    """log2 of the price by repeated squaring, turned into ticks: right, or one too low."""
+    """log2 of the price by repeated squaring, turned into ticks: at most one off."""
     octave = sqrt_price.bit_length() - 1
     mantissa = sqrt_price << 63 >> octave
     log = octave - 96

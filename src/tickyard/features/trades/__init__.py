@@ -1,0 +1,1 @@
+"""Building the transactions of a swap, unsigned. Whoever signs them trusts us with money."""

@@ -1,0 +1,130 @@
+"""A trade, and what each pool would make of it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Self
+
+from tickyard.chain.multicall import Call
+from tickyard.chain.v3.quoter import is_partial, price_limit, quote_exact_input, quote_exact_output, read_quote
+from tickyard.config.pinned import Contracts
+from tickyard.kernel.errors import NoLiquidity, UpstreamDown
+from tickyard.kernel.ids import Address
+from tickyard.kernel.units import Price, TokenAmount, UsdgAmount
+from tickyard.market.pools import Pool, PoolBook, PoolState, state_calls
+
+
+class Side(StrEnum):
+    BUY = "buy"
+    SELL = "sell"
+
+
+class Mode(StrEnum):
+    EXACT_IN = "exactIn"
+    EXACT_OUT = "exactOut"
+
+
+@dataclass(frozen=True, slots=True)
+class Trade:
+    """What the caller wants: one leg fixed, the other for the pools to say."""
+
+    side: Side
+    mode: Mode
+    fixed: TokenAmount | UsdgAmount
+
+    @classmethod
+    def parse(cls, side: str, denom: str, amount: str) -> Self:
+        """Dollars spent and tokens sold are exact going in; tokens bought and dollars raised exact coming out."""
+        is_usd = denom == "usd"
+        fixed = UsdgAmount.parse(amount) if is_usd else TokenAmount.parse(amount)
+        mode = Mode.EXACT_IN if (side == Side.BUY) == is_usd else Mode.EXACT_OUT
+        return cls(Side(side), mode, fixed)
+
+    def tokens(self, token: Address, usdg: Address) -> tuple[Address, Address]:
+        """(token in, token out)."""
+        return (usdg, token) if self.side is Side.BUY else (token, usdg)
+
+    def open_leg(self, fill: "Fill") -> int:
+        """The leg that the pool decided."""
+        return fill.token if isinstance(self.fixed, UsdgAmount) else fill.usdg
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """One pool's offer."""
+
+    before: PoolState
+    usdg: UsdgAmount
+    token: TokenAmount
+    pool_gas: int
+    """Gas of the pool's part alone, as the quoter measured it."""
+
+    @property
+    def price(self) -> Price | None:
+        """Dollars per token as traded, fee included. None when no token moves."""
+        return Price(self.usdg * 10**12, self.token) if self.token else None
+
+    def amounts(self, side: Side) -> tuple[int, int]:
+        """(amount in, amount out), base units."""
+        return (self.usdg, self.token) if side is Side.BUY else (self.token, self.usdg)
+
+
+def best_fill(trade: Trade, fills: Iterable[Fill]) -> Fill:
+    """The fill that leaves the caller richest; of equal ones, that of the deeper pool.
+
+    One leg is the same in every fill, so the best has the most coming in
+    (exactIn) or the least going out (exactOut) on the other.
+    """
+    sign = 1 if trade.mode is Mode.EXACT_IN else -1
+    best = max(fills, key=lambda fill: (sign * trade.open_leg(fill), fill.before.depth), default=None)
+    if best is None:
+        raise NoLiquidity("no pool can fill this trade")
+    return best
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One trade, put to every pool that ever had a price, each with the limit at which it counts as dry."""
+
+    trade: Trade
+    asked: tuple[tuple[Pool, int], ...]
+
+    @classmethod
+    def to(cls, pools: Iterable[Pool], trade: Trade, book: PoolBook) -> Self:
+        priced = [(pool, price) for pool in pools if (price := book.last_sqrt_price(pool)) is not None]
+        sells = trade.side is Side.SELL
+        return cls(trade, tuple((pool, price_limit(price, pool.token_is_0 == sells)) for pool, price in priced))
+
+    def calls(self, contracts: Contracts) -> list[Call]:
+        """Every tier quoted, then every pool's state. The quotes go first: a pool whose storage was read
+        before in the same call would seem to need less gas than it does."""
+        encode = quote_exact_input if self.trade.mode is Mode.EXACT_IN else quote_exact_output
+        quotes, states = [], []
+        for pool, limit in self.asked:
+            token_in, token_out = self.trade.tokens(pool.token, contracts.usdg)
+            quotes.append(Call(contracts.quoter, encode(token_in, token_out, self.trade.fixed, pool.fee, limit)))
+            states += state_calls(pool)
+        return quotes + states
+
+    def fills(self, book: PoolBook, results: Sequence[bytes | None]) -> list[Fill]:
+        """The complete fills among the results of `calls`. A pool that would run dry has none."""
+        fills = []
+        for index, (pool, limit) in enumerate(self.asked):
+            at = len(self.asked) + 2 * index
+            state = book.read_state(pool, results[at], results[at + 1])
+            data = results[index]
+            if data is None or not state.is_usable:
+                continue
+            quoted = read_quote(data)
+            if is_partial(quoted, limit):
+                continue
+            if self.trade.mode is Mode.EXACT_OUT and quoted.amount == 0:
+                raise UpstreamDown("the chain node quotes something for nothing")
+            fills.append(_fill(self.trade, state, quoted.amount, quoted.gas))
+        return fills
+
+
+def _fill(trade: Trade, state: PoolState, amount: int, gas: int) -> Fill:
+    if isinstance(trade.fixed, UsdgAmount):
+        return Fill(state, trade.fixed, TokenAmount(amount), gas)
+    return Fill(state, UsdgAmount(amount), trade.fixed, gas)

@@ -1,0 +1,140 @@
+"""The pools of every token: found through the pinned factory alone, checked, kept, and looked for again."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tickyard.chain.multicall import Call
+from tickyard.chain.v3 import pools as v3
+from tickyard.config.pinned import Contracts
+from tickyard.kernel.clock import Clock
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.kernel.ids import Address
+from tickyard.kernel.units import Price, UsdgAmount
+from tickyard.market.reading import ChainReader
+from tickyard.observe.log import log
+
+DISCOVER_EVERY_S: Final = 240
+_RETRY_S: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    address: Address
+    token: Address
+    fee: int
+    token_is_0: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PoolState:
+    pool: Pool
+    sqrt_price_x96: int
+    liquidity: int
+    """In range. Without any, the pool's price means nothing."""
+
+    @property
+    def is_usable(self) -> bool:
+        return self.sqrt_price_x96 > 0 and self.liquidity > 0
+
+    @property
+    def price(self) -> Price | None:
+        return v3.spot_price(self.sqrt_price_x96, self.pool.token_is_0) if self.is_usable else None
+
+    @property
+    def depth(self) -> UsdgAmount:
+        """USDG that moves the price by 1 % within the active range."""
+        return UsdgAmount(v3.depth_usdg(self.sqrt_price_x96, self.liquidity, not self.pool.token_is_0))
+
+
+def deepest(states: Iterable[PoolState]) -> PoolState | None:
+    usable = [state for state in states if state.is_usable]
+    return max(usable, key=lambda state: state.depth, default=None)
+
+
+def state_calls(pool: Pool) -> list[Call]:
+    return [Call(pool.address, v3.SLOT0), Call(pool.address, v3.LIQUIDITY)]
+
+
+class PoolBook:
+    def __init__(self, reader: ChainReader, contracts: Contracts, fee_tiers: Sequence[int], clock: Clock) -> None:
+        self._reader = reader
+        self._contracts = contracts
+        self._fee_tiers = fee_tiers
+        self._clock = clock
+        self._pools: dict[tuple[Address, int], Pool] = {}
+        self._by_token: dict[Address, tuple[Pool, ...]] | None = None
+        self._prices: dict[Address, int] = {}
+
+    def of(self, token: Address) -> tuple[Pool, ...]:
+        """The token's pools by fee tier, the cheapest first. Empty: it has none."""
+        if self._by_token is None:
+            raise UpstreamDown("the pools have not been read from the chain yet", retry_after_s=_RETRY_S)
+        return self._by_token.get(token, ())
+
+    def read_state(self, pool: Pool, slot0: bytes | None, liquidity: bytes | None) -> PoolState:
+        """What the two calls of `state_calls` say of the pool."""
+        if slot0 is None or liquidity is None:
+            raise UpstreamDown("the chain node failed to read a pool")
+        state = PoolState(pool, v3.read_slot0(slot0).sqrt_price_x96, v3.read_liquidity(liquidity))
+        if state.sqrt_price_x96:
+            self._prices[pool.address] = state.sqrt_price_x96
+        elif pool.address in self._prices:
+            # A pool never loses its price again: the node lies.
+            raise UpstreamDown("the chain node contradicts what it said before")
+        return state
+
+    def last_sqrt_price(self, pool: Pool) -> int | None:
+        """The pool's price when we last looked. None: it had none."""
+        return self._prices.get(pool.address)
+
+    async def discover(self, tokens: Sequence[Address]) -> None:
+        """Ask the factory for every pool we do not know yet, and check what it names: two round trips."""
+        unknown = [(token, fee) for token in tokens for fee in self._fee_tiers if (token, fee) not in self._pools]
+        if unknown:
+            usdg = self._contracts.usdg
+            calls = [Call(self._contracts.factory, v3.get_pool(token, usdg, fee)) for token, fee in unknown]
+            reading = await self._reader.read(calls)
+            named = {}
+            for (token, fee), data in zip(unknown, reading.results, strict=True):
+                if data is None:
+                    raise UpstreamDown("the chain node failed to ask the factory")
+                if (address := v3.read_pool(data)) is not None:
+                    named[address] = Pool(address, token, fee, v3.is_token0(token, usdg))
+            bare = [pool for pool in self._pools.values() if self.last_sqrt_price(pool) is None]
+            for pool in await self._checked([*named.values(), *bare]):
+                self._pools[pool.token, pool.fee] = pool
+        by_token: dict[Address, list[Pool]] = {}
+        for (token, _), pool in sorted(self._pools.items()):
+            by_token.setdefault(token, []).append(pool)
+        self._by_token = {token: tuple(pools) for token, pools in by_token.items()}
+
+    async def _checked(self, pools: list[Pool]) -> list[Pool]:
+        """Those pools that themselves say what the factory said of them."""
+        if not pools:
+            return []
+        getters = (v3.TOKEN0, v3.TOKEN1, v3.FEE, v3.SLOT0, v3.LIQUIDITY)
+        reading = await self._reader.read([Call(pool.address, getter) for pool in pools for getter in getters])
+        good = []
+        for index, pool in enumerate(pools):
+            token0, token1, fee, slot0, liquidity = reading.results[5 * index : 5 * index + 5]
+            pair = (pool.token, self._contracts.usdg) if pool.token_is_0 else (self._contracts.usdg, pool.token)
+            if token0 is None or token1 is None or fee is None:
+                raise UpstreamDown("the chain node failed to read a pool")
+            if (v3.read_token(token0), v3.read_token(token1), v3.read_fee(fee)) == (*pair, pool.fee):
+                self.read_state(pool, slot0, liquidity)
+                good.append(pool)
+            else:
+                log.error("a pool contradicts the factory, it is not used", pool=pool.address)
+        return good
+
+    async def keep_fresh(self, tokens: Callable[[], Sequence[Address]]) -> None:
+        """Look for new pools for ever."""
+        while True:
+            try:
+                await self.discover(tokens())
+                pause = DISCOVER_EVERY_S
+            except UpstreamDown as failure:
+                log.warning("pools not read from the chain", reason=failure.message)
+                pause = _RETRY_S
+            await self._clock.sleep(pause)

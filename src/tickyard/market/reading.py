@@ -1,0 +1,52 @@
+"""Reading the chain: many calls at one block, with the block's own time.
+
+The time travels with the calls (Multicall3 tells it), so an answer knows how old it is without another round
+trip, and a node that has fallen behind what we have already seen is caught before its figures are used.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from tickyard.chain.abi import read_uint
+from tickyard.chain.multicall import LIGHT_CALLS, Call, aggregate
+from tickyard.chain.rpc import Block, Rpc
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.kernel.ids import Address
+
+_BLOCK_TIME: Final = bytes.fromhex("0f28c97d")  # getCurrentBlockTimestamp()
+_LAG_MAX_S: Final = 30
+"""Nodes behind one address may differ by a few blocks; more than this is a node that is stuck or lies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    results: list[bytes | None]
+    at: datetime
+    """The block's time."""
+
+
+class ChainReader:
+    def __init__(self, rpc: Rpc, multicall: Address) -> None:
+        self._rpc = rpc
+        self._multicall = multicall
+        self._newest_s = 0
+
+    async def read(
+        self, calls: Sequence[Call], *, block: Block = "latest", max_calls_per_chunk: int = LIGHT_CALLS
+    ) -> Reading:
+        """Return data per call, None where one failed. UpstreamDown when the node is silent, lies or lags."""
+        asked = [Call(self._multicall, _BLOCK_TIME), *calls]
+        results = await aggregate(
+            self._rpc, self._multicall, asked, block=block, max_calls_per_chunk=max_calls_per_chunk
+        )
+        time_word, *rest = results
+        if time_word is None or (rest and all(result is None for result in rest)):
+            raise UpstreamDown("the chain node failed every call")
+        seconds = read_uint(time_word, bits=40)
+        if block == "latest":
+            if seconds < self._newest_s - _LAG_MAX_S:
+                raise UpstreamDown("the chain node is behind what it has shown before")
+            self._newest_s = max(self._newest_s, seconds)
+        return Reading(rest, datetime.fromtimestamp(seconds, UTC))
