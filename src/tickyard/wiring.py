@@ -2,7 +2,8 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+import signal
+from collections.abc import AsyncIterator, Iterator
 from functools import partial
 from random import Random
 from typing import Final
@@ -63,12 +64,18 @@ async def open_deps(settings: Settings, clock: Clock) -> AsyncIterator[Deps]:
         schedules = partial(read_schedules, rpc, settings.contracts.multicall3, clock)
         registry = Registry(issuer, schedules, clock, settings.data_path / "registry.json")
         registry.load_last_good()
-        reader = ChainReader(rpc, settings.contracts.multicall3)
+        reader = ChainReader(rpc, settings.contracts.multicall3, clock)
         pools = PoolBook(reader, settings.contracts, settings.fee_tiers, clock)
+        registry.on_change.append(pools.look_soon)
         market = Market(registry, Mids(issuer, clock), pools, reader, settings.contracts)
-        for work in (registry.keep_fresh(), pools.keep_fresh(registry.addresses)):
+        for work in (registry.keep_fresh(), _keep_pools_fresh(registry, pools)):
             stack.push_async_callback(_stop, asyncio.create_task(work))
         yield Deps(settings=settings, clock=clock, market=market, rpc=rpc)
+
+
+async def _keep_pools_fresh(registry: Registry, pools: PoolBook) -> None:
+    await registry.loaded.wait()
+    await pools.keep_fresh(registry.addresses)
 
 
 async def _check_chain(rpc: Rpc, settings: Settings, clock: Clock) -> None:
@@ -92,6 +99,17 @@ async def _stop(task: asyncio.Task[None]) -> None:
 
 def _observe_rpc(_url_index: int, _method: str, outcome: str, seconds: float) -> None:
     observe_upstream("node", outcome, seconds)
+
+
+class _Server(uvicorn.Server):
+    """uvicorn ends the process by its own signal as soon as it has drained; ours has more to put away."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    def stop(self) -> None:
+        self.should_exit = True
 
 
 async def serve(settings: Settings) -> None:
@@ -125,11 +143,14 @@ async def serve(settings: Settings) -> None:
             proxy_headers=False,
             timeout_graceful_shutdown=_DRAIN_S,
         )
-        server = uvicorn.Server(config)
+        server = _Server(config)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, server.stop)
         if settings.is_sandbox:
             from tickyard.sandbox.lifeline import on_parent_gone
 
-            on_parent_gone(lambda: setattr(server, "should_exit", True))
+            on_parent_gone(server.stop)
         log.info("serving", host=settings.host, port=settings.port, profile=settings.profile)
         await server.serve()
     log.info("stopped")

@@ -42,6 +42,14 @@ def test_a_price_is_moved_to_within_a_basis_point(world, symbol, percent):
     assert after.depth_e6 >= before.depth_e6 * 99 // 100
 
 
+@pytest.mark.parametrize("symbol", ["NVDA", "TSLA"])
+@pytest.mark.parametrize("price_e6", [1, 10**15 - 1])
+def test_the_ends_of_the_scale_can_be_reached(world, symbol, price_e6):
+    _, price = world.run(move_price(world.node, world.world, symbol, price_e6))
+    assert is_within(price, Price(price_e6, 10**6), 10_000)
+    assert deepest(world, symbol).price.equals(price)
+
+
 def test_moving_to_the_price_it_has_changes_nothing(world):
     _, price = world.run(move_price(world.node, world.world, "SPY", 700_000_000))
     assert world.run(move_price(world.node, world.world, "SPY", 700_000_000))[1].equals(price)

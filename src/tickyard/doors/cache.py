@@ -33,14 +33,14 @@ class FrontCache:
 
     def get(self, target: bytes) -> Entry | None:
         entry = self._entries.get(target)
-        if entry is None or entry.until > self._clock.monotonic():
+        if entry is None or entry.until > self._clock.timestamp():
             return entry
         del self._entries[target]
         return None
 
     def put(self, target: bytes, route: str, body: bytes, seconds: int, content_type: Headers = JSON) -> Entry:
         """Keep an answer; the oldest one makes room."""
-        entry = _entry(route, body, seconds, self._clock.monotonic(), content_type)
+        entry = _entry(route, body, seconds, self._clock.timestamp(), content_type)
         if seconds > 0:
             self._entries.pop(target, None)
             if len(self._entries) >= _ENTRIES_MAX:

@@ -125,7 +125,7 @@ class Edge:
             entry = self._cache.get(raw + b"?" + query if query else raw)
             if entry is not None:
                 exchange.status, exchange.size = await send_entry(
-                    entry, scope, exchange.send, exchange.extra, self._clock.monotonic()
+                    entry, scope, exchange.send, exchange.extra, self._clock.timestamp()
                 )
                 return entry.route
         # Routes match the path as it was sent: an encoded slash or dot is then just a character of a parameter.

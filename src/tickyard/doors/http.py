@@ -77,7 +77,7 @@ class Endpoint:
                 await _send_fresh(answer, operation.status, scope, send)
                 return
             entry = self._cache.put(target, operation.path, encode(answer.answer), answer.seconds)
-        await send_entry(entry, scope, send, [], self._clock.monotonic())
+        await send_entry(entry, scope, send, [], self._clock.timestamp())
 
 
 async def _send_fresh(answer: msgspec.Struct, status: int, scope: Scope, send: Send) -> None:

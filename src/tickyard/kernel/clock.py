@@ -22,6 +22,10 @@ class Clock(Protocol):
         """The present moment as whole Unix seconds."""
         ...
 
+    def timestamp(self) -> float:
+        """The present moment as Unix seconds with their fraction, for cheap comparisons."""
+        ...
+
     def monotonic(self) -> float:
         """Seconds that never jump, for measuring how long something takes."""
         ...
@@ -35,6 +39,9 @@ class WallClock:
 
     def seconds(self) -> int:
         return int(time.time())
+
+    def timestamp(self) -> float:
+        return time.time()
 
     def monotonic(self) -> float:
         return time.monotonic()

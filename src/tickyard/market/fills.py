@@ -6,11 +6,11 @@ from enum import StrEnum
 from typing import Self
 
 from tickyard.chain.multicall import Call
-from tickyard.chain.v3.quoter import is_partial, price_limit, quote_exact_input, quote_exact_output, read_quote
+from tickyard.chain.v3.quoter import Quoted, is_partial, price_limit, quote_exact_input, quote_exact_output, read_quote
 from tickyard.config.pinned import Contracts
 from tickyard.kernel.errors import NoLiquidity, UpstreamDown
 from tickyard.kernel.ids import Address
-from tickyard.kernel.units import Price, TokenAmount, UsdgAmount
+from tickyard.kernel.units import AMOUNT_MAX_RAW, Price, TokenAmount, UsdgAmount
 from tickyard.market.pools import Pool, PoolBook, PoolState, state_calls
 
 
@@ -116,12 +116,35 @@ class Question:
             if data is None or not state.is_usable:
                 continue
             quoted = read_quote(data)
-            if is_partial(quoted, limit):
-                continue
-            if self.trade.mode is Mode.EXACT_OUT and quoted.amount == 0:
-                raise UpstreamDown("the chain node quotes something for nothing")
-            fills.append(_fill(self.trade, state, quoted.amount, quoted.gas))
+            if not is_partial(quoted, limit):
+                fills.append(_believable(self.trade, state, quoted, limit))
         return fills
+
+    def is_outdated(self, book: PoolBook, fills: Iterable[Fill]) -> bool:
+        """Whether a pool without a fill has moved so far since we set its limit that the limit may be the reason."""
+        filled = {fill.before.pool for fill in fills}
+        return any(
+            pool not in filled and _is_near(book.last_sqrt_price(pool) or limit, limit) for pool, limit in self.asked
+        )
+
+
+def _is_near(sqrt_price: int, limit: int) -> bool:
+    """A limit is set at four times the square-root price or a quarter of it; half of that is too near to judge by."""
+    return max(sqrt_price, limit) < 2 * min(sqrt_price, limit)
+
+
+def _believable(trade: Trade, state: PoolState, quoted: Quoted, limit: int) -> Fill:
+    """The fill, unless no pool could have given it: the price goes towards its limit, and nobody gets more than
+    the price before the trade."""
+    fill = _fill(trade, state, quoted.amount, quoted.gas)
+    spot, is_up = state.price, limit > state.sqrt_price_x96
+    assert spot is not None
+    at_spot, paid = spot.num * fill.token, fill.usdg * 10**12 * spot.den
+    is_too_good = paid < at_spot if trade.side is Side.BUY else paid > at_spot
+    low, high = (state.sqrt_price_x96, limit) if is_up else (limit, state.sqrt_price_x96)
+    if is_too_good or quoted.amount > AMOUNT_MAX_RAW or not low <= quoted.sqrt_price_x96_after <= high:
+        raise UpstreamDown("the chain node tells a fill that no pool could give")
+    return fill
 
 
 def _fill(trade: Trade, state: PoolState, amount: int, gas: int) -> Fill:

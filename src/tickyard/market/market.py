@@ -41,7 +41,15 @@ class Market:
         if not question.asked:
             raise NoLiquidity("this asset has no TOKEN/USDG pool with a price")
         key = (token, trade, tuple(extra))
-        return await self._offers.share(key, lambda: self._ask_pools(question, key[2]))
+        return await self._offers.share(key, lambda: self._put(question, key[2]))
+
+    async def _put(self, question: Question, extra: Sequence[Call]) -> Offer:
+        offer = await self._ask_pools(question, extra)
+        if question.is_outdated(self.pools, offer.fills):
+            # Now the prices are fresh, and so is the question.
+            question = Question.to([pool for pool, _ in question.asked], question.trade, self.pools)
+            offer = await self._ask_pools(question, extra)
+        return offer
 
     async def _ask_pools(self, question: Question, extra: Sequence[Call]) -> Offer:
         calls = question.calls(self.contracts)

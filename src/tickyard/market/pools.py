@@ -1,11 +1,13 @@
 """The pools of every token: found through the pinned factory alone, checked, kept, and looked for again."""
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from tickyard.chain.multicall import Call
 from tickyard.chain.v3 import pools as v3
+from tickyard.chain.v3.ticks import MAX_SQRT_RATIO, MIN_SQRT_RATIO
 from tickyard.config.pinned import Contracts
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
@@ -65,6 +67,7 @@ class PoolBook:
         self._pools: dict[tuple[Address, int], Pool] = {}
         self._by_token: dict[Address, tuple[Pool, ...]] | None = None
         self._prices: dict[Address, int] = {}
+        self._has_news = asyncio.Event()
 
     def of(self, token: Address) -> tuple[Pool, ...]:
         """The token's pools by fee tier, the cheapest first. Empty: it has none."""
@@ -78,6 +81,8 @@ class PoolBook:
             raise UpstreamDown("the chain node failed to read a pool")
         state = PoolState(pool, v3.read_slot0(slot0).sqrt_price_x96, v3.read_liquidity(liquidity))
         if state.sqrt_price_x96:
+            if not MIN_SQRT_RATIO <= state.sqrt_price_x96 < MAX_SQRT_RATIO:
+                raise UpstreamDown("the chain node tells a price that no pool can have")
             self._prices[pool.address] = state.sqrt_price_x96
         elif pool.address in self._prices:
             # A pool never loses its price again: the node lies.
@@ -91,23 +96,28 @@ class PoolBook:
     async def discover(self, tokens: Sequence[Address]) -> None:
         """Ask the factory for every pool we do not know yet, and check what it names: two round trips."""
         unknown = [(token, fee) for token in tokens for fee in self._fee_tiers if (token, fee) not in self._pools]
-        if unknown:
-            usdg = self._contracts.usdg
-            calls = [Call(self._contracts.factory, v3.get_pool(token, usdg, fee)) for token, fee in unknown]
-            reading = await self._reader.read(calls)
-            named = {}
-            for (token, fee), data in zip(unknown, reading.results, strict=True):
-                if data is None:
-                    raise UpstreamDown("the chain node failed to ask the factory")
-                if (address := v3.read_pool(data)) is not None:
-                    named[address] = Pool(address, token, fee, v3.is_token0(token, usdg))
-            bare = [pool for pool in self._pools.values() if self.last_sqrt_price(pool) is None]
-            for pool in await self._checked([*named.values(), *bare]):
-                self._pools[pool.token, pool.fee] = pool
+        bare = [pool for pool in self._pools.values() if self.last_sqrt_price(pool) is None]
+        for pool in await self._checked([*await self._named(unknown), *bare]):
+            self._pools[pool.token, pool.fee] = pool
         by_token: dict[Address, list[Pool]] = {}
         for (token, _), pool in sorted(self._pools.items()):
             by_token.setdefault(token, []).append(pool)
         self._by_token = {token: tuple(pools) for token, pools in by_token.items()}
+
+    async def _named(self, wanted: Sequence[tuple[Address, int]]) -> list[Pool]:
+        """The pools that the factory has for these tokens and fees."""
+        if not wanted:
+            return []
+        usdg = self._contracts.usdg
+        calls = [Call(self._contracts.factory, v3.get_pool(token, usdg, fee)) for token, fee in wanted]
+        reading = await self._reader.read(calls)
+        pools = []
+        for (token, fee), data in zip(wanted, reading.results, strict=True):
+            if data is None:
+                raise UpstreamDown("the chain node failed to ask the factory")
+            if (address := v3.read_pool(data)) is not None:
+                pools.append(Pool(address, token, fee, v3.is_token0(token, usdg)))
+        return pools
 
     async def _checked(self, pools: list[Pool]) -> list[Pool]:
         """Those pools that themselves say what the factory said of them."""
@@ -128,13 +138,23 @@ class PoolBook:
                 log.error("a pool contradicts the factory, it is not used", pool=pool.address)
         return good
 
+    def look_soon(self) -> None:
+        """There may be new tokens: do not wait for the next turn."""
+        self._has_news.set()
+
     async def keep_fresh(self, tokens: Callable[[], Sequence[Address]]) -> None:
         """Look for new pools for ever."""
         while True:
+            self._has_news.clear()
             try:
                 await self.discover(tokens())
                 pause = DISCOVER_EVERY_S
             except UpstreamDown as failure:
                 log.warning("pools not read from the chain", reason=failure.message)
                 pause = _RETRY_S
-            await self._clock.sleep(pause)
+            waits = {asyncio.ensure_future(self._clock.sleep(pause)), asyncio.ensure_future(self._has_news.wait())}
+            try:
+                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for wait in waits:
+                    wait.cancel()

@@ -12,12 +12,15 @@ from typing import Final
 from tickyard.chain.abi import read_uint
 from tickyard.chain.multicall import LIGHT_CALLS, Call, aggregate
 from tickyard.chain.rpc import Block, Rpc
+from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 
 _BLOCK_TIME: Final = bytes.fromhex("0f28c97d")  # getCurrentBlockTimestamp()
 _LAG_MAX_S: Final = 30
 """Nodes behind one address may differ by a few blocks; more than this is a node that is stuck or lies."""
+_AHEAD_MAX_S: Final = 600
+"""Clocks differ by seconds. A time further ahead, once believed, would make every honest node look stuck."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +31,10 @@ class Reading:
 
 
 class ChainReader:
-    def __init__(self, rpc: Rpc, multicall: Address) -> None:
+    def __init__(self, rpc: Rpc, multicall: Address, clock: Clock) -> None:
         self._rpc = rpc
         self._multicall = multicall
+        self._clock = clock
         self._newest_s = 0
 
     async def read(
@@ -44,7 +48,9 @@ class ChainReader:
         time_word, *rest = results
         if time_word is None or (rest and all(result is None for result in rest)):
             raise UpstreamDown("the chain node failed every call")
-        seconds = read_uint(time_word, bits=40)
+        seconds = read_uint(time_word)
+        if seconds > self._clock.seconds() + _AHEAD_MAX_S:
+            raise UpstreamDown("the chain node tells a time that has not come")
         if block == "latest":
             if seconds < self._newest_s - _LAG_MAX_S:
                 raise UpstreamDown("the chain node is behind what it has shown before")

@@ -5,9 +5,11 @@ symbol repeats, a fifth of the list vanishes) is refused as a whole and the last
 restarts too: it is kept in a file.
 """
 
-from collections.abc import Awaitable, Callable, Iterable
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -26,6 +28,14 @@ REFRESH_S: Final = 60
 _RETRY_S: Final = 5
 _VANISHED_MAX_PERCENT: Final = 20
 
+
+class _Kept(msgspec.Struct):
+    """The file: what is served, and where those were that have left the list."""
+
+    assets: list[ListedAsset]
+    departed: dict[Symbol, Address]
+
+
 ReadSchedules = Callable[[list[Address]], Awaitable[dict[Address, Schedule]]]
 
 
@@ -33,8 +43,13 @@ class Refused(Exception):
     """A refresh that contradicts what we know. The message is for the log."""
 
 
-def check_refresh(old: Iterable[ListedAsset], new: Iterable[ListedAsset]) -> None:
-    """Raise Refused when the new list cannot be an honest successor of the old one."""
+def check_refresh(
+    old: Iterable[ListedAsset], new: Iterable[ListedAsset], departed: Mapping[Symbol, Address] = MappingProxyType({})
+) -> None:
+    """Raise Refused when the new list cannot be an honest successor of the old one.
+
+    `departed`: the addresses of assets that were listed once. Who comes back must come back to the same one.
+    """
     new = list(new)
     by_symbol = {asset.symbol: asset for asset in new}
     addresses = [asset.address for asset in new if asset.address is not None]
@@ -43,11 +58,12 @@ def check_refresh(old: Iterable[ListedAsset], new: Iterable[ListedAsset]) -> Non
     if len(set(addresses)) != len(addresses):
         raise Refused("two symbols share an address")
     old = list(old)
-    for known in old:
-        listed = by_symbol.get(known.symbol)
+    homes = {**departed, **{known.symbol: known.address for known in old if known.address}}
+    for symbol, address in homes.items():
+        listed = by_symbol.get(symbol)
         # An asset may gain its address; one that has it keeps it, or is gone.
-        if listed and known.address and listed.address != known.address:
-            raise Refused(f"{known.symbol} changed its address")
+        if listed and listed.address != address:
+            raise Refused(f"{symbol} changed its address")
     vanished = sum(known.symbol not in by_symbol for known in old)
     if vanished * 100 > len(old) * _VANISHED_MAX_PERCENT:
         raise Refused(f"{vanished} of {len(old)} assets vanished at once")
@@ -60,9 +76,12 @@ class Registry:
         self._clock = clock
         self._file = file
         self._assets: dict[Symbol, Asset] = {}
+        self._departed: dict[Symbol, Address] = {}
         self._schedules: dict[Address, Schedule] = {}
         self.refreshed_at: datetime | None = None
         self.on_change: list[Callable[[], None]] = []
+        self.loaded = asyncio.Event()
+        """Set once there is a list to serve."""
 
     def find(self, symbol: Symbol) -> Asset:
         asset = self._assets.get(symbol)
@@ -95,25 +114,30 @@ class Registry:
         if not self._file.exists():
             return
         try:
-            listed = msgspec.json.decode(self._file.read_bytes(), type=list[ListedAsset])
+            kept = msgspec.json.decode(self._file.read_bytes(), type=_Kept)
         except (OSError, msgspec.MsgspecError):
             log.warning("kept registry is unreadable, ignoring it")
             return
-        self._serve(listed)
+        self._departed = kept.departed
+        self._serve(kept.assets)
 
     async def refresh(self) -> None:
         """Ask the issuer and the chain. Raises UpstreamDown when the issuer does not answer."""
-        listing = await self._issuer.assets()
         known = [asset.listed for asset in self._assets.values()]
         try:
-            check_refresh(known, listing.assets)
+            listing = await self._issuer.assets()
+            check_refresh(known, listing.assets, self._departed)
+        except UpstreamDown:
+            await self._renew_multipliers(known)
+            raise
         except Refused as refusal:
             metrics.registry_refreshes.labels("refused").inc()
             log.error("registry refresh refused, the last good one stays", reason=str(refusal))
+            await self._renew_multipliers(known)
             return
-        await self._refresh_schedules([asset.address for asset in listing.assets if asset.address is not None])
-        if listing.assets != tuple(known):
-            self._keep(listing.assets)
+        await self._read_multipliers(listing.assets)
+        if sorted(listing.assets, key=lambda asset: asset.symbol) != known:
+            self._keep(known, listing.assets)
         self._serve(listing.assets)
         self.refreshed_at = self._clock.now()
         metrics.registry_refreshes.labels("ok").inc()
@@ -130,12 +154,21 @@ class Registry:
                 pause = _RETRY_S
             await self._clock.sleep(pause)
 
-    async def _refresh_schedules(self, addresses: list[Address]) -> None:
+    async def _renew_multipliers(self, known: list[ListedAsset]) -> None:
+        """A silent or lying issuer is no reason to miss a split: the chain tells it."""
+        if known:
+            await self._read_multipliers(known)
+            self._serve(known)
+
+    async def _read_multipliers(self, listed: Iterable[ListedAsset]) -> None:
         try:
-            self._schedules = await self._read_schedules(addresses)
+            read = await self._read_schedules([asset.address for asset in listed if asset.address is not None])
         except UpstreamDown as failure:
             # The last known schedules go on flipping by themselves; the registry's values fill the gaps.
             log.warning("multipliers not read from the chain", reason=failure.message)
+        else:
+            # A token that did not answer this time keeps what it said before.
+            self._schedules = {**self._schedules, **read}
 
     def _serve(self, listed: Iterable[ListedAsset]) -> None:
         assets = {}
@@ -145,6 +178,7 @@ class Registry:
         self._report_differences(assets)
         has_changed = assets != self._assets
         self._assets = assets
+        self.loaded.set()
         metrics.registry_assets.set(len(assets))
         if has_changed:
             for tell in self.on_change:
@@ -158,8 +192,12 @@ class Registry:
                 metrics.multiplier_differences.inc()
                 log.warning("registry and chain disagree on a multiplier, the chain wins", symbol=asset.symbol)
 
-    def _keep(self, listed: Iterable[ListedAsset]) -> None:
+    def _keep(self, known: Iterable[ListedAsset], listed: Iterable[ListedAsset]) -> None:
+        listed = list(listed)
+        here = {asset.symbol for asset in listed}
+        left = {asset.symbol: asset.address for asset in known if asset.address and asset.symbol not in here}
+        self._departed = {symbol: at for symbol, at in {**self._departed, **left}.items() if symbol not in here}
         self._file.parent.mkdir(parents=True, exist_ok=True)
         fresh = self._file.with_suffix(".new")
-        fresh.write_bytes(msgspec.json.encode(list(listed)))
+        fresh.write_bytes(msgspec.json.encode(_Kept(listed, self._departed)))
         fresh.replace(self._file)

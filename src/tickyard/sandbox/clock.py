@@ -32,7 +32,10 @@ class SandboxClock:
         return datetime.now(UTC) + self.offset
 
     def seconds(self) -> int:
-        return int(self.now().timestamp())
+        return int(self.timestamp())
+
+    def timestamp(self) -> float:
+        return time.time() + _OFFSET_US.unpack_from(self._map)[0] / 1e6
 
     def monotonic(self) -> float:
         return time.monotonic()

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import shutil
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +15,7 @@ import msgspec
 START_LIMIT_S = 30
 STOP_LIMIT_S = 1
 CALL_LIMIT_S = 60
+KEEP_S = 2
 _SCRIPTS = Path(__file__).parent / "node"
 
 
@@ -35,7 +37,10 @@ class Node:
     def __init__(self, url: str, process: asyncio.subprocess.Process | None = None) -> None:
         self.url = url
         self._process = process
-        self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=CALL_LIMIT_S))
+        # The node closes a connection after five idle seconds: leave it first, or a call may meet the close.
+        connector = aiohttp.TCPConnector(keepalive_timeout=KEEP_S)
+        timeout = aiohttp.ClientTimeout(total=CALL_LIMIT_S)
+        self._session = aiohttp.ClientSession(connector=connector, timeout=timeout)
 
     @classmethod
     async def start(cls, *, chain_id: int, now: datetime, run_dir: Path, interval_ms: int = 0, port: int = 0) -> Self:
@@ -58,9 +63,12 @@ class Node:
             "HARDHAT_DISABLE_TELEMETRY_PROMPT": "true",
             "TICKYARD_NODE": msgspec.json.encode(options).decode(),
         }
+        program = shutil.which("node")
+        if program is None:
+            raise NodeError("the sandbox needs Node.js 20 or later, and there is no `node` on the PATH")
         with (folder / "node.log").open("wb") as log:
             process = await asyncio.create_subprocess_exec(
-                "node",
+                program,
                 "--expose-gc",
                 str(_SCRIPTS / "start.js"),
                 cwd=root,

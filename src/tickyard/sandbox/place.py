@@ -17,6 +17,7 @@ QUOTER = Address("0x33e885ed0ec9bf04ecfb19341582aadcb4c8a9e7")
 ROUTER = Address("0xcaf681a66d020601342297493863e78c959e5cb2")
 MULTICALL3 = Address("0xca11bde05977b3631167028862be2a173976ca11")
 PERMIT2 = Address("0x000000000022d473030f116ddee9f6b43ac78ba3")
+PERMIT2_PROXY = Address("0x402085c248eea27d92e8b30b2c58ed07f9e20001")
 USDG = Address("0x5fc5360d0400a0fd4f2af552add042d716f1d168")
 USDC = Address("0x833589fcd6edb6e08f4c7c32d4f71b54bda02913")
 WETH = Address("0x0bd7d308f8e1639fab988df18a8011f41eacad73")
@@ -32,6 +33,7 @@ CONTRACTS = {
     "router": ROUTER,
     "multicall3": MULTICALL3,
     "permit2": PERMIT2,
+    "spender": PERMIT2_PROXY,
     "usdg": USDG,
     "weth": WETH,
     "serviceToken": SERVICE_TOKEN,
@@ -45,6 +47,8 @@ _SUPPLY = 50_000 * 10**18
 
 async def unlock_maker(node: Node) -> None:
     await node.call("hardhat_impersonateAccount", [MAKER])
+    # Our own node begins at zero and stays there; one that somebody else started may not.
+    await node.call("hardhat_setNextBlockBaseFeePerGas", ["0x0"])
 
 
 async def place_contracts(node: Node) -> None:
@@ -65,6 +69,7 @@ async def place_contracts(node: Node) -> None:
         ROUTER: router,
         MULTICALL3: multicall3,
         PERMIT2: build.permit2_runtime(),
+        PERMIT2_PROXY: build.compiled("permit2_proxy"),
         USDG: build.compiled("dollar"),
         WETH: build.compiled("weth"),
         STOCK_IMPLEMENTATION: build.compiled("stock_token"),

@@ -18,7 +18,8 @@ from tickyard.sandbox.walk import draw, mid_e6, sway
 from tickyard.sandbox.words import call_data, words
 from tickyard.sandbox.world import World
 
-# A round is one transaction of the desk, which takes at most 64 swaps.
+# The node keeps a trace of every instruction: a few small transactions are cheaper to it than a large one.
+_SWAPS_PER_TRANSACTION = 10
 _DEEPEST_PER_ROUND = 45
 _OTHERS_PER_ROUND = 15
 _NOISE_BPS = 12
@@ -33,8 +34,9 @@ async def trade_round(node: Node, world: World, moment: datetime, seed: int) -> 
     spots = [spot for spot in await look(node, markets) if spot.is_usable]
     deepest, others = _split(spots)
     chosen = [*_drawn(deepest, _DEEPEST_PER_ROUND, seed), *_drawn(others, _OTHERS_PER_ROUND, seed)]
-    if chosen:
-        await send(node, world.maker, _trade_step(chosen, [_aim(world, spot, moment, seed) for spot in chosen]))
+    for first in range(0, len(chosen), _SWAPS_PER_TRANSACTION):
+        part = chosen[first : first + _SWAPS_PER_TRANSACTION]
+        await send(node, world.maker, _trade_step(part, [_aim(world, spot, moment, seed) for spot in part]))
     return len(chosen)
 
 

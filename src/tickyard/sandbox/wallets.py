@@ -22,12 +22,19 @@ class Wallet:
 @cache
 def wallets() -> tuple[Wallet, ...]:
     """`demo` first: the one that examples and tests spend from."""
+    return tuple(map(_wallet, NAMES))
+
+
+@cache
+def relayer(chain_id: int) -> Wallet:
+    """Who pays the gas of payments on one chain: the facilitator's account, not one of the people."""
+    return _wallet(f"relayer-{chain_id}")
+
+
+def _wallet(name: str) -> Wallet:
     # Curve arithmetic is slow to import and only a sandbox needs it.
     from eth_keys.datatypes import PrivateKey
 
-    made = []
-    for name in NAMES:
-        secret = keccak(f"tickyard sandbox wallet {name}".encode())
-        address = PrivateKey(secret).public_key.to_address()
-        made.append(Wallet(name, Address(address), "0x" + secret.hex()))
-    return tuple(made)
+    secret = keccak(f"tickyard sandbox wallet {name}".encode())
+    address = PrivateKey(secret).public_key.to_address()
+    return Wallet(name, Address(address), "0x" + secret.hex())

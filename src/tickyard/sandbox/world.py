@@ -14,7 +14,7 @@ from tickyard.sandbox.node import Node
 from tickyard.sandbox.place import mint_step
 from tickyard.sandbox.transact import Step, send, send_all
 from tickyard.sandbox.walk import mid_e6
-from tickyard.sandbox.wallets import MAKER, Wallet, wallets
+from tickyard.sandbox.wallets import MAKER, Wallet, relayer, wallets
 from tickyard.sandbox.words import call_data
 
 _DOLLAR = 10**6
@@ -114,7 +114,7 @@ def _notices(world: World, deployed: list[Listed]) -> list[Step]:
 
 async def _equip_people(node: Node, world: World) -> None:
     """ETH for everybody, and demo's approval of Permit2, which costs a transaction of its own."""
-    for wallet in world.wallets:
+    for wallet in (*world.wallets, relayer(world.chain_id)):
         await node.call("hardhat_setBalance", [wallet.address, hex(100 * _TOKEN)])
     demo = world.wallets[0].address
     await node.call("hardhat_impersonateAccount", [demo])

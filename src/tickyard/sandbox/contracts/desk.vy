@@ -115,9 +115,9 @@ def _pay(amount0: uint256, amount1: uint256):
 
 @view
 @external
-def look(pools: DynArray[address, 1024]) -> DynArray[Spot, 1024]:
+def look(pools: DynArray[address, 64]) -> DynArray[Spot, 64]:
     """@notice Price and in-range liquidity of many pools at one block."""
-    spots: DynArray[Spot, 1024] = []
+    spots: DynArray[Spot, 64] = []
     for pool: address in pools:
         spots.append(Spot(sqrt_price=(staticcall Pool(pool).slot0())[0], liquidity=staticcall Pool(pool).liquidity()))
     return spots

@@ -18,17 +18,17 @@ function inTurn(provider) {
   return provider;
 }
 
-// Traces hang on small objects that give the collector no reason to run: look at what the process really holds.
-const SLACK = 150_000_000;
-let settled = Infinity;
+// Traces hang on small objects that give the collector no reason to run: look at what the process really
+// holds, and collect at most every so often, because memory comes back some time after it was collected.
+const ENOUGH = 300_000_000;
+const PAUSE_MS = 100;
+let collected = 0;
 
 function tidy() {
-  const held = process.memoryUsage.rss();
-  if (held > settled + SLACK) {
+  if (process.memoryUsage.rss() > ENOUGH && performance.now() > collected + PAUSE_MS) {
     global.gc();
-    settled = process.memoryUsage.rss();
+    collected = performance.now();
   }
-  settled = Math.min(settled, held);
 }
 
 async function main() {

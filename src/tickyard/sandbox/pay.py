@@ -1,0 +1,130 @@
+"""Paying a paid route with the reference client, the way any buyer would.
+
+What a buyer must do beside the defaults is here too: allow USDG, which no client knows by itself, and in the
+sandbox sign by the sandbox's clock, which may be ahead of the wall.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import msgspec
+from eth_account import Account
+from x402 import x402Client
+from x402.http import decode_payment_response_header
+from x402.http.clients.httpx import PaymentError, x402AsyncTransport
+from x402.mechanisms.evm.exact import ExactEvmClientScheme
+from x402.mechanisms.evm.signers import EthAccountSigner
+from x402.schemas import PaymentRequirements
+
+from tickyard.config.pinned import CHAIN_ID, MAINNET
+from tickyard.kernel.clock import Clock, WallClock
+
+FIRST_NETWORK = f"eip155:{CHAIN_ID}"
+_MOST_PER_CALL = "1000000"
+_RECEIPT = "payment-response"
+# Longer than the service waits for a settlement.
+_WAIT_S = 90
+_CLOCK_WAIT_S = 5
+
+
+class CannotPay(Exception):
+    """One sentence for the terminal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paid:
+    """What came back: the answer, and the receipt when something was paid."""
+
+    status: int
+    body: bytes
+    receipt: dict[str, Any] | None
+    headers: Mapping[str, str]
+
+
+class _ByTheSandboxClock(ExactEvmClientScheme):
+    """The reference scheme adds a route's time limit to wall time; a clock that is ahead makes it longer."""
+
+    def __init__(self, signer: EthAccountSigner, ahead_s: int) -> None:
+        super().__init__(signer)
+        self._ahead_s = ahead_s
+
+    def create_payment_payload(
+        self, requirements: PaymentRequirements, extensions: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        # Only what is signed changes: the payment still names the offer as the service made it.
+        limit = requirements.max_timeout_seconds + self._ahead_s
+        return super().create_payment_payload(
+            requirements.model_copy(update={"max_timeout_seconds": limit}), extensions
+        )
+
+
+async def pay(
+    url: str,
+    *,
+    wallet_key: str,
+    network: str | None = None,
+    method: str = "GET",
+    body: bytes | None = None,
+    clock: Clock | None = None,
+) -> Paid:
+    """Call a route and pay if it asks for it. With `network` on that one only, else on the first it offers."""
+    headers = {"content-type": "application/json"} if body is not None else {}
+    try:
+        ahead_s = await _ahead_of_the_wall(url, clock or WallClock())
+        transport = x402AsyncTransport(_client(wallet_key, network, ahead_s))
+        # trust_env would put a proxy from the environment in the place of the paying transport.
+        async with httpx.AsyncClient(transport=transport, timeout=_WAIT_S, trust_env=False) as http:
+            answer = await http.request(method, url, content=body, headers=headers)
+    except PaymentError as error:
+        if isinstance(error.__cause__, httpx.HTTPError):
+            # The client wraps what happens after it has paid as well.
+            raise CannotPay("the service did not answer to the payment, which may have been taken") from None
+        raise CannotPay(f"the payment was not made: {error}") from None
+    except httpx.HTTPError as error:
+        raise CannotPay(f"the service did not answer ({type(error).__name__})") from None
+    return Paid(answer.status_code, answer.content, _receipt(answer), dict(answer.headers))
+
+
+def _client(wallet_key: str, network: str | None, ahead_s: int) -> x402Client:
+    signer = EthAccountSigner(Account.from_key(wallet_key))
+    client = x402Client()
+    client.register("eip155:*", ExactEvmClientScheme(signer))
+    client.register(FIRST_NETWORK, _ByTheSandboxClock(signer, ahead_s))
+    client.set_spend_controls(
+        {
+            "allowed_assets": [
+                {"network": FIRST_NETWORK, "asset": MAINNET.usdg, "max_amount_per_payment": _MOST_PER_CALL}
+            ]
+        }
+    )
+    if network is not None:
+        client.register_policy(lambda _version, offers: [offer for offer in offers if offer.network == network])
+    return client
+
+
+async def _ahead_of_the_wall(url: str, wall: Clock) -> int:
+    """By how many seconds the service's sandbox clock is ahead; a service without one keeps wall time."""
+    parts = urlsplit(url)
+    async with httpx.AsyncClient(timeout=_CLOCK_WAIT_S, trust_env=False) as http:
+        answer = await http.get(f"{parts.scheme}://{parts.netloc}/sandbox/clock")
+    if answer.status_code != 200:
+        return 0
+    try:
+        shown = msgspec.json.decode(answer.content, type=dict[str, datetime])["now"]
+    except (msgspec.DecodeError, KeyError):
+        raise CannotPay("the sandbox's clock cannot be read") from None
+    return max(0, int((shown - wall.now()).total_seconds()))
+
+
+def _receipt(answer: httpx.Response) -> dict[str, Any] | None:
+    header = answer.headers.get(_RECEIPT)
+    if header is None:
+        return None
+    try:
+        return decode_payment_response_header(header).model_dump(by_alias=True, exclude_none=True)
+    except ValueError:
+        raise CannotPay("the answer came with a receipt that cannot be read") from None
