@@ -1,16 +1,22 @@
-"""`python -m bench http`: exit code 0 when the goals are met, 1 when one is missed, 3 when it was too noisy to say."""
+"""`python -m bench [NAME ...]`: exit code 0 when the goals are met, 1 when one is missed, 3 when it was too noisy."""
 
 import importlib
 import sys
 
-BENCHES = ("http",)
+BENCHES = ("http", "rpc")
 
 
 def main() -> int:
-    if len(sys.argv) < 2 or sys.argv[1] not in BENCHES:
-        print(f"usage: python -m bench {'|'.join(BENCHES)} [options]", file=sys.stderr)
+    names = sys.argv[1:] or list(BENCHES)
+    unknown = [name for name in names if name not in BENCHES]
+    if unknown:
+        print(f"usage: python -m bench [{'|'.join(BENCHES)} ...]", file=sys.stderr)
         return 2
-    return importlib.import_module(f"bench.{sys.argv[1]}").main(sys.argv[2:])
+    codes = []
+    for name in names:
+        print(f"\n== {name} ==", flush=True)
+        codes.append(importlib.import_module(f"bench.{name}").main([]))
+    return max(codes)
 
 
 if __name__ == "__main__":

@@ -1,57 +1,55 @@
 """Cached answers against a raw ASGI app that sends the same bytes.
 
-    python -m bench http --plain URL PID --shipped URL PID
-
-`plain` is the service with access log and rate limit off, `shipped` the service as an operator runs it.
+`plain` is the service with access log and rate limit off, `shipped` the service as an operator runs it (the limit
+counts every request but is set so high that it refuses none).
 """
 
-import argparse
 import asyncio
+import tempfile
 import urllib.request
 from contextlib import AsyncExitStack
+from pathlib import Path
 
 from bench.load import Target
 from bench.reference import start_reference
 from bench.report import Row, compare, show
+from bench.world import Service, sandbox, service
 
-PATHS = ("/v1/assets", "/v1/prices/AAPL")
-PLAIN_GOAL = 0.90
-SHIPPED_GOAL = 0.60
+# GME is halted in the sandbox: its price, and so the length of the answer, stands still.
+PATHS = ("/v1/assets", "/v1/prices/GME")
+PLAIN = {"TICKYARD_ACCESS_LOG": "false", "TICKYARD_RATE_LIMIT": "0"}
+SHIPPED = {"TICKYARD_RATE_LIMIT": "1000000000"}
+GOALS = (("plain", PLAIN, 0.90), ("shipped", SHIPPED, 0.60))
 
 
-def fetch(url: str) -> tuple[bytes, str]:
+def fetch(url: str) -> tuple[bytes, list[tuple[str, str]]]:
     with urllib.request.urlopen(url, timeout=10) as answer:
-        return answer.read(), answer.headers["content-type"]
+        return answer.read(), answer.headers.items()
 
 
 async def against_reference(name: str, url: str, pid: int, goal: float) -> Row:
-    """Compare one URL of a running service with a reference that answers the same body."""
+    """Compare one URL of a running service with a reference that answers the same bytes."""
     # Twice: the first call fills the cache.
     await asyncio.to_thread(fetch, url)
-    body, content_type = await asyncio.to_thread(fetch, url)
+    body, headers = await asyncio.to_thread(fetch, url)
     async with AsyncExitStack() as stack:
-        reference = await stack.enter_async_context(start_reference(body, content_type))
+        reference = await stack.enter_async_context(start_reference(body, headers))
         return await compare(name, Target(url, pid, len(body)), reference, goal)
 
 
-async def run(services: dict[str, tuple[str, int, float]]) -> list[Row]:
-    """`services`: name -> (base URL, process id, goal)."""
-    return [
-        await against_reference(f"{path} {name}", base.rstrip("/") + path, pid, goal)
-        for name, (base, pid, goal) in services.items()
-        for path in PATHS
-    ]
+async def run() -> list[Row]:
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        async with sandbox(Path(folder)) as base:
+            for name, settings, goal in GOALS:
+                async with service(Path(folder), name, base, **settings) as under_test:
+                    rows += await measure(name, under_test, goal)
+    return rows
 
 
-def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="bench http", description=__doc__)
-    parser.add_argument("--plain", nargs=2, metavar=("URL", "PID"))
-    parser.add_argument("--shipped", nargs=2, metavar=("URL", "PID"))
-    given = parser.parse_args(arguments)
-    goals = {"plain": PLAIN_GOAL, "shipped": SHIPPED_GOAL}
-    services = {
-        name: (where[0], int(where[1]), goal) for name, goal in goals.items() if (where := getattr(given, name))
-    }
-    if not services:
-        parser.error("name at least one running service")
-    return show(asyncio.run(run(services)))
+async def measure(name: str, under_test: Service, goal: float) -> list[Row]:
+    return [await against_reference(f"{path} {name}", under_test.base + path, under_test.pid, goal) for path in PATHS]
+
+
+def main(_arguments: list[str]) -> int:
+    return show(asyncio.run(run()))

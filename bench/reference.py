@@ -17,8 +17,13 @@ from bench.cpu import cores, pin
 from bench.load import Target
 
 
-def build(body: bytes, content_type: str):
-    headers = [(b"content-type", content_type.encode()), (b"content-length", str(len(body)).encode())]
+# The server adds these itself; one of them would even close the connection.
+_HOP = ("date", "connection")
+
+
+def build(body: bytes, pairs: list[tuple[str, str]]):
+    """An app that sends this body with these headers."""
+    headers = [(name.lower().encode(), value.encode()) for name, value in pairs if name.lower() not in _HOP]
     start = {"type": "http.response.start", "status": 200, "headers": headers}
     finish = {"type": "http.response.body", "body": body}
 
@@ -64,13 +69,13 @@ async def start(*command: str) -> AsyncIterator[dict]:
 
 
 @asynccontextmanager
-async def start_reference(body: bytes, content_type: str = "application/json") -> AsyncIterator[Target]:
+async def start_reference(body: bytes, headers: list[tuple[str, str]]) -> AsyncIterator[Target]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "body"
         file.write_bytes(body)
-        async with start(sys.executable, "-m", "bench.reference", str(file), content_type) as told:
+        async with start(sys.executable, "-m", "bench.reference", str(file), json.dumps(headers)) as told:
             yield Target(f"http://127.0.0.1:{told['port']}/", told["pid"], len(body))
 
 
 if __name__ == "__main__":
-    uvloop.run(serve(build(Path(sys.argv[1]).read_bytes(), sys.argv[2])))
+    uvloop.run(serve(build(Path(sys.argv[1]).read_bytes(), json.loads(sys.argv[2]))))

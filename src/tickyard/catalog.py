@@ -1,6 +1,9 @@
 """THE TABLE: one row per operation. Routes, index, API description and docs are made from these rows."""
 
 from tickyard.features import assets, markets, portfolio, prices, quotes, stats
+from tickyard.features.alerts import operations as alerts
+from tickyard.features.history import operations as history
+from tickyard.features.history import status
 from tickyard.features.trades import operations as trades
 from tickyard.kernel.errors import BadRequest, NoLiquidity, NotFound, UpstreamDown
 from tickyard.kernel.operation import Operation
@@ -29,6 +32,17 @@ CATALOG: tuple[Operation, ...] = (
         answer=portfolio.Portfolio,
         failures=(BadRequest, UpstreamDown),
         tag="trading",
+        price=CENT,
+    ),
+    Operation(
+        name="get_history",
+        method="GET",
+        path="/v1/history/{symbol}",
+        run=history.get_history,
+        ask=history.HistoryAsk,
+        answer=history.History,
+        failures=(BadRequest, NotFound, UpstreamDown),
+        tag="history",
         price=CENT,
     ),
     Operation(
@@ -90,5 +104,46 @@ CATALOG: tuple[Operation, ...] = (
         answer=markets.Markets,
         failures=(BadRequest, UpstreamDown),
         tag="trading",
+    ),
+    Operation(
+        name="create_alert",
+        method="POST",
+        path="/v1/alerts",
+        run=alerts.create_alert,
+        ask=alerts.CreateAlertAsk,
+        answer=alerts.CreatedAlert,
+        failures=(BadRequest, NotFound, UpstreamDown),
+        tag="alerts",
+        status=201,
+        quota_per_minute=30,
+    ),
+    Operation(
+        name="get_alert",
+        method="GET",
+        path="/v1/alerts/{id}",
+        run=alerts.get_alert,
+        ask=alerts.AlertAsk,
+        answer=alerts.AlertRecord,
+        failures=(BadRequest, NotFound, UpstreamDown),
+        tag="alerts",
+    ),
+    Operation(
+        name="cancel_alert",
+        method="DELETE",
+        path="/v1/alerts/{id}",
+        run=alerts.cancel_alert,
+        ask=alerts.AlertAsk,
+        answer=alerts.AlertRecord,
+        failures=(BadRequest, NotFound, UpstreamDown),
+        tag="alerts",
+    ),
+    Operation(
+        name="get_status",
+        method="GET",
+        path="/v1/status",
+        run=status.get_status,
+        answer=status.Status,
+        failures=(UpstreamDown,),
+        tag="registry",
     ),
 )

@@ -4,7 +4,7 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, NoReturn, TypeVar
 
 from tickyard.config.settings import Settings, SettingsError, read_settings
@@ -19,7 +19,16 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     up = commands.add_parser("up", help="run the whole service on a sandbox of its own")
     up.add_argument("--port", type=int, default=int(os.environ.get("TICKYARD_PORT") or 8402))
+    up.add_argument(
+        "--demo-history", type=int, default=0, metavar="DAYS", help="fill so many days of synthetic history"
+    )
     commands.add_parser("serve", help="run the API")
+    commands.add_parser("work", help="run a worker: samples, alerts and all that is due at a time")
+    commands.add_parser("migrate", help="bring the store's schema up to date")
+    backup = commands.add_parser("backup", help="copy the store into a file, while everything runs")
+    backup.add_argument("file")
+    restore = commands.add_parser("restore", help="fill an empty store from a backup")
+    restore.add_argument("file")
     commands.add_parser("doctor", help="show every setting and reach every upstream once")
     commands.add_parser("openapi", help="print the API description")
     asked = parser.parse_args()
@@ -27,9 +36,19 @@ def main() -> None:
         case "up":
             from tickyard.sandbox.up import run_up
 
-            sys.exit(_run(run_up(asked.port)))
+            sys.exit(_run(run_up(asked.port, asked.demo_history)))
         case "serve":
-            _serve(_settings())
+            from tickyard.serving import serve
+
+            _run_process(serve)
+        case "work":
+            from tickyard.working import work
+
+            _run_process(work)
+        case "migrate" | "backup" | "restore":
+            from tickyard.keeping import keep_store
+
+            _run(keep_store(asked.command, _settings(), getattr(asked, "file", "")))
         case "doctor":
             from tickyard.doctor import examine
 
@@ -41,16 +60,16 @@ def main() -> None:
             print(as_text(CATALOG))
 
 
-def _serve(settings: Settings) -> None:
+def _run_process(process: Callable[[Settings], Coroutine[Any, Any, None]]) -> None:
     from tickyard.chain.boot import WrongChain
     from tickyard.kernel.errors import UpstreamDown
     from tickyard.observe.log import configure_logging
-    from tickyard.wiring import serve
 
+    settings = _settings()
     configure_logging()
     try:
-        _run(serve(settings))
-    except WrongChain as wrong:
+        _run(process(settings))
+    except (WrongChain, SettingsError) as wrong:
         _refuse(str(wrong))
     except UpstreamDown as failure:
         _refuse(failure.message)

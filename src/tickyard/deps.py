@@ -1,4 +1,4 @@
-"""What an operation may use."""
+"""What every operation may use. Rooms that need more say so in a protocol of their own; wiring provides it."""
 
 from dataclasses import dataclass
 
@@ -6,6 +6,7 @@ from tickyard.chain.rpc import Rpc
 from tickyard.config.settings import Settings
 from tickyard.kernel.clock import Clock
 from tickyard.market.market import Market
+from tickyard.store.engine import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,3 +15,4 @@ class Deps:
     clock: Clock
     market: Market
     rpc: Rpc
+    store: Store

@@ -1,22 +1,25 @@
-"""The composition root: Settings -> Deps -> a running server. The only place that builds things."""
+"""The composition root: Settings -> Deps. The only place that builds things; `serving` and `working` run them."""
 
 import asyncio
 import contextlib
-import signal
-from collections.abc import AsyncIterator, Iterator
+import ssl
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from random import Random
 from typing import Final
 
-import uvicorn
-
-from tickyard.catalog import CATALOG
 from tickyard.chain.boot import check_contracts
 from tickyard.chain.rpc import Rpc
-from tickyard.config.settings import Settings
+from tickyard.config.settings import Settings, SettingsError
 from tickyard.deps import Deps
-from tickyard.doors.app import Plan, build_app
-from tickyard.doors.protocol import LimitedProtocol
+from tickyard.features.alerts.addresses import EgressPolicy
+from tickyard.features.alerts.deliver import Courier
+from tickyard.features.alerts.egress import Egress
+from tickyard.features.alerts.operations import AlertDesk
+from tickyard.features.alerts.resolver import ThreadedResolver
+from tickyard.features.alerts.secret import AlertKeys
 from tickyard.kernel.clock import Clock, WallClock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.market.market import Market
@@ -25,13 +28,21 @@ from tickyard.market.multipliers import read_schedules
 from tickyard.market.pools import PoolBook
 from tickyard.market.reading import ChainReader
 from tickyard.market.registry import Registry
-from tickyard.observe.log import AccessLog, log
-from tickyard.observe.metrics import observe_upstream, serve_metrics
+from tickyard.observe.metrics import observe_upstream
 from tickyard.sources.http import Source
 from tickyard.sources.issuer import MAX_BYTES, Issuer
+from tickyard.store.engine import Store
 
 _NODE_PATIENCE_S: Final = 20
-_DRAIN_S: Final = 3
+USER_AGENT: Final = "tickyard-webhook/1.0"
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceDeps(Deps):
+    """Deps, and what single rooms need beyond them."""
+
+    alerts: AlertDesk
+    courier: Courier
 
 
 def open_clock(settings: Settings) -> Clock:
@@ -44,19 +55,17 @@ def open_clock(settings: Settings) -> Clock:
 
 
 @contextlib.asynccontextmanager
-async def open_deps(settings: Settings, clock: Clock) -> AsyncIterator[Deps]:
+async def open_deps(settings: Settings, clock: Clock) -> AsyncIterator[ServiceDeps]:
     """Everything an operation may use, opened in order and closed in reverse."""
+    rng = Random()  # noqa: S311  jitter, not secrets
     async with contextlib.AsyncExitStack() as stack:
         rpc = Rpc(settings.rpc_urls, chain_id=settings.chain_id, clock=clock, observe=_observe_rpc)
         stack.push_async_callback(rpc.close)
         await _check_chain(rpc, settings, clock)
+        store = Store.open(settings.store_url, clock)
+        stack.push_async_callback(store.close)
         source = Source(
-            "issuer",
-            settings.issuer_url,
-            clock=clock,
-            rng=Random(),  # noqa: S311  jitter, not secrets
-            max_bytes=MAX_BYTES,
-            observe=observe_upstream,
+            "issuer", settings.issuer_url, clock=clock, rng=rng, max_bytes=MAX_BYTES, observe=observe_upstream
         )
         await source.start()
         stack.push_async_callback(source.close)
@@ -69,8 +78,17 @@ async def open_deps(settings: Settings, clock: Clock) -> AsyncIterator[Deps]:
         registry.on_change.append(pools.look_soon)
         market = Market(registry, Mids(issuer, clock), pools, reader, settings.contracts)
         for work in (registry.keep_fresh(), _keep_pools_fresh(registry, pools)):
-            stack.push_async_callback(_stop, asyncio.create_task(work))
-        yield Deps(settings=settings, clock=clock, market=market, rpc=rpc)
+            stack.push_async_callback(stop_task, asyncio.create_task(work))
+        desk = AlertDesk(_alert_keys(settings), _egress(settings, clock))
+        yield ServiceDeps(
+            settings=settings,
+            clock=clock,
+            market=market,
+            rpc=rpc,
+            store=store,
+            alerts=desk,
+            courier=Courier(store, desk.egress, desk.keys, clock, rng, user_agent=USER_AGENT),
+        )
 
 
 async def _keep_pools_fresh(registry: Registry, pools: PoolBook) -> None:
@@ -91,7 +109,28 @@ async def _check_chain(rpc: Rpc, settings: Settings, clock: Clock) -> None:
             await clock.sleep(0.5)
 
 
-async def _stop(task: asyncio.Task[None]) -> None:
+def _alert_keys(settings: Settings) -> AlertKeys:
+    try:
+        return AlertKeys.read(Path(settings.secret_key_file).read_text())
+    except OSError:
+        raise SettingsError("the file named by TICKYARD_SECRET_KEY_FILE cannot be read") from None
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
+
+
+def _egress(settings: Settings, clock: Clock) -> Egress:
+    """Public HTTPS only; in the sandbox also its own inbox, whose certificate nobody else trusts."""
+    policy, tls = EgressPolicy(), ssl.create_default_context()
+    if settings.is_sandbox:
+        from tickyard.sandbox.inbox import CERTIFICATE_FILE, HOST, PORT_FILE, read_port
+
+        port = read_port(settings.data_path / PORT_FILE)
+        policy = EgressPolicy(allowed_extra=frozenset({(HOST, port)}))
+        tls = ssl.create_default_context(cafile=str(settings.data_path / CERTIFICATE_FILE))
+    return Egress(policy, ThreadedResolver(), tls, clock)
+
+
+async def stop_task(task: asyncio.Task[None]) -> None:
     task.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await task
@@ -99,58 +138,3 @@ async def _stop(task: asyncio.Task[None]) -> None:
 
 def _observe_rpc(_url_index: int, _method: str, outcome: str, seconds: float) -> None:
     observe_upstream("node", outcome, seconds)
-
-
-class _Server(uvicorn.Server):
-    """uvicorn ends the process by its own signal as soon as it has drained; ours has more to put away."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-    def stop(self) -> None:
-        self.should_exit = True
-
-
-async def serve(settings: Settings) -> None:
-    """Run the API until a signal says stop."""
-    clock = open_clock(settings)
-    access_log = AccessLog() if settings.access_log else None
-    async with contextlib.AsyncExitStack() as stack:
-        deps = await stack.enter_async_context(open_deps(settings, clock))
-        plan = Plan(CATALOG, deps)
-        if settings.is_sandbox:
-            from tickyard.sandbox.inside import open_sandbox
-
-            plan.sandbox_rows, plan.sandbox_deps = await stack.enter_async_context(open_sandbox(settings, clock))
-        app = build_app(plan, access_log=access_log)
-        metrics_server, _thread = serve_metrics(settings.metrics_port)
-        stack.callback(metrics_server.server_close)
-        stack.callback(metrics_server.shutdown)
-        if access_log is not None:
-            stack.callback(access_log.flush)
-        config = uvicorn.Config(
-            app,
-            host=settings.host,
-            port=settings.port,
-            loop="none",
-            http=LimitedProtocol,
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            timeout_graceful_shutdown=_DRAIN_S,
-        )
-        server = _Server(config)
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, server.stop)
-        if settings.is_sandbox:
-            from tickyard.sandbox.lifeline import on_parent_gone
-
-            on_parent_gone(server.stop)
-        log.info("serving", host=settings.host, port=settings.port, profile=settings.profile)
-        await server.serve()
-    log.info("stopped")

@@ -26,18 +26,20 @@ from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.sandbox.contracts.build import compiled
 from tickyard.sandbox.faults import FaultBoard
+from tickyard.sandbox.issuer import IssuerStandIn
+from tickyard.sandbox.listing import load
 from tickyard.sandbox.node import Node, NodeError
 from tickyard.sandbox.place import DESK, ROUTER, mint_step
-from tickyard.sandbox.standins import far_ends, open_port
+from tickyard.sandbox.standins import open_port
 from tickyard.sandbox.transact import Step, send, send_all
 from tickyard.sandbox.wallets import MAKER
 from tickyard.sandbox.words import call_data, derived_address, words
 from tickyard.sandbox.world import World, build_world
 from tickyard.wiring import open_deps
 
-_spec = importlib.util.spec_from_file_location("asgi", Path(__file__).parents[1] / "service" / "conftest.py")
-_asgi = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_asgi)
+_spec = importlib.util.spec_from_file_location("paperyard", Path(__file__).parents[1] / "service" / "paperyard.py")
+_paperyard = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_paperyard)
 
 
 @dataclass
@@ -65,12 +67,13 @@ class Yard:
 
     @contextmanager
     def undone(self) -> Iterator[None]:
-        """What is done inside did not happen."""
+        """What is done inside did not happen. Only time goes on: a chain that falls back would look stuck."""
         snapshot = self.rpc("evm_snapshot")
         try:
             yield
         finally:
             assert self.rpc("evm_revert", snapshot)
+            self.rpc("evm_mine")
 
     def push_price(self, pool: str, sqrt_x96: int) -> None:
         """Trade one pool to a price."""
@@ -122,6 +125,16 @@ class QuietClock(WallClock):
 
 
 @dataclass
+class StandingClock(WallClock):
+    """The issuer's: its quotes do not move between one request of a test and the next."""
+
+    moment: datetime
+
+    def now(self) -> datetime:
+        return self.moment
+
+
+@dataclass
 class Service:
     """The real service over the shared chain, asked through its door."""
 
@@ -133,7 +146,7 @@ class Service:
         target = f"{path}?{urlencode(query)}" if query else path
         headers = {} if body is None else {"Content-Type": "application/json"}
         chunks = (b"" if body is None else json.dumps(body).encode(),)
-        return await _asgi.ask_app(self.app, method, target, headers=headers, chunks=chunks)
+        return await _paperyard.asgi.ask_app(self.app, method, target, headers=headers, chunks=chunks)
 
     def get(self, path: str, **query: Any) -> Any:
         return self.yard.run(self.ask("GET", path, **query))
@@ -144,17 +157,9 @@ class Service:
 
 async def _open(stack: AsyncExitStack, yard: Yard, folder: Path) -> Service:
     clock = QuietClock()
-    runner, port = await open_port(far_ends(FaultBoard(), clock, yard.node.url, yard.now))
+    runner, port = await open_port([IssuerStandIn(FaultBoard(), StandingClock(yard.now), load(), began=yard.now)])
     stack.push_async_callback(runner.cleanup)
-    settings = read_settings(
-        {
-            "TICKYARD_PROFILE": "sandbox",
-            "TICKYARD_RPC_URLS": yard.node.url,
-            "TICKYARD_ISSUER_URL": f"http://127.0.0.1:{port}/issuer",
-            "TICKYARD_DATA_DIR": str(folder),
-            "TICKYARD_RATE_LIMIT": "0",
-        }
-    )
+    settings = read_settings(_paperyard.environment(folder, yard.node.url, f"http://127.0.0.1:{port}/issuer"))
     deps = await stack.enter_async_context(open_deps(settings, clock))
     async with asyncio.timeout(30):
         while True:
@@ -178,6 +183,7 @@ def opened(built: Yard, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
 @pytest.fixture
 def service(world: Yard, opened: Service) -> Service:
     """The service on the shared chain, which is put back after each test."""
+    world.rpc("evm_mine")
     return opened
 
 

@@ -26,8 +26,8 @@ SWAP = {
 
 def calldata(signature, *values):
     """Encoded by somebody else's codec."""
-    name, _, types = signature.partition("(")
-    return "0x" + (keccak(text=signature)[:4] + encode([f"({types[1:-2]})"], [values])).hex()
+    types = signature.partition("(")[2][:-1]
+    return "0x" + (keccak(text=signature)[:4] + encode([types], [values])).hex()
 
 
 class Draw:

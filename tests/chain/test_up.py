@@ -161,7 +161,9 @@ def test_assets_and_prices_tell_the_same_story(up):
 
 
 def test_a_pending_multiplier_is_shown_and_takes_effect_at_its_second(up):
-    pending = [a for a in up.get("/v1/assets")[1]["assets"] if up.get(f"/v1/assets/{a['symbol']}")[1]["pendingMultiplier"]]
+    pending = [
+        a for a in up.get("/v1/assets")[1]["assets"] if up.get(f"/v1/assets/{a['symbol']}")[1]["pendingMultiplier"]
+    ]
     (asset,) = pending
     path = f"/v1/assets/{asset['symbol']}"
     announced = up.get(path)[1]["pendingMultiplier"]

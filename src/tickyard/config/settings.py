@@ -16,10 +16,12 @@ import msgspec
 from msgspec import Meta
 
 from tickyard.config import pinned
-from tickyard.kernel.ids import Address, is_address
+from tickyard.kernel.ids import is_address
 
 PREFIX = "TICKYARD_"
 FILE_VARIABLE = "TICKYARD_SETTINGS"
+
+HISTORY_START = "2026-09-16T00:00:00Z"
 
 Port = Annotated[int, Meta(ge=1, le=65535)]
 
@@ -39,7 +41,26 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     data_dir: str = "data"
     rpc_urls: tuple[str, ...] = ()
     """Nodes of chain 4663, best first, separated by commas. May carry keys: never shown."""
+    rpc_urls_8453: tuple[str, ...] = ()
+    """Nodes of chain 8453, for payments in USDC. May carry keys: never shown."""
+    database_url: str = ""
+    """PostgreSQL address; default a SQLite file in the data folder. May carry a password: never shown."""
+    secret_key_file: str = ""
+    """File with the keys from which alert secrets are derived."""
     issuer_url: str = pinned.ISSUER_URL
+    filings_url: str = pinned.FILINGS_URL
+    filings_files_url: str = pinned.FILINGS_FILES_URL
+    filings_contact: str = ""
+    """Who we are to the filings database: an e-mail address."""
+    votes_url: str = ""
+    """Where vote events will appear; empty while there is none."""
+    pay_to: str = ""
+    """The address that receives payments, on both networks."""
+    spender: str = pinned.SPENDER
+    facilitator_4663: str = ""
+    facilitator_8453: str = ""
+    sample_spread_s: Annotated[int, Meta(ge=0, le=240)] = 20
+    """A round is read at a random moment within so many seconds of its slot."""
     fee_tiers: tuple[Annotated[int, Meta(ge=1, lt=1_000_000)], ...] = (100, 500, 3000, 10000)
     deadline_s: Annotated[int, Meta(ge=30, le=86_400)] = 600
     """How long a built swap may be sent before it reverts."""
@@ -50,11 +71,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     trusted_proxies: tuple[str, ...] = ()
     """Networks whose X-Forwarded-For is believed, such as 10.0.0.0/8."""
     access_log: bool = True
-    history_start: str = "2026-09-16T00:00:00Z"
+    history_start: str = HISTORY_START
 
     @property
     def contracts(self) -> pinned.Contracts:
         return pinned.MAINNET
+
+    @property
+    def store_url(self) -> str:
+        return self.database_url or str(self.data_path / "tickyard.db")
 
     @property
     def chain_id(self) -> int:
@@ -74,7 +99,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 # Shown as "set" or "not set" by `tickyard doctor`: the values may carry keys.
-SECRET_FIELDS = frozenset({"rpc_urls"})
+SECRET_FIELDS = frozenset({"rpc_urls", "rpc_urls_8453", "database_url"})
+_NEEDED_ON_MAINNET = (
+    ("rpc_urls_8453", "a node of chain 8453"),
+    ("pay_to", "the address that receives payments"),
+    ("facilitator_4663", "the facilitator that settles USDG"),
+    ("facilitator_8453", "the facilitator that settles USDC"),
+    ("secret_key_file", "the file with the alert keys (`tickyard new-key` makes one)"),
+    ("filings_contact", "a contact address for the filings database"),
+)
 
 
 def read_settings(environ: Mapping[str, str]) -> Settings:
@@ -111,12 +144,14 @@ def _read_file(path: Path) -> dict[str, Any]:
 
 
 def _from_text(kind: Any, text: str) -> Any:
+    if kind is bool:
+        return {"true": True, "1": True, "on": True, "false": False, "0": False, "off": False}.get(text.lower(), text)
     is_list = getattr(kind, "__origin__", None) is tuple
     return [part.strip() for part in text.split(",") if part.strip()] if is_list else text
 
 
 def _trim_url(name: str, value: Any) -> Any:
-    return value.rstrip("/") if name.endswith("_url") and isinstance(value, str) else value
+    return value.rstrip("/") if name in _URLS and isinstance(value, str) else value
 
 
 def _problems(settings: Settings) -> list[str]:
@@ -125,11 +160,19 @@ def _problems(settings: Settings) -> list[str]:
         found.append(
             "TICKYARD_RPC_URLS is not set: the service needs a node of chain 4663 (`tickyard up` brings its own)"
         )
-    for name in ("base_url", "issuer_url"):
-        if not _is_http_url(getattr(settings, name)):
+    if not settings.is_sandbox:
+        for name, what in _NEEDED_ON_MAINNET:
+            if not getattr(settings, name):
+                found.append(f"{PREFIX}{name.upper()} is not set: {what}")
+    for name in _URLS:
+        if getattr(settings, name) and not _is_http_url(getattr(settings, name)):
             found.append(f"{PREFIX}{name.upper()} must be an http or https address")
-    if not all(_is_http_url(url) for url in settings.rpc_urls):
-        found.append("TICKYARD_RPC_URLS must be http or https addresses separated by commas")
+    for name in ("rpc_urls", "rpc_urls_8453"):
+        if not all(_is_http_url(url) for url in getattr(settings, name)):
+            found.append(f"{PREFIX}{name.upper()} must be http or https addresses separated by commas")
+    for name in ("pay_to", "spender"):
+        if getattr(settings, name) and not is_address(getattr(settings, name)):
+            found.append(f"{PREFIX}{name.upper()} must be 0x followed by 40 hex digits")
     for text in settings.trusted_proxies:
         if not _is_network(text):
             found.append(f"TICKYARD_TRUSTED_PROXIES: {text!r} is not a network such as 10.0.0.0/8")
@@ -138,6 +181,17 @@ def _problems(settings: Settings) -> list[str]:
     except ValueError:
         found.append("TICKYARD_HISTORY_START must be an ISO 8601 time")
     return found
+
+
+_URLS = (
+    "base_url",
+    "issuer_url",
+    "filings_url",
+    "filings_files_url",
+    "votes_url",
+    "facilitator_4663",
+    "facilitator_8453",
+)
 
 
 def _is_http_url(text: str) -> bool:
@@ -151,9 +205,3 @@ def _is_network(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def read_address_setting(name: str, text: str) -> Address:
-    if not is_address(text):
-        raise SettingsError(f"{PREFIX}{name.upper()} must be 0x followed by 40 hex digits")
-    return Address(text.lower())

@@ -26,6 +26,11 @@ async def send_error(send: Send, status: int, code: str, message: str, headers: 
     await send_bytes(send, status, error_body(code, message), [*JSON, NO_STORE, *(headers or [])])
 
 
+async def send_too_many(send: Send, wait_s: int) -> None:
+    message = f"too many requests from this address; try again in {wait_s} s"
+    await send_error(send, 429, "bad_request", message, [(b"retry-after", b"%d" % wait_s)])
+
+
 async def send_failure(send: Send, failure: Failure) -> None:
     headers: Headers = []
     if failure.retry_after_s is not None:

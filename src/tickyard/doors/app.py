@@ -1,6 +1,7 @@
 """The HTTP application: catalog rows and the door's own pages behind the edge."""
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from starlette.types import ASGIApp
@@ -10,7 +11,7 @@ from tickyard.doors.cache import FrontCache
 from tickyard.doors.edge import Edge
 from tickyard.doors.http import Endpoint, build_router
 from tickyard.doors.index import Health, Index, Page, Readiness, endpoint_lines
-from tickyard.doors.limits import RateLimit
+from tickyard.doors.limits import RateLimit, client_key, read_networks
 from tickyard.doors.openapi import TITLE, describe
 from tickyard.kernel.operation import Operation
 from tickyard.kernel.wire import encode
@@ -30,14 +31,19 @@ class Plan:
     sandbox_deps: Any = field(default=None)
 
 
-def build_app(plan: Plan, *, access_log: AccessLog | None) -> ASGIApp:
+def build_app(plan: Plan, *, access_log: AccessLog | None) -> Edge:
     deps = plan.deps
     settings, clock = deps.settings, deps.clock
     cache = FrontCache(clock)
     deps.market.registry.on_change.append(cache.clear)
     endpoints: list[tuple[str, str, ASGIApp]] = []
+    networks = read_networks(settings.trusted_proxies)
     for rows, their_deps in ((plan.rows, deps), (plan.sandbox_rows, plan.sandbox_deps)):
-        endpoints += [(row.method, row.path, Endpoint(row, their_deps, cache, clock)) for row in rows]
+        for row in rows:
+            quota = row.quota_per_minute if settings.rate_limit else None
+            client_of = partial(client_key, trusted_proxies=networks)
+            endpoint = Endpoint(row, their_deps, cache, clock, client_of=client_of, quota=quota)
+            endpoints.append((row.method, row.path, endpoint))
     for path, body in pages(plan).items():
         endpoints.append(("GET", path, Page(path, body, cache, clock)))
     endpoints += [("GET", "/healthz", Health()), ("GET", "/readyz", Readiness(lambda: check_ready(deps)))]

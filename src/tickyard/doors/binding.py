@@ -5,7 +5,9 @@ The same binder serves every door: path and query texts, a JSON body, a tool's a
 
 import json
 import re
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
@@ -17,6 +19,7 @@ from tickyard.kernel.operation import Operation
 from tickyard.kernel.wire import Ask
 
 NUMBER_MAX_CHARS = 100
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 _PARAM = re.compile(r"\{([A-Za-z]+)\}")
 _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
@@ -31,12 +34,26 @@ class Binder:
         self._path = operation.path
         self.rules = rules_of(operation.ask)
         self.path_names = tuple(_PARAM.findall(operation.path))
-        self.other_names = tuple(name for name in self.rules if name not in self.path_names)
+        self.header_names = {rule.header.encode(): name for name, rule in self.rules.items() if rule.header}
+        self.client_names = tuple(name for name, rule in self.rules.items() if rule.is_client)
+        apart = {*self.path_names, *self.header_names.values(), *self.client_names}
+        self.other_names = tuple(name for name in self.rules if name not in apart)
         self.takes_body = operation.method in ("POST", "PUT", "PATCH")
 
-    def from_url(self, path_values: dict[str, str], query: bytes) -> Ask:
+    def around(self, headers: Iterable[tuple[bytes, bytes]], client: str) -> dict[str, str]:
+        """What an ask takes from around the request: its headers, and whose it is."""
+        values = dict.fromkeys(self.client_names, client)
+        if self.header_names:
+            for key, raw in headers:
+                if (name := self.header_names.get(key)) is not None:
+                    if name in values:
+                        raise BadRequest(f"the header {key.decode()} is given twice")
+                    values[name] = raw.decode("latin-1")
+        return values
+
+    def from_url(self, path_values: dict[str, str], query: bytes, around: Mapping[str, str] = _NOTHING) -> Ask:
         """The ask of a request whose parameters are all in its URL. Unknown parameters are ignored."""
-        values = self._path_texts(path_values)
+        values = {**self._path_texts(path_values), **around}
         if self.other_names and query:
             for name, raw in _query_pairs(query):
                 if name not in self.other_names:
@@ -46,18 +63,21 @@ class Binder:
                 values[name] = _decode(raw, name)
         return self._convert({name: self.rules[name].from_text(text) for name, text in values.items()})
 
-    def from_body(self, path_values: dict[str, str], body: bytes) -> Ask:
+    def from_body(self, path_values: dict[str, str], body: bytes, around: Mapping[str, str] = _NOTHING) -> Ask:
         """The ask of a request with a JSON body. Unknown fields and duplicate keys are refused."""
         values = read_json_object(body)
-        for name, text in self._path_texts(path_values).items():
+        for name, text in {**self._path_texts(path_values), **around}.items():
             if name in values:
                 raise BadRequest(f"unknown field: {name}")
             values[name] = self.rules[name].from_text(text)
         return self._convert(values)
 
-    def from_arguments(self, arguments: dict[str, Any]) -> Ask:
+    def from_arguments(self, arguments: Mapping[str, Any], around: Mapping[str, str] = _NOTHING) -> Ask:
         """The ask of a tool call or a command line, whose values are typed already."""
-        return self._convert(dict(arguments))
+        for name in arguments:
+            if name in self.client_names:
+                raise BadRequest(f"unknown field: {name}")
+        return self._convert({**arguments, **around})
 
     def canonical_target(self, ask: Ask) -> bytes:
         """The one spelling of this ask's URL, defaults left out: the key under which its answer is kept."""

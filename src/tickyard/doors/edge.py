@@ -11,7 +11,7 @@ from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tickyard.doors.answers import Headers, send_error
+from tickyard.doors.answers import Headers, send_error, send_too_many
 from tickyard.doors.cache import FrontCache, send_entry
 from tickyard.doors.limits import RateLimit
 from tickyard.kernel.clock import Clock
@@ -79,7 +79,7 @@ class Edge:
         profile_header: bytes | None,
     ) -> None:
         self._app = app
-        self._cache = cache
+        self.cache = cache
         self._clock = clock
         self._limit = rate_limit
         self._access_log = access_log
@@ -116,13 +116,11 @@ class Edge:
             verdict = self._limit.take(scope, self._clock.monotonic())
             exchange.extra += verdict.headers
             if not verdict.is_allowed:
-                wait = verdict.retry_after_s
-                message = f"too many requests from this address; try again in {wait} s"
-                await send_error(exchange.forward, 429, "bad_request", message, [(b"retry-after", b"%d" % wait)])
+                await send_too_many(exchange.forward, verdict.retry_after_s)
                 return "(limited)"
         if method == "GET" or method == "HEAD":
             query = scope["query_string"]
-            entry = self._cache.get(raw + b"?" + query if query else raw)
+            entry = self.cache.get(raw + b"?" + query if query else raw)
             if entry is not None:
                 exchange.status, exchange.size = await send_entry(
                     entry, scope, exchange.send, exchange.extra, self._clock.timestamp()

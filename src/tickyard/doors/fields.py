@@ -28,6 +28,10 @@ class FieldRule:
     is_integer: bool
     read: Callable[..., Any] | None
     default: Any
+    header: str | None
+    """The request header that carries it, instead of query or body."""
+    is_client: bool
+    """Filled in by the door with the caller's address; never settable by the caller."""
 
     def from_text(self, text: str) -> str | int:
         """A query or path value, which always arrives as text, as the type the ask declares."""
@@ -66,6 +70,8 @@ def _rule(field: inspect.Field) -> FieldRule:
         is_integer=isinstance(kind, inspect.IntType),
         read=extra.get("read"),
         default=None if field.default is msgspec.NODEFAULT else field.default,
+        header=extra.get("header"),
+        is_client=bool(extra.get("client")),
     )
 
 

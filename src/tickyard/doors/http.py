@@ -4,7 +4,7 @@ One path is one route; its endpoint knows the operations of that path by method.
 renders; failures become the Error object; nothing here knows what an operation means.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -21,16 +21,19 @@ from tickyard.doors.answers import (
     send_bytes,
     send_error,
     send_failure,
+    send_too_many,
 )
 from tickyard.doors.binding import Binder
 from tickyard.doors.cache import FrontCache, send_entry
 from tickyard.doors.edge import ROUTE
+from tickyard.doors.limits import TokenBuckets, client_key
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import Failure
 from tickyard.kernel.operation import Kept, Operation
-from tickyard.kernel.wire import Ask, encode
+from tickyard.kernel.wire import Ask, TextAnswer, encode
 
 BODY_MAX_BYTES: Final = 64 * 1024
+ClientOf = Callable[[Scope], str]
 
 
 class BodyRefused(Exception):
@@ -45,14 +48,30 @@ class BodyRefused(Exception):
 class Endpoint:
     """One operation, reachable over HTTP."""
 
-    def __init__(self, operation: Operation, deps: Any, cache: FrontCache, clock: Clock) -> None:
+    def __init__(
+        self,
+        operation: Operation,
+        deps: Any,
+        cache: FrontCache,
+        clock: Clock,
+        *,
+        client_of: ClientOf = client_key,
+        quota: int | None = None,
+    ) -> None:
         self._operation = operation
         self._deps = deps
         self._cache = cache
         self._clock = clock
+        self._client_of = client_of
+        self._buckets = TokenBuckets(quota) if quota else None
         self.binder = Binder(operation)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._buckets is not None:
+            verdict = self._buckets.take(self._client_of(scope), self._clock.monotonic())
+            if not verdict.is_allowed:
+                await send_too_many(send, verdict.retry_after_s)
+                return
         try:
             ask = await self._bind(scope, receive)
             await self._run(ask, scope, send)
@@ -62,10 +81,11 @@ class Endpoint:
             await send_error(send, refused.status, "bad_request", refused.message)
 
     async def _bind(self, scope: Scope, receive: Receive) -> Ask:
-        values = scope["path_params"]
-        if not self.binder.takes_body:
-            return self.binder.from_url(values, scope["query_string"])
-        return self.binder.from_body(values, await read_body(scope, receive))
+        values, binder = scope["path_params"], self.binder
+        around = binder.around(scope["headers"], self._client_of(scope) if binder.client_names else "")
+        if not binder.takes_body:
+            return binder.from_url(values, scope["query_string"], around)
+        return binder.from_body(values, await read_body(scope, receive), around)
 
     async def _run(self, ask: Ask, scope: Scope, send: Send) -> None:
         operation = self._operation
@@ -76,18 +96,25 @@ class Endpoint:
             if not isinstance(answer, Kept):
                 await _send_fresh(answer, operation.status, scope, send)
                 return
-            entry = self._cache.put(target, operation.path, encode(answer.answer), answer.seconds)
+            body, content_type = _rendered(answer.answer)
+            entry = self._cache.put(target, operation.path, body, answer.seconds, content_type)
         await send_entry(entry, scope, send, [], self._clock.timestamp())
 
 
 async def _send_fresh(answer: msgspec.Struct, status: int, scope: Scope, send: Send) -> None:
     """An answer for this caller alone, never to be kept by anybody."""
-    body = encode(answer)
-    headers: Headers = [*JSON, NO_STORE]
+    body, content_type = _rendered(answer)
+    headers: Headers = [*content_type, NO_STORE]
     if accepts_gzip(header(scope, b"accept-encoding")) and (squeezed := compress(body)):
         body = squeezed
         headers.append((b"content-encoding", b"gzip"))
     await send_bytes(send, status, body, headers)
+
+
+def _rendered(answer: msgspec.Struct) -> tuple[bytes, Headers]:
+    if isinstance(answer, TextAnswer):
+        return answer.text.encode(), [(b"content-type", answer.content_type.encode())]
+    return encode(answer), JSON
 
 
 async def read_body(scope: Scope, receive: Receive) -> bytes:

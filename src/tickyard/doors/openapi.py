@@ -46,6 +46,8 @@ def describe(rows: Sequence[Operation], *, base_url: str, description: str) -> d
     _, components = msgspec.json.schema_components(sorted(kinds | asks, key=lambda k: k.__name__), ref_template=_REF)
     paths: dict[str, dict[str, Any]] = {}
     for row in rows:
+        for name in Binder(row).client_names:
+            components[row.ask.__name__]["properties"].pop(name, None)
         paths.setdefault(row.path, {})[row.method.lower()] = _operation(row, components)
     body_asks = {row.ask.__name__ for row in rows if row.method == "POST"}
     url_asks = {ask.__name__ for ask in asks} - body_asks
@@ -69,6 +71,8 @@ def describe(rows: Sequence[Operation], *, base_url: str, description: str) -> d
 
 _TAGS: Final = {
     "registry": "The listed stock tokens and their prices.",
+    "history": "Prices sampled every five minutes.",
+    "alerts": "One-shot webhooks when a price crosses a threshold.",
     "trading": "Quotes, unsigned builds, portfolios, pools.",
     "sandbox": "Controls of the sandbox world. They exist in the sandbox only.",
 }
@@ -88,7 +92,8 @@ def _operation(row: Operation, components: dict[str, Any]) -> dict[str, Any]:
         "responses": _responses(row, binder),
     }
     ask_schema = components.get(row.ask.__name__, {})
-    names = binder.path_names if binder.takes_body else (*binder.path_names, *binder.other_names)
+    headers = tuple(binder.header_names.values())
+    names = (*binder.path_names, *headers) if binder.takes_body else (*binder.path_names, *binder.other_names, *headers)
     if names:
         described["parameters"] = [_parameter(name, binder, ask_schema) for name in names]
     if binder.takes_body:
@@ -107,9 +112,10 @@ def _operation(row: Operation, components: dict[str, Any]) -> dict[str, Any]:
 def _parameter(name: str, binder: Binder, ask_schema: dict[str, Any]) -> dict[str, Any]:
     schema = _typed_enums(dict(ask_schema["properties"][name]))
     in_path = name in binder.path_names
+    header = binder.rules[name].header
     parameter: dict[str, Any] = {
-        "name": name,
-        "in": "path" if in_path else "query",
+        "name": header or name,
+        "in": "path" if in_path else "header" if header else "query",
         "required": in_path or name in ask_schema.get("required", []),
     }
     if text := schema.pop("description", None):

@@ -92,7 +92,9 @@ async def get_stats(deps: Deps, ask: StatsAsk) -> Kept[Stats]:
         raise UpstreamDown("the chain node failed to read the token")
     views = read_views(pools, deps.market.pools, pool_words)
     best = deepest(view.state for view in views)
-    price = _price(quote.mid, stock_token.read_multiplier(multiplier_word), best.price if best else None, asset)
+    change = deps.market.samples.change_24h(asset.address, deps.clock.now())
+    multiplier_e18 = stock_token.read_multiplier(multiplier_word)
+    price = _price(asset, quote.mid, multiplier_e18, best.price if best else None, change)
     supply = TokenAmount(erc20.read_amount(supply_word))
     equity = Price.parse(price.equity_token_usd)
     stats = Stats(
@@ -118,14 +120,20 @@ async def _without_token(deps: Deps, asset: Asset) -> Kept[Stats]:
         token_address=None,
         chain_id=deps.settings.chain_id,
         supply=Supply(total_tokens=None, value_usd=None),
-        price=_price(quote.mid, asset.multiplier_e18(now), None, asset),
+        price=_price(asset, quote.mid, asset.multiplier_e18(now)),
         pools=[],
         as_of=iso(now),
     )
     return Kept(stats, min(seconds, _REUSE_S))
 
 
-def _price(mid: Price | None, multiplier_e18: int, dex: Price | None, asset: Asset) -> StatsPrice:
+def _price(
+    asset: Asset,
+    mid: Price | None,
+    multiplier_e18: int,
+    dex: Price | None = None,
+    change: tuple[int, int] | None = None,
+) -> StatsPrice:
     if mid is None:
         raise UpstreamDown(f"the issuer's quote for {asset.symbol} is not usable at the moment")
     equity = mid.times(Price(multiplier_e18, stock_token.MULTIPLIER_ONE))
@@ -138,7 +146,7 @@ def _price(mid: Price | None, multiplier_e18: int, dex: Price | None, asset: Ass
         underlying_mid_usd=mid.text(),
         multiplier=multiplier_text(multiplier_e18),
         dex_premium_pct=premium,
-        change24h_pct=None,
+        change24h_pct=percent_text(*change) if change is not None else None,
     )
 
 

@@ -44,6 +44,16 @@ class Operation:
     failures: tuple[type[Failure], ...] = (BadRequest,)
     price: UsdgAmount | None = None
     status: int = 200
+    quota_per_minute: int | None = None
+    """A bucket of its own per client, beside the general rate limit."""
+    is_tool: bool = True
+    """Whether agents may call it as a tool. What claims or pays may not be one."""
+    changes: bool | None = None
+    """Whether a call changes anything. None: as its method says, GET reads and the others change."""
+
+    @property
+    def is_read_only(self) -> bool:
+        return self.method == "GET" if self.changes is None else not self.changes
 
     @property
     def text(self) -> str:

@@ -71,6 +71,13 @@ class Answer(msgspec.Struct, rename="camel", kw_only=True):
     """What we send. Every field is always present; unknown is null, never zero."""
 
 
+class TextAnswer(Answer):
+    """An answer that is not JSON, such as CSV."""
+
+    text: str
+    content_type: str
+
+
 class ErrorDetail(Answer):
     code: str
     message: str

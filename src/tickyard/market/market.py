@@ -14,6 +14,7 @@ from tickyard.market.mids import Mids
 from tickyard.market.pools import PoolBook
 from tickyard.market.reading import ChainReader, Reading
 from tickyard.market.registry import Registry
+from tickyard.market.samples import LatestSamples
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class Market:
     pools: PoolBook
     reader: ChainReader
     contracts: Contracts
+    samples: LatestSamples = field(default_factory=LatestSamples)
     _offers: SharedFlight[tuple[Address, Trade, tuple[Call, ...]], Offer] = field(default_factory=SharedFlight)
     _readings: SharedFlight[tuple[Call, ...], Reading] = field(default_factory=SharedFlight)
 

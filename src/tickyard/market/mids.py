@@ -14,6 +14,10 @@ STALE: Final = timedelta(seconds=15)
 """The issuer's own cache lives 15 s: an older copy than that stands in for nothing."""
 
 
+class NoQuote(UpstreamDown):
+    """The issuer answers, and quotes no price for this symbol."""
+
+
 class Mids:
     def __init__(self, issuer: Issuer, clock: Clock) -> None:
         self._issuer = issuer
@@ -32,7 +36,7 @@ class Mids:
     async def _fetch_one(self, symbol: Symbol) -> IssuerQuote:
         quote = await self._issuer.quote(symbol)
         if quote is None:
-            raise UpstreamDown(f"the issuer has no quote for {symbol}")
+            raise NoQuote(f"the issuer has no quote for {symbol}")
         return quote
 
     async def _fetch_all(self, _key: None) -> dict[Symbol, IssuerQuote]:

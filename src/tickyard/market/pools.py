@@ -67,6 +67,8 @@ class PoolBook:
         self._pools: dict[tuple[Address, int], Pool] = {}
         self._by_token: dict[Address, tuple[Pool, ...]] | None = None
         self._prices: dict[Address, int] = {}
+        self.discovered = asyncio.Event()
+        """Set once the pools of the first registry are known."""
         self._has_news = asyncio.Event()
 
     def of(self, token: Address) -> tuple[Pool, ...]:
@@ -103,6 +105,7 @@ class PoolBook:
         for (token, _), pool in sorted(self._pools.items()):
             by_token.setdefault(token, []).append(pool)
         self._by_token = {token: tuple(pools) for token, pools in by_token.items()}
+        self.discovered.set()
 
     async def _named(self, wanted: Sequence[tuple[Address, int]]) -> list[Pool]:
         """The pools that the factory has for these tokens and fees."""

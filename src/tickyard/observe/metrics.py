@@ -29,6 +29,12 @@ multiplier_differences = Counter(
     "tickyard_multiplier_differences", "Multipliers on which registry and chain disagreed", registry=REGISTRY
 )
 
+samples_recorded = Counter("tickyard_samples", "Samples recorded", registry=REGISTRY)
+samples_skipped = Counter("tickyard_samples_skipped", "Tokens without a price in a round", registry=REGISTRY)
+alerts_fired = Counter("tickyard_alerts_fired", "Alerts fired", registry=REGISTRY)
+last_slot = Gauge("tickyard_last_slot_seconds", "Start of the newest recorded slot, Unix seconds", registry=REGISTRY)
+coverage = Gauge("tickyard_coverage_samples", "Samples of the last 24 hours", ["symbol"], registry=REGISTRY)
+
 
 class RequestCounts(Collector):
     """Requests and time by route template and status."""

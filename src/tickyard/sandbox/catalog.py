@@ -2,7 +2,7 @@
 
 from tickyard.kernel.errors import BadRequest, NoLiquidity, NotFound, UpstreamDown
 from tickyard.kernel.operation import Operation
-from tickyard.sandbox import controls
+from tickyard.sandbox import controls, living
 
 SANDBOX_CATALOG: tuple[Operation, ...] = (
     Operation(
@@ -38,8 +38,8 @@ SANDBOX_CATALOG: tuple[Operation, ...] = (
         method="POST",
         path="/sandbox/tick",
         run=controls.run_tick,
-        answer=controls.TickReport,
-        failures=(BadRequest,),
+        answer=living.TickReport,
+        failures=(BadRequest, UpstreamDown),
         tag="sandbox",
     ),
     Operation(
@@ -60,6 +60,16 @@ SANDBOX_CATALOG: tuple[Operation, ...] = (
         ask=controls.FundAsk,
         answer=controls.Funded,
         failures=(BadRequest, NotFound),
+        tag="sandbox",
+    ),
+    Operation(
+        name="read_sandbox_inbox",
+        method="GET",
+        path="/sandbox/inbox",
+        run=controls.read_inbox,
+        ask=controls.InboxAsk,
+        answer=controls.InboxContents,
+        failures=(BadRequest,),
         tag="sandbox",
     ),
     Operation(

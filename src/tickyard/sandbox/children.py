@@ -24,7 +24,7 @@ class Child:
     """A Python process of ours. It ends when we close its standard input, also when we are killed."""
 
     def __init__(self, name: str, process: asyncio.subprocess.Process, log: Path) -> None:
-        self._name = name
+        self.name = name
         self._process = process
         self._log = log
 
@@ -55,7 +55,7 @@ class Child:
     def must_live(self) -> None:
         if self._process.returncode is not None:
             lines = self._log.read_text(errors="replace").strip().splitlines()[-_LAST_LINES:]
-            raise ChildDied(f"{self._name} ended by itself ({self._process.returncode}):\n  " + "\n  ".join(lines))
+            raise ChildDied(f"{self.name} ended by itself ({self._process.returncode}):\n  " + "\n  ".join(lines))
 
     async def died(self) -> None:
         """Wait for its end, which nobody asked for."""

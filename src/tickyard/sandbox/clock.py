@@ -35,7 +35,7 @@ class SandboxClock:
         return int(self.timestamp())
 
     def timestamp(self) -> float:
-        return time.time() + _OFFSET_US.unpack_from(self._map)[0] / 1e6
+        return time.time() + self.offset.total_seconds()
 
     def monotonic(self) -> float:
         return time.monotonic()

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
+import msgspec
 from msgspec import Meta
 
 from tickyard.chain.address import checksum
@@ -27,6 +28,7 @@ from tickyard.kernel.wire import (
 from tickyard.sandbox import trader
 from tickyard.sandbox.faults import TARGETS
 from tickyard.sandbox.inside import Sandbox
+from tickyard.sandbox.living import TickReport, live_through
 
 _YEAR_S = 366 * 24 * 3600
 Url = Annotated[str, Meta(examples=["http://127.0.0.1:40001/rpc"])]
@@ -61,6 +63,7 @@ class SandboxInfo(Answer):
     rpc_url: Url
     contracts: Contracts
     wallets: list[WalletInfo]
+    inbox_url: Url
     issuer_url: Url
     filings_url: Url
 
@@ -74,13 +77,20 @@ class ClockAsk(Ask):
     to: Annotated[str, Meta(examples=["2027-01-01T00:00:00Z"], extra={"says": "an ISO 8601 time"})] | None = None
 
 
-class TickReport(Answer):
-    slot: Moment
-    sampled: Annotated[int, Meta(examples=[172])]
-    skipped: Annotated[int, Meta(examples=[22])]
-    fired: int
-    delivered: int
-    failed: int
+class InboxAsk(Ask):
+    id: Annotated[str, Meta(max_length=64, description="An alert's id; all deliveries when left out.")] | None = None
+
+
+class ReceivedPost(Answer):
+    received_at: Moment
+    method: Annotated[str, Meta(examples=["POST"])]
+    path: Annotated[str, Meta(examples=["/my-hook"])]
+    headers: dict[str, str]
+    body: Annotated[str, Meta(examples=['{"type":"price_alert"}'])]
+
+
+class InboxContents(Answer):
+    deliveries: list[ReceivedPost]
 
 
 class MoveAsk(Ask):
@@ -139,6 +149,7 @@ async def show_sandbox(sandbox: Sandbox, _ask: NoAsk) -> SandboxInfo:
             WalletInfo(name=w.name, address=checksum(w.address), private_key=w.private_key)
             for w in sandbox.world.wallets
         ],
+        inbox_url=sandbox.inbox_url,
         issuer_url=f"{url}/issuer",
         filings_url=f"{url}/filings",
     )
@@ -171,9 +182,11 @@ async def run_tick(sandbox: Sandbox, _ask: NoAsk) -> TickReport:
     async with sandbox.moving:
         now = sandbox.clock.now()
         slot = next_slot(now)
+        # Traded before the clock moves: a worker that wakes at the new slot samples what was traded.
+        await sandbox.trade(slot)
         sandbox.clock.advance(slot - now)
-        await sandbox.trade()
-    return TickReport(slot=iso(slot), sampled=0, skipped=0, fired=0, delivered=0, failed=0)
+        await trader.follow_clock(sandbox.node, sandbox.clock.now())
+        return await live_through(sandbox.deps, slot)
 
 
 async def move_price(sandbox: Sandbox, ask: MoveAsk) -> Moved:
@@ -198,6 +211,11 @@ async def fund_wallet(sandbox: Sandbox, ask: FundAsk) -> Funded:
             sandbox.node, sandbox.world, ask.address, asset, ratio_text(amount.num, amount.den, 18)
         )
     return Funded(address=checksum(ask.address), asset=asset, balance=balance)
+
+
+async def read_inbox(sandbox: Sandbox, ask: InboxAsk) -> InboxContents:
+    """Read what the sandbox's webhook inbox has received. Alerts may use any path below `inboxUrl`."""
+    return msgspec.convert({"deliveries": await sandbox.deliveries(ask.id)}, InboxContents)
 
 
 async def set_fault(sandbox: Sandbox, ask: FaultAsk) -> Fault:

@@ -1,13 +1,17 @@
-"""The stand-in of the filings database: its routes and its manners. It lists no company by itself."""
+"""The stand-in of the filings database: its routes, its documents and its manners."""
 
 import re
 from collections.abc import Mapping
+from functools import cached_property
+from hashlib import sha256
 
 from aiohttp import web
 
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.wire import encode
 from tickyard.sandbox.faults import FaultBoard, faulty, html, huge, truncated
+from tickyard.sandbox.filings_data import documents as generated
+from tickyard.sandbox.filings_data import years_after
 
 # "Company contact@domain": whoever does not say how to reach them is refused.
 _CONTACT = re.compile(r"\S+@\S+\.\S+")
@@ -19,16 +23,23 @@ _DOCUMENT = re.compile(
 
 
 class FilingsStandIn:
-    """Serves `documents`, keyed by path; what is not in there is unknown."""
+    """Serves `documents`, keyed by path, or those of every listed asset; what is not among them is unknown."""
 
     def __init__(self, board: FaultBoard, clock: Clock, documents: Mapping[str, bytes] | None = None) -> None:
         self._board = board
         self._clock = clock
-        self._documents = {"files/company_tickers.json": encode({}), **(documents or {})}
+        self._given = documents
+        self._years = years_after(clock.now().date())
 
     def add_to(self, app: web.Application) -> None:
         serve = faulty(self._board, "filings", self._clock, self.answer, garbage=self._garbage, throttle=self._throttle)
         app.router.add_get("/filings/{path:.+}", serve)
+
+    @cached_property
+    def _documents(self) -> Mapping[str, bytes]:
+        """Made when the first one is asked for: a world that does no research need not wait for them."""
+        given = self._given if self._given is not None else generated(self._years).by_path()
+        return {"files/company_tickers.json": encode({}), **given}
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         if not _CONTACT.search(request.headers.get("User-Agent", "")):
@@ -37,7 +48,10 @@ class FilingsStandIn:
         document = self._documents.get(path)
         if document is None:
             return _page(404, "No such document" if _DOCUMENT.fullmatch(path) else "No such page")
-        response = web.Response(body=document, content_type="application/json")
+        etag = f'"{sha256(document).hexdigest()[:16]}"'
+        if request.headers.get("If-None-Match") == etag:
+            return web.Response(status=304, headers={"ETag": etag})
+        response = web.Response(body=document, content_type="application/json", headers={"ETag": etag})
         response.enable_compression(web.ContentCoding.gzip)
         return response
 

@@ -5,19 +5,19 @@ import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import aiohttp
 import msgspec
 
-from tickyard.config.settings import Settings
-from tickyard.kernel.clock import Clock, slot_of
+from tickyard.deps import Deps
+from tickyard.kernel.clock import slot_of
 from tickyard.kernel.errors import BadRequest, UpstreamDown
 from tickyard.kernel.operation import Operation
 from tickyard.observe.log import log
-from tickyard.sandbox import trader
+from tickyard.sandbox import inbox, trader
 from tickyard.sandbox.clock import SandboxClock
+from tickyard.sandbox.inbox import read_port
 from tickyard.sandbox.node import Node, NodeError
 from tickyard.sandbox.standins import PORT_FILE
 from tickyard.sandbox.world import World
@@ -31,23 +31,29 @@ _LOOK_S: Final = 1.0
 class Sandbox:
     """What the controls work with."""
 
+    deps: Deps
     clock: SandboxClock
     node: Node
     world: World
     stand_ins_url: str
+    inbox_url: str
     http: aiohttp.ClientSession
     traded_slot: datetime
     moving: asyncio.Lock = field(default_factory=asyncio.Lock)
     """One hand on the world at a time: two trades in the same block would not end where either meant to."""
 
-    async def trade(self) -> None:
-        """The trader's round of the present slot, once. Prices set by hand are left alone until it is over."""
-        slot = slot_of(self.clock.now())
+    async def trade(self, slot: datetime) -> None:
+        """The trader's round of a slot, once. Prices set by hand are left alone until it is over."""
         if slot > self.traded_slot:
             self.traded_slot = slot
-            await trader.follow_clock(self.node, self.clock.now())
             await trader.trade_round(self.node, self.world, slot, int(slot.timestamp()))
             self.world.held.clear()
+
+    async def deliveries(self, alert_id: str | None) -> list[dict[str, Any]]:
+        """What the inbox has received."""
+        query = {"id": alert_id} if alert_id is not None else {}
+        async with self.http.get(f"{self.stand_ins_url}/control/inbox", params=query) as response:
+            return msgspec.json.decode(await response.read(), type=dict[str, list[dict[str, Any]]])["deliveries"]
 
     async def set_fault(self, target: str, mode: str) -> None:
         body = msgspec.json.encode({"target": target, "mode": mode})
@@ -60,19 +66,27 @@ class Sandbox:
 
 
 @contextlib.asynccontextmanager
-async def open_sandbox(settings: Settings, clock: Clock) -> AsyncIterator[tuple[tuple[Operation, ...], Sandbox]]:
+async def open_sandbox(deps: Deps) -> AsyncIterator[tuple[tuple[Operation, ...], Sandbox]]:
     """The rows of the sandbox's controls, and what they work with."""
     from tickyard.sandbox.catalog import SANDBOX_CATALOG
 
+    clock, run_dir = deps.clock, deps.settings.data_path
     assert isinstance(clock, SandboxClock)
-    run_dir = settings.data_path
     world = World.from_json((run_dir / WORLD_FILE).read_bytes())
     async with (
-        Node.attach(_read(run_dir / NODE_FILE)["url"]) as node,
+        Node.attach(msgspec.json.decode((run_dir / NODE_FILE).read_bytes())["url"]) as node,
         aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=10)) as http,
     ):
-        port = _read(run_dir / PORT_FILE)["port"]
-        sandbox = Sandbox(clock, node, world, f"http://127.0.0.1:{port}", http, slot_of(clock.now()))
+        sandbox = Sandbox(
+            deps,
+            clock,
+            node,
+            world,
+            f"http://127.0.0.1:{read_port(run_dir / PORT_FILE)}",
+            f"https://{inbox.HOST}:{read_port(run_dir / inbox.PORT_FILE)}",
+            http,
+            slot_of(clock.now()),
+        )
         trading = asyncio.create_task(_trade_every_slot(sandbox), name="trader")
         try:
             yield SANDBOX_CATALOG, sandbox
@@ -82,16 +96,11 @@ async def open_sandbox(settings: Settings, clock: Clock) -> AsyncIterator[tuple[
                 await trading
 
 
-def _read(path: Path) -> dict[str, str]:
-    found: dict[str, str] = msgspec.json.decode(path.read_bytes())
-    return found
-
-
 async def _trade_every_slot(sandbox: Sandbox) -> None:
     while True:
         await sandbox.clock.sleep(_LOOK_S)
         async with sandbox.moving:
             try:
-                await sandbox.trade()
+                await sandbox.trade(slot_of(sandbox.clock.now()))
             except NodeError as error:
                 log.warning("the trader's round failed", reason=str(error))

@@ -22,9 +22,12 @@ from tickyard.kernel.errors import BadRequest
 from tickyard.kernel.wire import encode, error_body
 from tickyard.sandbox import listing
 from tickyard.sandbox.clock import CLOCK_FILE, SandboxClock
+from tickyard.sandbox.facilitator_front import FacilitatorFront
 from tickyard.sandbox.faults import FaultBoard
 from tickyard.sandbox.filings import FilingsStandIn
 from tickyard.sandbox.front import NodeFront
+from tickyard.sandbox.inbox import PORT_FILE as INBOX_FILE
+from tickyard.sandbox.inbox import Inbox
 from tickyard.sandbox.issuer import IssuerStandIn
 from tickyard.sandbox.lifeline import on_parent_gone
 
@@ -73,8 +76,13 @@ def _refusal(failure: BadRequest) -> web.Response:
     return web.Response(status=failure.status, body=body, content_type="application/json")
 
 
-def far_ends(board: FaultBoard, clock: Clock, node_url: str, began: datetime) -> list[StandIn]:
+def far_ends(
+    board: FaultBoard, clock: Clock, node_url: str, began: datetime, run_dir: Path | None = None
+) -> list[StandIn]:
+    """Everything behind the one port. The facilitators' fronts need the run's folder to find the real ones."""
+    fronts = [FacilitatorFront(board, clock, run_dir, chain_id) for chain_id in (4663, 8453)] if run_dir else []
     return [
+        *fronts,
         Controls(board),
         IssuerStandIn(board, clock, listing.load(), began=began),
         FilingsStandIn(board, clock),
@@ -102,12 +110,16 @@ async def run(run_dir: Path, node_url: str, began_s: int | None) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     on_parent_gone(stop.set)
-    runner, port = await open_port(far_ends(FaultBoard(), clock, node_url, began))
+    inbox = Inbox(clock)
+    receiving, inbox_port = await inbox.open(run_dir)
+    runner, port = await open_port([*far_ends(FaultBoard(), clock, node_url, began, run_dir), inbox])
     try:
+        _write_whole(run_dir / INBOX_FILE, encode({"port": inbox_port}))
         _write_whole(run_dir / PORT_FILE, encode({"port": port}))
         await stop.wait()
     finally:
         await runner.cleanup()
+        await receiving.cleanup()
 
 
 def _write_whole(path: Path, data: bytes) -> None:

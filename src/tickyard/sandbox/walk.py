@@ -5,9 +5,10 @@ the same asset and moment give the same price in every process.
 """
 
 from datetime import datetime
+from functools import lru_cache
+from hashlib import blake2b
 
 from tickyard.sandbox.listing import Listed
-from tickyard.sandbox.words import keccak
 
 CENT_E6 = 10_000
 _MILLION = 1_000_000
@@ -17,9 +18,10 @@ _WAVES = ((86_400, 12_000), (14_400, 9_000), (3_600, 4_000), (300, 1_500))
 
 def draw(*parts: object) -> int:
     """A number from 0 to 2^64 - 1 that looks random and follows from its parts."""
-    return int.from_bytes(keccak("/".join(map(str, parts)).encode())[:8], "big")
+    return int.from_bytes(blake2b("/".join(map(str, parts)).encode(), digest_size=8).digest(), "big")
 
 
+@lru_cache(maxsize=8192)
 def sway(amplitude: int, *parts: object) -> int:
     """A drawn number from -amplitude to +amplitude."""
     return draw(*parts) % (2 * amplitude + 1) - amplitude

@@ -6,7 +6,7 @@ figure is never taken for the newest.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date
 from decimal import Decimal
 from typing import Any, TypeVar
@@ -42,8 +42,8 @@ WANTED: dict[str, tuple[str, ...]] = {
 }
 """The concepts we decode. A document holds hundreds more, and they cost no more than being skipped."""
 
-_ACCESSION = re.compile(r"[0-9]{10}-[0-9]{2}-[0-9]{6}")
-_FORM = re.compile(r"[A-Z0-9][A-Z0-9/ -]{0,19}")
+_ACCESSION = re.compile(r"[0-9]{10}-[0-9]{2}-[0-9]{6}").fullmatch
+_FORM = re.compile(r"(?=.*[A-Z])[A-Z0-9][A-Z0-9/ -]{0,19}").fullmatch
 _UNIT = re.compile(r"[A-Za-z][A-Za-z0-9_./-]{0,39}")
 _NUMBER = re.compile(rb"-?[0-9]{1,24}(\.[0-9]{1,24})?([eE][+-]?[0-9]{1,2})?")
 # No company's figure in any currency comes near: what is larger is a slip of scale, not a number.
@@ -90,57 +90,79 @@ class _Concept(Struct):
     units: dict[str, Raw]
 
 
-class _Fact(Struct):
+class _Placed(Struct):
     # `fy`, `fp` and `frame` are left out on purpose: they describe the filing, not the fact.
     end: date
-    val: Raw
     accn: str
     form: str
     filed: date
+
+
+class _Whole(_Placed):
+    val: int
+    start: date | None = None
+
+
+class _Fact(_Placed):
+    val: Raw
     start: date | None = None
 
 
 _decode_document = msgspec.json.Decoder(_Document).decode
 _decode_concept = msgspec.json.Decoder(_Concept).decode
 _decode_fact = msgspec.json.Decoder(_Fact).decode
-_decode_facts = msgspec.json.Decoder(list[_Fact]).decode
+_decode_wholes = msgspec.json.Decoder(list[_Whole]).decode
 _decode_raws = msgspec.json.Decoder(list[Raw]).decode
 
 
-def _shape(name: str, fields: tuple[str, ...]) -> msgspec.json.Decoder[Any]:
-    """A decoder that keeps these fields undecoded and skips all others. Wire names are no Python names."""
+def _shape(name: str, fields: dict[str, Any]) -> type[Struct]:
+    """A shape that keeps these fields and skips all others. Wire names are no Python names."""
     places = {f"f{place}": field for place, field in enumerate(fields)}
-    shape = msgspec.defstruct(name, [(place, Raw, Raw(b"")) for place in places], rename=places)
-    return msgspec.json.Decoder(shape)
+    members = [(place, fields[field], Raw(b"")) for place, field in places.items()]
+    return msgspec.defstruct(name, members, rename=places)
 
 
-_TAXONOMIES = _shape("_Taxonomies", tuple(WANTED))
-_CONCEPTS = {taxonomy: _shape("_Concepts", tags) for taxonomy, tags in WANTED.items()}
+_CONCEPTS = {taxonomy: _shape("_Concepts", dict.fromkeys(tags, Raw)) for taxonomy, tags in WANTED.items()}
+_decode_taxonomies = msgspec.json.Decoder(_shape("_Taxonomies", dict.fromkeys(WANTED, Raw))).decode
+_decode_concepts = {taxonomy: msgspec.json.Decoder(shape).decode for taxonomy, shape in _CONCEPTS.items()}
+_decode_whole_document = msgspec.json.Decoder(
+    msgspec.defstruct("_WholeDocument", [("cik", str | int), ("facts", _shape("_Taxonomies", dict(_CONCEPTS)))])
+).decode
 
 
 def read_facts(body: bytes, cik: int) -> CompanyFacts:
     """`companyfacts/CIK##########.json` of this filer: the wanted concepts, everything else skipped undecoded."""
-    document = attempt(_decode_document, body)
-    if document is None or read_cik(document.cik) != cik:
-        raise Broken("the company facts are not those of this filer")
-    taxonomies = attempt(_TAXONOMIES.decode, document.facts)
-    if taxonomies is None:
-        raise Broken("the company facts have no taxonomies")
     concepts: dict[str, dict[str, tuple[Entry, ...]]] = {}
-    unread = 0
-    for taxonomy, part in zip(WANTED, msgspec.structs.astuple(taxonomies), strict=True):
-        if not part:
-            continue
-        tags = attempt(_CONCEPTS[taxonomy].decode, part)
-        if tags is None:
-            unread += 1
-            continue
-        for tag, raw in zip(WANTED[taxonomy], msgspec.structs.astuple(tags), strict=True):
-            if raw:
-                units, lost = _read_units(raw)
-                concepts[f"{taxonomy}:{tag}"] = units
-                unread += lost
+    raws, unread = _find_concepts(body, cik)
+    for concept, raw in raws.items():
+        concepts[concept], lost = _read_units(raw)
+        unread += lost
     return CompanyFacts(cik, concepts, unread)
+
+
+def _find_concepts(body: bytes, cik: int) -> tuple[dict[str, Raw], int]:
+    """The wanted concepts, undecoded, and how many taxonomies could not be looked into."""
+    # One pass over the document is most of the cost, so a good one is taken apart in one.
+    document: Any = attempt(_decode_whole_document, body)
+    if document is not None:
+        taxonomies = dict(zip(WANTED, msgspec.structs.astuple(document.facts), strict=True))
+    else:
+        document = attempt(_decode_document, body)
+        found = attempt(_decode_taxonomies, document.facts) if document is not None else None
+        if found is None:
+            raise Broken("the company facts have no taxonomies")
+        parts = zip(WANTED, msgspec.structs.astuple(found), strict=True)
+        taxonomies = {name: part and attempt(_decode_concepts[name], part) for name, part in parts}
+    if read_cik(document.cik) != cik:
+        raise Broken("the company facts are those of another filer")
+    raws = {
+        f"{taxonomy}:{tag}": raw
+        for taxonomy, tags in taxonomies.items()
+        if tags
+        for tag, raw in zip(WANTED[taxonomy], msgspec.structs.astuple(tags), strict=True)
+        if raw
+    }
+    return raws, sum(tags is None for tags in taxonomies.values())
 
 
 def _read_units(raw: Raw) -> tuple[dict[str, tuple[Entry, ...]], int]:
@@ -150,31 +172,46 @@ def _read_units(raw: Raw) -> tuple[dict[str, tuple[Entry, ...]], int]:
     units: dict[str, tuple[Entry, ...]] = {}
     lost = 0
     for unit, rows in concept.units.items():
-        facts = attempt(_decode_facts, rows)
-        if facts is None:
-            raws = attempt(_decode_raws, rows) or [Raw(b"")]
-            facts = [fact for fact in (attempt(_decode_fact, each) for each in raws) if fact is not None]
-            lost += len(raws) - len(facts)
+        facts, unplaced = _read_rows(rows)
         if not _UNIT.fullmatch(unit) or len(facts) > _ENTRIES_MAX:
-            lost += len(facts)
+            lost += len(facts) + unplaced
             continue
-        entries = tuple(_entry(fact) for fact in facts if _is_placed(fact))
-        lost += len(facts) - len(entries)
+        entries = tuple(
+            Entry(fact.start, fact.end, _value(fact.val), fact.accn, fact.form, fact.filed)
+            for fact in facts
+            if _is_placed(fact)
+        )
+        lost += len(facts) - len(entries) + unplaced
         units[unit] = entries
     return units, lost
 
 
-def _is_placed(fact: _Fact) -> bool:
+def _read_rows(rows: Raw) -> tuple[Sequence[_Whole | _Fact], int]:
+    """The rows of one unit, and how many had no readable place. Whole numbers throughout is the common case."""
+    wholes = attempt(_decode_wholes, rows)
+    if wholes is not None:
+        return wholes, 0
+    raws = attempt(_decode_raws, rows)
+    if raws is None:
+        return [], 1
+    facts = [fact for fact in (attempt(_decode_fact, each) for each in raws) if fact is not None]
+    return facts, len(raws) - len(facts)
+
+
+def _is_placed(fact: _Whole | _Fact) -> bool:
+    start, end = fact.start, fact.end
     return (
-        _FIRST_YEAR <= fact.end.year <= _LAST_YEAR
-        and (fact.start is None or (fact.start.year >= _FIRST_YEAR and fact.start <= fact.end))
-        and _ACCESSION.fullmatch(fact.accn) is not None
-        and _FORM.fullmatch(fact.form) is not None
+        _FIRST_YEAR <= end.year <= _LAST_YEAR
+        and (start is None or (start.year >= _FIRST_YEAR and start <= end))
+        and _ACCESSION(fact.accn) is not None
+        and _FORM(fact.form) is not None
     )
 
 
-def _entry(fact: _Fact) -> Entry:
-    return Entry(fact.start, fact.end, read_number(bytes(fact.val)), fact.accn, fact.form, fact.filed)
+def _value(raw: int | Raw) -> int | Decimal | None:
+    if isinstance(raw, int):
+        return raw if -_VALUE_MAX < raw < _VALUE_MAX else None
+    return read_number(bytes(raw))
 
 
 def read_number(raw: bytes) -> int | Decimal | None:

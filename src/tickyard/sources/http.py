@@ -6,7 +6,7 @@ Everything an upstream can do wrong ends in one failure, `UpstreamDown`, within 
 import asyncio
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from random import Random
@@ -29,11 +29,12 @@ _FAULT_PAUSE_S = (0.05, 0.25)
 _THROTTLE_PAUSE_S = (0.4, 0.8)
 # A try that cannot even open a connection in the time left is not worth starting.
 _SHORTEST_TRY_S = 0.05
+_OUTCOMES = {403: "refused", 404: "missing", 429: "throttled"}
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A whole answer: JSON with status 200, or anything with 404, which only the caller can judge."""
+    """A whole answer: JSON with status 200, or anything with a status that only the caller can judge (404, say)."""
 
     status: int
     body: bytes
@@ -66,7 +67,15 @@ class Source:
         title: str | None = None,
         breaker: Breaker | None = None,
         observe: Observe | None = None,
+        judged: Collection[int] = (404,),
+        is_whole_checked: bool = True,
+        before_try: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
+        """`judged`: statuses besides 200 that are answers; what they mean is for `decode` to say.
+
+        `is_whole_checked`: refuse what is no whole JSON. A reader that looks for itself can spare the second pass.
+        `before_try`: awaited before every request, inside the budget; it may raise.
+        """
         self.name = name
         self.clock = clock
         self.last_ok_at: datetime | None = None
@@ -81,6 +90,9 @@ class Source:
         self._headers = {"Accept": "application/json", "Accept-Encoding": "gzip", **(headers or {})}
         self._breaker = breaker or Breaker()
         self._observe = observe
+        self._judged = frozenset(judged)
+        self._is_whole_checked = is_whole_checked
+        self._before_try = before_try
         self._session: aiohttp.ClientSession | None = None
 
     async def start(self) -> None:
@@ -118,7 +130,11 @@ class Source:
                 if self.clock.monotonic() + pause_s + _SHORTEST_TRY_S > deadline:
                     break
                 await self.clock.sleep(pause_s)
+            if self._before_try is not None:
+                await self._before_try()
             started = self.clock.monotonic()
+            if started + _SHORTEST_TRY_S > deadline:
+                break
             try:
                 async with asyncio.timeout(min(self._try_s, deadline - started)):
                     fetched = await self._try(path, headers)
@@ -132,7 +148,7 @@ class Source:
             except (ValueError, msgspec.MsgspecError, RecursionError):
                 outcome = "malformed"
             else:
-                self._note("missing" if fetched.status == 404 else "ok", self.clock.monotonic() - started)
+                self._note(_OUTCOMES.get(fetched.status, "ok"), self.clock.monotonic() - started)
                 self._breaker.succeeded()
                 self.last_ok_at = self.clock.now()
                 return answer
@@ -146,7 +162,7 @@ class Source:
             raise RuntimeError(f"source {self.name} was used before start()")
         url = URL(self._base_url + path.lstrip("/"), encoded=True)
         async with self._session.get(url, headers=headers, allow_redirects=False) as response:
-            if response.status not in (200, 404):
+            if response.status != 200 and response.status not in self._judged:
                 response.close()  # nobody waits for the body of an error
                 raise Refused("throttled" if response.status == 429 else "status")
             body = bytearray()
@@ -155,7 +171,7 @@ class Source:
                 if len(body) > self._max_bytes:
                     response.close()
                     raise Refused("oversize")
-            if response.status == 200 and not _is_json(response.content_type, body):
+            if response.status == 200 and not _is_json(response.content_type, body, whole=self._is_whole_checked):
                 # A throttle can arrive as plain text with status 200.
                 raise Refused("throttled")
             return Fetched(response.status, bytes(body), response.headers)
@@ -166,11 +182,12 @@ class Source:
             self._observe(self.name, outcome, seconds)
 
 
-def _is_json(content_type: str, body: bytearray) -> bool:
-    """Whether the answer claims to be JSON and begins like it. ValueError when it is none (cut off, say)."""
+def _is_json(content_type: str, body: bytearray, *, whole: bool) -> bool:
+    """Whether the answer claims to be JSON and begins like it. `whole`: ValueError when it is none (cut off, say)."""
     if content_type != "application/json" and not content_type.endswith("+json"):
         return False
     if not body.lstrip().startswith((b"{", b"[")):
         return False
-    msgspec.json.decode(body, type=msgspec.Raw)
+    if whole:
+        msgspec.json.decode(body, type=msgspec.Raw)
     return True

@@ -1,0 +1,144 @@
+"""A chain of paper: every contract of the sandbox's listing, answering calls from plain figures.
+
+It has no EVM and no blocks, so it answers at once, and it can be made to say anything: `says[to, selector]` is what a
+contract answers instead (bytes, or None for a revert), for one set of arguments or for all.
+"""
+
+from eth_abi import decode, encode
+
+from tickyard.chain.v3.math import PoolState, swap
+from tickyard.chain.v3.ticks import tick_at
+from tickyard.config.pinned import MAINNET
+from tickyard.sandbox.listing import load
+from tickyard.sandbox.market import market_of, opening_price
+from tickyard.sandbox.place import TICK_SPACINGS
+from tickyard.sandbox.spot import liquidity_for, sqrt_price
+from tickyard.sandbox.walk import mid_e6
+
+CHAIN_ID = 4663
+GAS = 100_000
+QUOTES = {"c6a5026a": 1, "bd21704a": -1}
+USDG_BALANCE, TOKEN_BALANCE, SUPPLY = 5_000 * 10**6, 12 * 10**18, 50_000 * 10**18
+
+
+def selector(data: bytes) -> str:
+    return data[:4].hex()
+
+
+def word(number: int) -> bytes:
+    return (number % 2**256).to_bytes(32, "big")
+
+
+class PaperChain:
+    def __init__(self, now) -> None:
+        self.time = int(now.timestamp())
+        self.block = 1000
+        self.says: dict[tuple[str, str], bytes | None] = {}
+        self.pools: dict[str, tuple] = {}
+        self.by_pair: dict[tuple[str, int], str] = {}
+        self.tokens = {}
+        for listed in load():
+            if listed.address is None:
+                continue
+            self.tokens[listed.address] = listed
+            for plan in listed.pools:
+                market = market_of(listed, plan)
+                root = sqrt_price(opening_price(listed, plan, mid_e6(listed, now)), token_is_0=market.token_is_0)
+                liquidity = liquidity_for(plan.depth_usd * 10**6, root, token_is_0=market.token_is_0)
+                if plan.shape == "bare":
+                    root = liquidity = 0
+                self.pools[market.pool] = (market, root, 0 if plan.shape == "away" else liquidity)
+                self.by_pair[market.token, market.fee] = market.pool
+
+    def rpc(self, method: str, params: list):
+        """The result of one JSON-RPC call; None is a revert."""
+        if method == "eth_chainId":
+            return hex(CHAIN_ID)
+        if method == "eth_blockNumber":
+            return hex(self.block)
+        if method == "eth_getBlockByNumber":
+            return {"number": hex(self.block), "hash": "0x" + "11" * 32, "timestamp": hex(self.time)}
+        if method == "eth_getCode":
+            return "0x6001"
+        answer = self.call(params[0]["to"].lower(), bytes.fromhex(params[0]["data"][2:]))
+        return None if answer is None else "0x" + answer.hex()
+
+    def call(self, to: str, data: bytes) -> bytes | None:
+        for key in ((to, data.hex()), (to, selector(data)), ("*", selector(data))):
+            if key in self.says:
+                return self.says[key]
+        if to == MAINNET.multicall3:
+            return self._multicall(data)
+        if to == MAINNET.quoter:
+            return self._quote(data)
+        if to == MAINNET.factory:
+            return self._get_pool(data)
+        if to == MAINNET.router:
+            return word(int(MAINNET.factory, 16))
+        if to in self.pools:
+            return self._pool(to, data)
+        return self._token(to, data)
+
+    def _multicall(self, data: bytes) -> bytes:
+        if selector(data) == "0f28c97d":
+            return word(self.time)
+        [calls] = decode(["(address,bool,bytes)[]"], data[4:])
+        answers = [self.call(to, inner) for to, _, inner in calls]
+        return encode(["(bool,bytes)[]"], [[(answer is not None, answer or b"") for answer in answers]])
+
+    def _get_pool(self, data: bytes) -> bytes:
+        token, _, fee = decode(["address", "address", "uint24"], data[4:])
+        return word(int(self.by_pair.get((token, fee), "0x0"), 16))
+
+    def _pool(self, to: str, data: bytes) -> bytes | None:
+        market, root, liquidity = self.pools[to]
+        pair = (market.token, MAINNET.usdg) if market.token_is_0 else (MAINNET.usdg, market.token)
+        tick = tick_at(root) if root else 0
+        answers = {
+            "0dfe1681": word(int(pair[0], 16)),
+            "d21220a7": word(int(pair[1], 16)),
+            "ddca3f43": word(market.fee),
+            "3850c7bd": b"".join(map(word, (root, tick, 0, 1, 1, 0, 1))),
+            "1a686502": word(liquidity),
+        }
+        return answers.get(selector(data))
+
+    def _token(self, to: str, data: bytes) -> bytes | None:
+        if to == MAINNET.usdg:
+            answers = {"70a08231": word(USDG_BALANCE), "dd62ed3e": word(0), "313ce567": word(6)}
+            return answers.get(selector(data))
+        listed = self.tokens.get(to)
+        if listed is None:
+            return None
+        answers = {
+            "70a08231": word(TOKEN_BALANCE),
+            "dd62ed3e": word(0),
+            "18160ddd": word(SUPPLY),
+            "a60bf13d": word(listed.multiplier_e18),
+            "dc767007": word(listed.multiplier_e18),
+            "97a4064f": word(0),
+            "7706ba52": word(0),
+            "fbac3951": word(0),
+            "313ce567": word(18),
+        }
+        return answers.get(selector(data))
+
+    def _quote(self, data: bytes) -> bytes | None:
+        [(token_in, token_out, amount, fee, limit)] = decode(["(address,address,uint256,uint24,uint160)"], data[4:])
+        token = token_out if token_in == MAINNET.usdg else token_in
+        market, root, liquidity = self.pools.get(self.by_pair.get((token, fee), ""), (None, 0, 0))
+        if market is None or not root:
+            return None
+        state = PoolState(root, tick_at(root), liquidity, fee, TICK_SPACINGS[fee], ())
+        sign = QUOTES[selector(data)]
+        try:
+            result = swap(
+                state,
+                zero_for_one=market.token_is_0 == (token_in == token),
+                amount=sign * amount,
+                sqrt_price_limit=limit or None,
+            )
+        except ValueError:
+            return None
+        open_leg = result.amount_out if sign > 0 else result.amount_in
+        return b"".join(map(word, (open_leg, result.sqrt_price_after, result.ticks_crossed, GAS)))

@@ -1,0 +1,251 @@
+"""Chain round trips and own CPU of quotes and portfolios, beside the same reads made the usual way with web3.py.
+
+    python -m bench rpc
+
+The chain is of paper and answers from memory (`bench/papernode.py`), in a process of its own. CPU is this process's
+user and system time over many requests in a row: door, operation, the client for the node with its sockets, and
+every few seconds a refresh of the equity quotes. The HTTP server in front of the door is not in it (see bench http).
+The usual way reads the same things, one `eth_call` each, and decodes them; it computes nothing from them.
+"""
+
+import asyncio
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import uvloop
+from web3 import AsyncHTTPProvider, AsyncWeb3
+
+from bench.reference import start
+from bench.report import SPREAD_MAX, Verdict, spread, versions
+from tickyard.catalog import CATALOG
+from tickyard.chain.address import checksum
+from tickyard.config.settings import read_settings
+from tickyard.doors.app import Plan, build_app, check_ready
+from tickyard.kernel.clock import WallClock
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.wiring import open_deps
+
+SYMBOL = "HOOD"
+WALLET = "0x" + "ab" * 20
+REPETITIONS = 7
+CPU_GOAL_MS = {"quote": 0.6, "portfolio": 1.5}
+TRIPS_GOAL, CPU_GOAL = 10, 5
+
+_VIEW = {"type": "function", "stateMutability": "view"}
+
+
+def _view(name: str, inputs: str, outputs: str) -> dict[str, Any]:
+    fields = {"inputs": inputs, "outputs": outputs}
+    return {**_VIEW, "name": name} | {
+        key: [{"name": "", "type": kind} for kind in kinds.split()] for key, kinds in fields.items()
+    }
+
+
+POOL_ABI = [
+    _view("slot0", "", "uint160 int24 uint16 uint16 uint16 uint8 bool"),
+    _view("liquidity", "", "uint128"),
+]
+TOKEN_ABI = [_view("balanceOf", "address", "uint256"), _view("uiMultiplier", "", "uint256")]
+QUOTER_ABI = [
+    {
+        **_view("quoteExactInputSingle", "", "uint256 uint160 uint32 uint256"),
+        "inputs": [
+            {
+                "name": "params",
+                "type": "tuple",
+                "components": [
+                    {"name": name, "type": kind}
+                    for name, kind in (
+                        ("tokenIn", "address"),
+                        ("tokenOut", "address"),
+                        ("amountIn", "uint256"),
+                        ("fee", "uint24"),
+                        ("sqrtPriceLimitX96", "uint160"),
+                    )
+                ],
+            }
+        ],
+    }
+]
+
+
+@dataclass(frozen=True)
+class Side:
+    """One way of doing a piece of work: round trips per request, and CPU in milliseconds per repetition."""
+
+    trips: float
+    cpu_ms: list[float]
+
+    @property
+    def middle(self) -> float:
+        return median(self.cpu_ms)
+
+
+async def measure(once: Callable[[], Awaitable[object]], trips: Callable[[], int], requests: int) -> Side:
+    for _ in range(max(3, requests // 10)):
+        await once()
+    before, figures = trips(), []
+    for _ in range(REPETITIONS):
+        began = time.process_time()
+        for _ in range(requests):
+            await once()
+        figures.append((time.process_time() - began) / requests * 1000)
+    return Side((trips() - before) / (REPETITIONS * requests), figures)
+
+
+async def through_the_door(app: Any, path: str, query: bytes = b"") -> bytes:
+    """What a server would call, without the server."""
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": query,
+        "headers": [],
+        "client": ("127.0.0.1", 1),
+        "http_version": "1.1",
+        "scheme": "http",
+        "root_path": "",
+    }
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    await app(scope, receive, send)
+    if sent[0]["status"] != 200:
+        raise RuntimeError(f"{path} answered {sent[0]['status']}: {sent[1]['body'][:200]!r}")
+    return sent[1]["body"]
+
+
+class Usual:
+    """web3.py, one call per thing, with the contracts made beforehand."""
+
+    def __init__(self, deps: Any, url: str) -> None:
+        self.web3 = AsyncWeb3(AsyncHTTPProvider(url))
+        self.trips = 0
+        market, contracts = deps.market, deps.settings.contracts
+        self.token = market.registry.find(SYMBOL)
+        self.usdg = checksum(contracts.usdg)
+        self.quoter = self.web3.eth.contract(checksum(contracts.quoter), abi=QUOTER_ABI)
+        self.pools = [
+            (pool.fee, self.web3.eth.contract(checksum(pool.address), abi=POOL_ABI))
+            for pool in market.pools.of(self.token.address)
+        ]
+        self.tokens = [
+            self.web3.eth.contract(checksum(address), abi=TOKEN_ABI) for address in market.registry.addresses()
+        ]
+
+    async def _call(self, function: Any) -> Any:
+        self.trips += 1
+        return await function.call()
+
+    async def quote(self) -> None:
+        """The block's time, every tier quoted, every pool's price and liquidity."""
+        self.trips += 1
+        await self.web3.eth.get_block("latest")
+        for fee, pool in self.pools:
+            ask = (self.usdg, self.token.shown_address, 100 * 10**6, fee, 0)
+            await self._call(self.quoter.functions.quoteExactInputSingle(ask))
+            await self._call(pool.functions.slot0())
+            await self._call(pool.functions.liquidity())
+
+    async def portfolio(self) -> None:
+        """The block's time, and every token's balance and multiplier."""
+        self.trips += 1
+        await self.web3.eth.get_block("latest")
+        for token in self.tokens:
+            await self._call(token.functions.balanceOf(checksum(WALLET)))
+            await self._call(token.functions.uiMultiplier())
+
+
+async def run() -> dict[str, tuple[Side, Side]]:
+    async with AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        told = await stack.enter_async_context(start(sys.executable, "-m", "bench.papernode"))
+        url = f"http://127.0.0.1:{told['port']}"
+        settings = read_settings(environment(folder, url, f"http://127.0.0.1:{told['standins']}/issuer"))
+        clock = WallClock()
+        deps = await stack.enter_async_context(open_deps(settings, clock))
+        await asyncio.wait_for(until_ready(deps, clock), 30)
+        app = build_app(Plan(CATALOG, deps), access_log=None)
+        usual = Usual(deps, url)
+        stack.push_async_callback(usual.web3.provider.disconnect)
+
+        async def quote() -> bytes:
+            return await through_the_door(app, "/v1/quote", f"symbol={SYMBOL}&side=buy&amount=100".encode())
+
+        async def portfolio() -> bytes:
+            return await through_the_door(app, f"/v1/portfolio/{WALLET}")
+
+        def ours() -> int:
+            return deps.rpc.round_trips
+
+        def theirs() -> int:
+            return usual.trips
+
+        return {
+            "quote": (await measure(quote, ours, 300), await measure(usual.quote, theirs, 15)),
+            "portfolio": (await measure(portfolio, ours, 150), await measure(usual.portfolio, theirs, 1)),
+        }
+
+
+async def until_ready(deps: Any, clock: WallClock) -> None:
+    while True:
+        try:
+            return await check_ready(deps)
+        except UpstreamDown:
+            await clock.sleep(0.05)
+
+
+def environment(folder: Path, rpc_url: str, issuer_url: str) -> dict[str, str]:
+    """Settings of a service of which only the market is used; what is at port 1 is never reached."""
+    keys = folder / "alert-keys"
+    keys.write_text(f"1 {'5a' * 32}\n")
+    nowhere = ("RPC_URLS_8453", "FACILITATOR_4663", "FACILITATOR_8453", "FILINGS_URL", "FILINGS_FILES_URL")
+    given = {
+        "RPC_URLS": rpc_url,
+        "ISSUER_URL": issuer_url,
+        "DATA_DIR": str(folder),
+        "RATE_LIMIT": "0",
+        "SECRET_KEY_FILE": str(keys),
+        "PAY_TO": "0x" + "77" * 20,
+        "FILINGS_CONTACT": "nobody@example.com",
+        **dict.fromkeys(nowhere, "http://127.0.0.1:1"),
+    }
+    return {f"TICKYARD_{name}": value for name, value in given.items()}
+
+
+def show(rows: dict[str, tuple[Side, Side]]) -> int:
+    print(versions())
+    print("case       trips  web3  fewer  goal   CPU ms  goal  web3 ms  less  goal  spread  verdict")
+    worst = Verdict.OK
+    for name, (ours, theirs) in rows.items():
+        fewer, less = theirs.trips / ours.trips, theirs.middle / ours.middle
+        widest = max(spread(ours.cpu_ms), spread(theirs.cpu_ms))
+        is_met = ours.middle <= CPU_GOAL_MS[name] and fewer >= TRIPS_GOAL and less >= CPU_GOAL and ours.trips < 1.05
+        verdict = Verdict.OK if is_met else Verdict.TOO_NOISY if widest > SPREAD_MAX else Verdict.MISSED
+        worst = max(worst, verdict, key=lambda each: each.value)
+        print(
+            f"{name:<9}  {ours.trips:5.2f}  {theirs.trips:4.0f}  {fewer:4.0f}x  {TRIPS_GOAL:3}x   {ours.middle:6.3f}"
+            f"  {CPU_GOAL_MS[name]:4}  {theirs.middle:7.2f}  {less:3.0f}x  {CPU_GOAL:3}x  {widest:6.0%}"
+            f"  {verdict.name.lower().replace('_', ' ')}"
+        )
+    return worst.value
+
+
+def main(arguments: list[str]) -> int:
+    if arguments:
+        print("usage: python -m bench rpc", file=sys.stderr)
+        return 2
+    return show(uvloop.run(run()))

@@ -1,0 +1,129 @@
+"""The protocol side of the tool server, on the official package. Imported only when /mcp is used."""
+
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+import mcp_types as types
+from mcp.server.caching import CacheHint
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS
+from starlette.types import ASGIApp
+
+from tickyard.doors.http import BODY_MAX_BYTES, ClientOf
+from tickyard.doors.mcp_library import Library
+from tickyard.doors.mcp_splice import Splice, hold_place
+from tickyard.doors.mcp_texts import INSTRUCTIONS
+from tickyard.doors.mcp_tools import Tool
+from tickyard.doors.openapi import API_VERSION, TITLE
+
+Context = ServerRequestContext[Any]
+
+_FIXED: Final = CacheHint(ttl_ms=300_000, scope="public")
+_READ: Final = CacheHint(ttl_ms=60_000, scope="public")
+
+
+@asynccontextmanager
+async def open_protocol(
+    tools: Mapping[str, Tool], client_of: ClientOf, openapi: bytes, base_url: str
+) -> AsyncIterator[ASGIApp]:
+    """An ASGI application that speaks both generations of the protocol, each request on its own."""
+    # At INFO the package writes a line per request, which costs more than the request.
+    logging.getLogger("mcp").setLevel(logging.WARNING)
+    manager = StreamableHTTPSessionManager(
+        build_server(tools, client_of, Library(tools, openapi), base_url),
+        json_response=True,
+        stateless=True,
+        max_request_body_size=BODY_MAX_BYTES,
+        # Our own guard stands before it: this one cannot leave Origin open.
+        security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+    )
+    async with manager.run():
+        yield Splice(manager.asgi_app)
+
+
+def build_server(tools: Mapping[str, Tool], client_of: ClientOf, library: Library, base_url: str) -> Server[Any]:
+    shown = types.ListToolsResult(tools=[_shown(tool) for tool in tools.values()])
+
+    async def list_tools(_context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        one_page(params)
+        return shown
+
+    async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        tool = tools.get(params.name)
+        if tool is None:
+            raise MCPError(INVALID_PARAMS, f"no such tool: {params.name[:64]}")
+        client = client_of(context.request.scope) if tool.binder.client_names and context.request else ""
+        return hold_place(context.request, await tool.call(params.arguments or {}, client))
+
+    async def list_resources(
+        _context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        one_page(params)
+        return library.resources
+
+    async def list_templates(
+        _context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        one_page(params)
+        return library.templates
+
+    async def read_resource(_context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        return await library.read(params.uri)
+
+    async def list_prompts(_context: Context, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
+        one_page(params)
+        return library.prompts
+
+    async def get_prompt(_context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        return library.prompt(params.name, params.arguments or {})
+
+    server: Server[Any] = Server(
+        TITLE,
+        version=API_VERSION,
+        title=TITLE,
+        instructions=INSTRUCTIONS,
+        website_url=f"{base_url}/docs",
+        cache_hints={
+            "server/discover": _FIXED,
+            "tools/list": _FIXED,
+            "prompts/list": _FIXED,
+            "resources/list": _FIXED,
+            "resources/templates/list": _FIXED,
+            "resources/read": _READ,
+        },
+        # Only a schema that asks for Mcp-Param headers need be looked at before a call; ours do not.
+        get_tool_input_schema=lambda _name: None,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
+    )
+    # The tracing that comes with the package: we measure at the edge.
+    server.middleware.clear()
+    return server
+
+
+def one_page(params: types.PaginatedRequestParams | None) -> None:
+    """Every list fits one page, so no cursor was ever given out."""
+    if params is not None and params.cursor is not None:
+        raise MCPError(INVALID_PARAMS, "no such cursor: the list has one page")
+
+
+def _shown(tool: Tool) -> types.Tool:
+    return types.Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=tool.input_schema,
+        output_schema=tool.output_schema,
+        annotations=types.ToolAnnotations(title=tool.title, **tool.annotations),
+    )

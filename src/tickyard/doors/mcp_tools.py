@@ -1,0 +1,131 @@
+"""Tools, made from catalog rows: what an agent is told about an operation, and what a call of it does.
+
+The schemas are those of HTTP, the arguments pass the same binder, the structured result is the HTTP body.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from math import isfinite
+from typing import Any, Final
+
+import msgspec
+from msgspec import inspect
+
+from tickyard.doors.binding import Binder
+from tickyard.doors.cache import FrontCache
+from tickyard.doors.mcp_texts import describe_tool
+from tickyard.kernel.errors import BadRequest, Failure, UpstreamDown
+from tickyard.kernel.operation import Kept, Operation
+from tickyard.kernel.wire import TextAnswer, encode, error_body
+from tickyard.observe.log import log
+
+_REF: Final = "#/$defs/{name}"
+_BUG: Final = "something went wrong on our side; the request id is in the X-Request-Id header"
+HTTP_ONLY: Final = "http_only"
+"""Key of a field's `extra`: it chooses a form of the answer that only HTTP can carry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The JSON text of a result, or of the Error object."""
+
+    body: bytes
+    is_error: bool
+
+
+class Tool:
+    """One operation, callable by agents."""
+
+    def __init__(self, row: Operation, deps: Any, cache: FrontCache) -> None:
+        self._row = row
+        self._deps = deps
+        self._cache = cache
+        self.binder = Binder(row)
+        self.name = row.name
+        self.title = row.title
+        self.hidden = _hidden(row, self.binder)
+        self.input_schema = input_schema(row, self.hidden)
+        self.output_schema = _schema(row.answer)
+        self.annotations = annotations(row)
+        self.description = describe_tool(row)
+
+    async def call(self, arguments: Mapping[str, Any], client: str) -> Outcome:
+        """Bind, run and render. Whatever goes wrong is a result that says so, never an exception."""
+        try:
+            return Outcome(await self._answer(arguments, client), is_error=False)
+        except Failure as failure:
+            return Outcome(error_body(failure.code, failure.message), is_error=True)
+        except Exception:  # noqa: BLE001  the last resort, as at the edge: whatever escapes is a bug
+            log.exception("tool crashed", tool=self.name)
+            return Outcome(error_body("internal_error", _BUG), is_error=True)
+
+    async def _answer(self, arguments: Mapping[str, Any], client: str) -> bytes:
+        binder, row = self.binder, self._row
+        for name in arguments:
+            if name in self.hidden:
+                raise BadRequest(f"unknown field: {name}")
+        exact = {name: _exact(value) for name, value in arguments.items()}
+        ask = binder.from_arguments(exact, dict.fromkeys(binder.client_names, client))
+        target = binder.canonical_target(ask) if row.method == "GET" else b""
+        if target and (entry := self._cache.get(target)) is not None:
+            return entry.plain[1]
+        answer = await row.run(self._deps, ask)
+        if not isinstance(answer, Kept):
+            return encode(answer)
+        if isinstance(answer.answer, TextAnswer):
+            raise BadRequest("a tool answers with JSON only")
+        body = encode(answer.answer)
+        return self._cache.put(target, row.path, body, answer.seconds).plain[1] if target else body
+
+
+def build_tools(rows: Iterable[Operation], deps: Any, cache: FrontCache) -> dict[str, Tool]:
+    return {row.name: Tool(row, deps, cache) for row in rows if row.is_tool}
+
+
+def annotations(row: Operation) -> dict[str, bool]:
+    """What a host may show a user before it lets an agent call this."""
+    is_delete = row.method == "DELETE"
+    return {
+        "readOnlyHint": row.is_read_only,
+        "destructiveHint": is_delete,
+        "idempotentHint": row.is_read_only or is_delete,
+        # A result that rests on chain, issuer or filings comes from a world we do not control.
+        "openWorldHint": UpstreamDown in row.failures or not row.is_read_only,
+    }
+
+
+def input_schema(row: Operation, hidden: frozenset[str] = frozenset()) -> dict[str, Any]:
+    schema = _schema(row.ask)
+    shown = {name: part for name, part in schema.get("properties", {}).items() if name not in hidden}
+    return {**schema, "properties": shown, "additionalProperties": False}
+
+
+def _hidden(row: Operation, binder: Binder) -> frozenset[str]:
+    """Fields that only an HTTP request has: headers, the caller's address, forms that are not JSON."""
+    described = inspect.type_info(row.ask)
+    assert isinstance(described, inspect.StructType)
+    only_http = {field.encode_name for field in described.fields if _extra(field.type).get(HTTP_ONLY)}
+    return frozenset({*binder.header_names.values(), *binder.client_names, *only_http})
+
+
+def _extra(kind: inspect.Type) -> dict[str, Any]:
+    if isinstance(kind, inspect.UnionType):
+        kind = next(part for part in kind.types if not isinstance(part, inspect.NoneType))
+    return (kind.extra or {}) if isinstance(kind, inspect.Metadata) else {}
+
+
+def _schema(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """JSON Schema of a shape with an object at its root, as older clients want it."""
+    (root,), parts = msgspec.json.schema_components([kind], ref_template=_REF)
+    named = parts.pop(root["$ref"].rpartition("/")[2])
+    return {"type": "object", **named, **({"$defs": parts} if parts else {})}
+
+
+def _exact(value: Any) -> Any:
+    """A number as its shortest decimal text means it; what is no number is left for the binder to refuse."""
+    if isinstance(value, float):
+        if not isfinite(value):
+            raise BadRequest("NaN and Infinity are not JSON")
+        return Decimal(repr(value))
+    return value

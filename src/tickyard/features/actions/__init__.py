@@ -1,0 +1,1 @@
+"""Corporate actions: fetched from the issuer, archived for good."""

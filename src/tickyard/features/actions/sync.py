@@ -1,0 +1,40 @@
+"""Keeping the archive and the multipliers up to date."""
+
+from typing import Protocol
+
+from tickyard.features.actions.archive import Synced, archive
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.market.market import Market
+from tickyard.observe.log import log
+from tickyard.sources.issuer import Issuer
+from tickyard.store.engine import Store
+
+
+class ActionsDeps(Protocol):
+    @property
+    def market(self) -> Market: ...
+    @property
+    def store(self) -> Store: ...
+    @property
+    def issuer(self) -> Issuer: ...
+
+
+async def sync_actions(deps: ActionsDeps) -> Synced:
+    """Read the issuer's list into the archive. UpstreamDown when the issuer does not answer: try again later."""
+    actions = await deps.issuer.corporate_actions()
+    async with deps.store.begin() as tx:
+        synced = await archive(tx, actions, await deps.store.now(tx))
+    if synced.touched:
+        log.info("corporate actions archived", new=synced.new, changed=synced.changed)
+    if synced.touched & {asset.symbol for asset in deps.market.registry.all()}:
+        await _refresh_registry(deps)
+    return synced
+
+
+async def _refresh_registry(deps: ActionsDeps) -> None:
+    """An action moves multipliers: look at once, not at the next round."""
+    try:
+        await deps.market.registry.refresh()
+    except UpstreamDown as failure:
+        # The multipliers were read from the chain all the same, and the next round is never far.
+        log.warning("registry not refreshed after a corporate action", reason=failure.message)

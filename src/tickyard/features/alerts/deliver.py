@@ -1,0 +1,233 @@
+"""Delivery: each fired alert's one POST.
+
+Rows are taken from the outbox into lanes, one per host. A lane has a few runners at most, so hosts that are slow or
+dead hold up their own alerts and nobody else's. Whether bytes may leave is decided by one conditional write just
+before the first of them; several workers may do this at once, and one of them wins.
+"""
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Coroutine
+from datetime import datetime, timedelta
+from random import Random
+from typing import Any, Final
+
+import msgspec
+
+from tickyard.features.alerts import store as rows
+from tickyard.features.alerts.egress import PER_HOST, Egress, Outcome
+from tickyard.features.alerts.payload import Letter, headers_of
+from tickyard.features.alerts.rules import Delivery
+from tickyard.features.alerts.secret import AlertKeys
+from tickyard.features.alerts.url import WebhookUrl, read_webhook_url
+from tickyard.kernel.clock import Clock
+from tickyard.kernel.errors import BadRequest, UpstreamDown
+from tickyard.observe.log import log
+from tickyard.store import outbox
+from tickyard.store.engine import Store
+from tickyard.store.outbox import Parcel
+
+RETRY_FOR: Final = timedelta(hours=1)
+PAUSES_S: Final = (5, 15, 45, 120, 300, 600, 900)
+PAGE: Final = 1_000
+IN_HAND_MAX: Final = 20_000
+POLL_S: Final = 1.0
+SETTLE_EVERY_S: Final = 30.0
+INTERRUPTED_AFTER: Final = timedelta(seconds=60)
+"""Far more than a request and the commit before it can take."""
+
+Lane = deque[tuple[Parcel, WebhookUrl]]
+
+_ENDS: Final[dict[Outcome, outbox.Outcome]] = {
+    Outcome.DELIVERED: "delivered",
+    Outcome.FAILED: "failed",
+    Outcome.UNKNOWN: "unknown",
+}
+
+
+def retry_at(attempts: int, created_at: datetime, now: datetime, jitter: float) -> datetime | None:
+    """When to try again after `attempts` earlier tries that delivered nothing. None: the hour is over.
+
+    `jitter`, from 0 to 1, spreads receivers that died together.
+    """
+    pause = timedelta(seconds=PAUSES_S[min(attempts, len(PAUSES_S) - 1)])
+    due_at = now + pause + pause * jitter // 4
+    return due_at if due_at <= created_at + RETRY_FOR else None
+
+
+class Courier:
+    def __init__(
+        self, store: Store, egress: Egress, keys: AlertKeys, clock: Clock, rng: Random, *, user_agent: str
+    ) -> None:
+        self._store = store
+        self._egress = egress
+        self._keys = keys
+        self._clock = clock
+        self._rng = rng
+        self._user_agent = user_agent
+        self._lanes: dict[str, Lane] = {}
+        self._runners: Counter[str] = Counter()
+        self._in_hand: set[str] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._writing = 0
+        self.counts: Counter[Delivery] = Counter()
+        """How deliveries ended, since the start."""
+
+    async def pick_up(self) -> int:
+        """Take what is due and start on it; how many were new. Does not wait for any of them."""
+        room = min(PAGE, IN_HAND_MAX - len(self._in_hand))
+        if room <= 0:
+            return 0
+        async with self._store.read() as tx:
+            new = await rows.due_parcels(tx, self._clock.now(), self._in_hand, room)
+        for parcel in new:
+            self._in_hand.add(parcel.key)
+            self._sort_in(parcel)
+        return len(new)
+
+    async def deliver_due(self) -> None:
+        """Try everything that is due by now, and come back when each has been tried."""
+        while await self.pick_up():
+            await self.drain()
+        await self.drain()
+
+    async def keep_delivering(self) -> None:
+        """Deliver what becomes due, for ever. Trouble with the store is waited out."""
+        settled_at = -SETTLE_EVERY_S
+        while True:
+            new = 0
+            try:
+                if self._clock.monotonic() - settled_at >= SETTLE_EVERY_S:
+                    await self.settle_interrupted()
+                    settled_at = self._clock.monotonic()
+                new = await self.pick_up()
+            except UpstreamDown:
+                log.warning("the outbox cannot be read")
+            if new < PAGE:
+                await self._clock.sleep(POLL_S)
+
+    async def drain(self) -> None:
+        """Wait until nothing is in hand."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def stop(self) -> None:
+        """Start nothing more, and finish what has begun. The rest stays pending for whoever comes next."""
+        for lane in self._lanes.values():
+            self._forget([parcel for parcel, _ in lane])
+            lane.clear()
+        await self.drain()
+
+    async def settle_interrupted(self) -> int:
+        """Sendings whose process died become unknown: they may have arrived, so they are never repeated."""
+        if self._writing:
+            # Ours are not interrupted, whatever a clock that was moved says. The next call will do.
+            return 0
+        now = self._clock.now()
+        async with self._store.begin() as tx:
+            settled = await outbox.settle_interrupted(tx, rows.KIND, started_before=now - INTERRUPTED_AFTER, now=now)
+            if settled:
+                await rows.remember_unknown(tx)
+        if settled:
+            self.counts[Delivery.UNKNOWN] += settled
+        return settled
+
+    def _sort_in(self, parcel: Parcel) -> None:
+        try:
+            url = read_webhook_url(parcel.payload["url"], self._egress.policy)
+        except BadRequest:
+            # The rules have become stricter since the alert was made.
+            self._start(self._give_up(parcel))
+            return
+        self._lanes.setdefault(url.host, deque()).append((parcel, url))
+        if self._runners[url.host] < PER_HOST:
+            self._runners[url.host] += 1
+            self._start(self._run_lane(url.host, self._lanes[url.host]))
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _run_lane(self, host: str, lane: Lane) -> None:
+        try:
+            while lane:
+                parcel, url = lane.popleft()
+                try:
+                    await self._deliver(parcel, url, lane)
+                except UpstreamDown:
+                    # The row says how far we came: pending is found again, sending will be settled as unknown.
+                    log.warning("a delivery could not be recorded", alert=parcel.key)
+                finally:
+                    self._in_hand.discard(parcel.key)
+        finally:
+            self._runners[host] -= 1
+            if not self._runners[host]:
+                self._forget([parcel for parcel, _ in lane])
+                del self._runners[host], self._lanes[host]
+
+    async def _deliver(self, parcel: Parcel, url: WebhookUrl, lane: Lane) -> None:
+        letter = msgspec.convert(parcel.payload, Letter)
+        if not self._keys.knows(letter.key_version):
+            log.error("the key of an alert is gone, so it cannot be signed", alert=parcel.key)
+            await self._give_up(parcel)
+            return
+        headers = headers_of(self._keys, parcel.key, letter, self._clock.seconds(), self._user_agent)
+        is_ours = False
+
+        async def claim() -> bool:
+            nonlocal is_ours
+            async with self._store.begin() as tx:
+                claimed = await outbox.start(tx, parcel, self._clock.now())
+            is_ours = claimed
+            self._writing += is_ours
+            return is_ours
+
+        try:
+            outcome = await self._egress.send(url, headers, letter.body.encode(), claim)
+            if outcome in _ENDS:
+                await self._finish(parcel, _ENDS[outcome])
+            elif outcome is Outcome.NOT_DELIVERED:
+                # Those behind it would only find out the same.
+                waiting = [other for other, _ in lane]
+                lane.clear()
+                await self._postpone([parcel, *waiting])
+        finally:
+            self._writing -= is_ours
+
+    async def _finish(self, parcel: Parcel, ended: outbox.Outcome) -> None:
+        async with self._store.begin() as tx:
+            if not await outbox.finish(tx, parcel, ended, self._clock.now()):
+                return
+            await rows.remember_delivery(tx, parcel.key, Delivery(ended))
+        self.counts[Delivery(ended)] += 1
+
+    async def _postpone(self, parcels: list[Parcel]) -> None:
+        now = self._clock.now()
+        over = []
+        try:
+            async with self._store.begin() as tx:
+                for parcel in parcels:
+                    due_at = retry_at(parcel.attempts, parcel.created_at, now, self._rng.random())
+                    if due_at is None:
+                        over.append(parcel)
+                    else:
+                        await outbox.postpone(tx, parcel, due_at, now)
+            for parcel in over:
+                await self._give_up(parcel)
+        finally:
+            self._forget(parcels)
+
+    async def _give_up(self, parcel: Parcel) -> None:
+        """It never left and never will."""
+        try:
+            async with self._store.begin() as tx:
+                if not await outbox.give_up(tx, parcel, self._clock.now()):
+                    return
+                await rows.remember_delivery(tx, parcel.key, Delivery.FAILED)
+            self.counts[Delivery.FAILED] += 1
+        finally:
+            self._forget([parcel])
+
+    def _forget(self, parcels: list[Parcel]) -> None:
+        self._in_hand.difference_update(parcel.key for parcel in parcels)

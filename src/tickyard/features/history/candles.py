@@ -1,0 +1,63 @@
+"""Candles: the fold of samples into buckets of time. Pure, and the only definition of a candle there is."""
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import NamedTuple
+
+from tickyard.kernel.clock import SLOT_S
+
+Sample = tuple[int, int]
+"""Slot and price in nano-dollars."""
+
+
+class Candle(NamedTuple):
+    bucket: int
+    """Unix seconds divided by the interval: buckets are aligned to UTC."""
+    open: int
+    high: int
+    low: int
+    close: int
+    ticks: int
+
+
+class Part(NamedTuple):
+    """The candle of some samples of a bucket, and where they lie in it: parts join in any order."""
+
+    candle: Candle
+    first_slot: int
+    last_slot: int
+
+
+def fold(samples: Iterable[Sample], interval_s: int) -> list[Candle]:
+    """The candles of these samples, oldest first. Buckets without a sample are absent."""
+    per_bucket = interval_s // SLOT_S
+    if per_bucket == 1:
+        return [Candle(slot, price, price, price, price, 1) for slot, price in sorted(samples)]
+    candles = []
+    bucket = first = high = low = last = ticks = 0
+    for slot, price in sorted(samples):
+        if slot // per_bucket == bucket:
+            if price > high:
+                high = price
+            elif price < low:
+                low = price
+            ticks += 1
+        else:
+            if ticks:
+                candles.append(Candle(bucket, first, high, low, last, ticks))
+            bucket = slot // per_bucket
+            first = high = low = price
+            ticks = 1
+        last = price
+    if ticks:
+        candles.append(Candle(bucket, first, high, low, last, ticks))
+    return candles
+
+
+def parts(samples: Iterable[Sample], interval_s: int) -> Iterator[Part]:
+    """The same candles, ready to be joined with what other samples of their buckets gave."""
+    per_bucket = interval_s // SLOT_S
+    for _bucket, group in groupby(sorted(samples), lambda each: each[0] // per_bucket):
+        inside = list(group)
+        (candle,) = fold(inside, interval_s)
+        yield Part(candle, inside[0][0], inside[-1][0])

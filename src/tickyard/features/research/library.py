@@ -1,0 +1,175 @@
+"""The library of filings: asks for a document once a day, keeps it in the store, and makes do with it for a week.
+
+What a reader makes of a filer's documents is kept in memory instead of the documents, which are far larger.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any, Final, Generic, TypeVar, cast
+
+import msgspec
+
+from tickyard.features.research import documents
+from tickyard.features.research.documents import KeptDocument, State
+from tickyard.kernel.clock import Clock
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.market.copies import SharedFlight
+from tickyard.observe.log import log
+from tickyard.sources.filings import (
+    TICKERS_PATH,
+    Document,
+    Filings,
+    Marks,
+    Missing,
+    Unchanged,
+    Unreadable,
+    company_path,
+    facts_path,
+)
+from tickyard.sources.filings_border import Company, CompanyFacts, Registrant
+from tickyard.store.engine import Store
+
+T = TypeVar("T")
+
+FRESH: Final = timedelta(hours=24)
+STALE: Final = timedelta(days=7)
+"""How long a copy stands in for a database that does not answer."""
+_UNREADABLE_FRESH: Final = timedelta(minutes=10)
+_RETRY: Final = timedelta(seconds=60)
+"""How long we make do with an old copy before the next try."""
+
+Answered = Document[Any] | Unchanged | Missing | Unreadable
+Fetch = Callable[[Marks], Awaitable[Answered]]
+
+
+@dataclass(frozen=True, slots=True)
+class Filer:
+    """Everything we have of one filer."""
+
+    company: Company
+    facts: CompanyFacts | None
+    """None: there are none, or they could not be read."""
+    is_readable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reading(Generic[T]):
+    """What was made of the documents, and since when the database has not vouched for them (None: it has)."""
+
+    value: T
+    stale_since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    day: date
+    reading: Reading[Any]
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class _Got:
+    kept: KeptDocument
+    is_stale: bool
+    until: datetime
+    """When to look again."""
+
+
+class Library:
+    def __init__(self, filings: Filings, store: Store, clock: Clock) -> None:
+        self._filings = filings
+        self._store = store
+        self._clock = clock
+        self._tickers: tuple[_Got, dict[str, Registrant]] | None = None
+        self._made: dict[str, _Made] = {}
+        self._flight: SharedFlight[str, Any] = SharedFlight()
+
+    async def read(self, ticker: str, day: date, make: Callable[[Filer | None], T]) -> Reading[T]:
+        """What `make` makes of the filer behind a ticker; of None when nobody files under it.
+
+        It is made once per day and change of the documents: a ticker must always come with the same `make`.
+        """
+        made = self._made.get(ticker)
+        if made is None or made.day != day or made.until <= self._clock.now():
+            made = await self._flight.share(ticker, lambda: self._make(ticker, day, make))
+        return cast(Reading[T], made.reading)
+
+    async def _make(self, ticker: str, day: date, make: Callable[[Filer | None], T]) -> _Made:
+        listed, registrants = await self._flight.share(TICKERS_PATH, self._read_tickers)
+        registrant = registrants.get(ticker)
+        got = [listed]
+        filer = None
+        if registrant is not None:
+            cik = registrant.cik
+            company, facts = await asyncio.gather(
+                self._get(company_path(cik), lambda marks: self._filings.company(cik, marks)),
+                self._get(facts_path(cik), lambda marks: self._filings.facts(cik, marks)),
+            )
+            got += [company, facts]
+            filer = _filer(company.kept, facts.kept)
+        stale = [each.kept.seen_at for each in got if each.is_stale]
+        reading = Reading(make(filer), min(stale, default=None))
+        made = _Made(day, reading, min(each.until for each in got))
+        self._made[ticker] = made
+        return made
+
+    async def _read_tickers(self) -> tuple[_Got, dict[str, Registrant]]:
+        held = self._tickers
+        if held is not None and held[0].until > self._clock.now():
+            return held
+        got = await self._get(TICKERS_PATH, self._filings.tickers)
+        registrants = msgspec.json.decode(got.kept.body, type=dict[str, Registrant])
+        self._tickers = (got, registrants)
+        return self._tickers
+
+    async def _get(self, path: str, fetch: Fetch) -> _Got:
+        kept = await documents.load(self._store, path)
+        began = self._clock.now()
+        age = began - kept.seen_at if kept is not None else None
+        if kept is not None and age is not None and age < _fresh_for(kept):
+            return _Got(kept, False, kept.seen_at + _fresh_for(kept))
+        spare = kept if kept is not None and age is not None and age <= STALE and _is_sound(kept) else None
+        try:
+            answer = await fetch(kept.marks if kept is not None and kept.state is State.PRESENT else Marks())
+        except UpstreamDown as failure:
+            if spare is None:
+                raise
+            log.warning("filings not refreshed, an older copy stands in", path=path, reason=failure.message)
+            return _Got(spare, True, began + _RETRY)
+        if isinstance(answer, Unreadable) and spare is not None:
+            log.warning("filings document became unreadable, an older copy stands in", path=path)
+            return _Got(spare, True, began + _UNREADABLE_FRESH)
+        fresh = await self._keep(path, kept, answer, began)
+        return _Got(fresh, False, began + _fresh_for(fresh))
+
+    async def _keep(self, path: str, old: KeptDocument | None, answer: Answered, seen_at: datetime) -> KeptDocument:
+        if isinstance(answer, Unchanged) and old is not None:
+            await documents.vouch(self._store, path, seen_at)
+            return KeptDocument(old.state, old.marks, seen_at, old.body)
+        match answer:
+            case Document(value=value, marks=marks):
+                fresh = KeptDocument(State.PRESENT, marks, seen_at, msgspec.json.encode(value))
+            case Missing():
+                fresh = KeptDocument(State.MISSING, Marks(), seen_at, b"")
+            case _:
+                fresh = KeptDocument(State.UNREADABLE, Marks(), seen_at, b"")
+        await documents.keep(self._store, path, fresh)
+        return fresh
+
+
+def _filer(company: KeptDocument, facts: KeptDocument) -> Filer | None:
+    if company.state is not State.PRESENT:
+        return None
+    is_readable = facts.state is not State.UNREADABLE
+    decoded = msgspec.json.decode(facts.body, type=CompanyFacts) if facts.state is State.PRESENT else None
+    return Filer(msgspec.json.decode(company.body, type=Company), decoded, is_readable)
+
+
+def _is_sound(kept: KeptDocument) -> bool:
+    return kept.state is not State.UNREADABLE
+
+
+def _fresh_for(kept: KeptDocument) -> timedelta:
+    return FRESH if _is_sound(kept) else _UNREADABLE_FRESH

@@ -1,0 +1,112 @@
+"""One filer, read: every figure we can vouch for, and a sentence for each one we cannot."""
+
+from dataclasses import dataclass
+from datetime import date
+from enum import Enum
+
+from tickyard.features.research import concepts
+from tickyard.features.research.facts import Fact, Figure, choose_net_income, choose_revenue, years_of
+from tickyard.features.research.periods import FOREIGN_FORMS, TRANSITION_FORMS, YEAR_DAYS, days_of, is_known
+from tickyard.features.research.profile import cik_text
+from tickyard.features.research.shares import Count, Shares, choose_shares
+from tickyard.sources.filings_border import Company, CompanyFacts
+
+
+class Absence(Enum):
+    """Why there are no facts to choose from."""
+
+    NOT_FILED = "the filer has no machine-readable facts in the filings database"
+    UNREADABLE = "the facts in the filings database could not be read"
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    revenue: Fact | None
+    net_income: Fact | None
+    shares: Shares | None
+    is_foreign: bool
+    """Files on 20-F or 40-F: its shares may trade as depositary ones."""
+    notes: tuple[str, ...]
+    sources: tuple[str, ...]
+
+    @property
+    def note(self) -> str | None:
+        return " ".join(self.notes) or None
+
+
+def study(company: Company, facts: CompanyFacts | Absence, today: date) -> Study:
+    """Choose the figures of an operating company."""
+    submissions = f"SEC EDGAR submissions, CIK {cik_text(company.cik)}"
+    if isinstance(facts, Absence):
+        note = f"Fundamentals are unknown: {facts.value}."
+        return Study(None, None, None, False, (note,), (submissions,))
+    years = years_of(facts, today, company.fiscal_year_end)
+    if years is None:
+        nothing = Figure(None, ("revenue and netIncome: no annual report with standard concepts.",))
+        revenue, net_income = nothing, Figure(None)
+    else:
+        revenue, net_income = choose_revenue(years, today), choose_net_income(years, today)
+    count = choose_shares(facts, today)
+    notes = (*revenue.notes, *net_income.notes, *_on_transition(facts, revenue, net_income, today), *count.notes)
+    if facts.unread or _has_no_start(facts):
+        notes = (*notes, "Some entries of the company facts could not be read and were left out.")
+    return Study(
+        revenue=revenue.fact,
+        net_income=net_income.fact,
+        shares=count.shares,
+        is_foreign=_is_foreign(facts, today),
+        notes=notes,
+        sources=(submissions, *_sources(company, revenue, net_income, count)),
+    )
+
+
+def _has_no_start(facts: CompanyFacts) -> bool:
+    """Whether an amount that is earned over a period came without its beginning: such a row is passed over."""
+    return any(
+        row.start is None
+        for concept in (*concepts.REVENUE, *concepts.NET_INCOME)
+        for entries in facts.units(concept).values()
+        for row in entries
+    )
+
+
+def _is_foreign(facts: CompanyFacts, today: date) -> bool:
+    """Whether the newest annual report is a 20-F or 40-F."""
+    rows = [
+        (row.filed, row.accession, row.form)
+        for units in facts.concepts.values()
+        for entries in units.values()
+        for row in entries
+        if row.filed <= today and (row.form in FOREIGN_FORMS or row.form.startswith(("10-K", "10-Q")))
+    ]
+    return bool(rows) and max(rows)[2] in FOREIGN_FORMS
+
+
+def _on_transition(facts: CompanyFacts, revenue: Figure, net_income: Figure, today: date) -> tuple[str, ...]:
+    """A newer period, too short for a year, because the filer moved its year end."""
+    ends = [figure.fact.period_end for figure in (revenue, net_income) if figure.fact is not None]
+    newer = [
+        row
+        for units in facts.concepts.values()
+        for entries in units.values()
+        for row in entries
+        if row.form in TRANSITION_FORMS
+        and is_known(row, today)
+        and 0 < days_of(row) < YEAR_DAYS.start
+        and ends
+        and row.end > max(ends)
+    ]
+    if not newer:
+        return ()
+    row = max(newer, key=lambda each: (each.end, days_of(each)))
+    return (f"The filer changed its year end: {row.start} to {row.end} is a transition period and no annual figure.",)
+
+
+def _sources(company: Company, revenue: Figure, net_income: Figure, count: Count) -> tuple[str, ...]:
+    """The documents that the figures stand in, each once, in the order of the figures."""
+    chosen = [each for each in (revenue.fact, net_income.fact, count.shares) if each is not None]
+    filings = {each.accession: each for each in chosen}
+    if not filings:
+        return ()
+    named = (f"{each.form} filed {each.filed}, accession number {each.accession}" for each in filings.values())
+    return (f"SEC EDGAR company facts, CIK {cik_text(company.cik)}", *named)

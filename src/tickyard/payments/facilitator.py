@@ -1,0 +1,175 @@
+"""The facilitator of one network: it verifies a payment and puts it on the chain. We only believe what it says whole.
+
+Verifying may be asked again; settling is asked once per call of ours and never repeated here, because a lost answer
+says nothing about the money.
+"""
+
+import asyncio
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import aiohttp
+import msgspec
+from yarl import URL
+
+from tickyard.kernel.clock import Clock
+from tickyard.kernel.errors import UpstreamDown
+
+Observe = Callable[[str, str, float], None]
+"""Told (facilitator, outcome, seconds) after each call."""
+
+_ANSWER_MAX_BYTES: Final = 64 * 1024
+_REASON_MAX_CHARS: Final = 100
+_HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}")
+_UNCLEAN: Final = re.compile(r"[^A-Za-z0-9_.: -]")
+# Reasons that leave open whether something was sent, whoever says them.
+_DOUBTFUL: Final = re.compile(r"pending|time.?d?.?out|unexpected|unknown|internal|already|nonce|in.?progress", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Valid:
+    """The facilitator would settle this payment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The facilitator says no. `transaction` is set when it says that it sent something all the same."""
+
+    reason: str
+    transaction: str | None = None
+
+    @property
+    def is_definite(self) -> bool:
+        return self.transaction is None and not _DOUBTFUL.search(self.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    transaction: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Settling ended without an answer that can be believed. `kind` is for logs and metrics."""
+
+    kind: str
+
+
+class _Trouble(Exception):
+    def __init__(self, kind: str) -> None:
+        super().__init__(kind)
+        self.kind = kind
+
+
+class Facilitator:
+    def __init__(
+        self,
+        network: str,
+        url: str,
+        clock: Clock,
+        *,
+        connect_s: float = 2.0,
+        verify_s: float = 5.0,
+        settle_s: float = 30.0,
+        observe: Observe | None = None,
+    ) -> None:
+        self.network = network
+        self.settle_s = settle_s
+        self._url = url.rstrip("/")
+        self._clock = clock
+        self._connect_s = connect_s
+        self._verify_s = verify_s
+        self._observe = observe
+        self._session: aiohttp.ClientSession | None = None
+
+    async def start(self) -> None:
+        """Nothing is asked here: a challenge never needs a facilitator."""
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=64, ttl_dns_cache=60),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers={"Accept": "application/json", "Content-Type": "application/json"},
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._connect_s),
+            trust_env=False,
+        )
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def verify(self, request: bytes) -> Valid | Refused:
+        """Whether it would settle. UpstreamDown when it gives no answer that can be believed: nothing was refused."""
+        try:
+            answer = await self._ask("verify", request, self._verify_s)
+        except _Trouble:
+            raise UpstreamDown("the payment facilitator did not answer; nothing was taken", retry_after_s=2) from None
+        if answer.get("isValid") is True:
+            return Valid()
+        if answer.get("isValid") is False:
+            return Refused(clean_reason(answer.get("invalidReason")))
+        raise UpstreamDown("the payment facilitator gave no usable answer; nothing was taken", retry_after_s=2)
+
+    async def settle(self, request: bytes) -> Settled | Refused | Unknown:
+        try:
+            answer = await self._ask("settle", request, self.settle_s)
+        except _Trouble as trouble:
+            return Unknown(trouble.kind)
+        transaction = answer.get("transaction")
+        has_hash = isinstance(transaction, str) and _HASH.fullmatch(transaction) is not None
+        if answer.get("success") is True and has_hash and answer.get("network") == self.network:
+            return Settled(str(transaction).lower())
+        if answer.get("success") is False:
+            return Refused(clean_reason(answer.get("errorReason")), str(transaction).lower() if has_hash else None)
+        return Unknown("shape")
+
+    async def _ask(self, call: str, request: bytes, limit_s: float) -> dict[str, Any]:
+        began = self._clock.monotonic()
+        outcome = "ok"
+        try:
+            async with asyncio.timeout(limit_s):
+                return await self._post(call, request)
+        except _Trouble as trouble:
+            outcome = trouble.kind
+            raise
+        except TimeoutError:
+            outcome = "timeout"
+            raise _Trouble(outcome) from None
+        except (aiohttp.ClientError, OSError):
+            outcome = "unreachable"
+            raise _Trouble(outcome) from None
+        finally:
+            if self._observe is not None:
+                self._observe(f"facilitator-{self.network}-{call}", outcome, self._clock.monotonic() - began)
+
+    async def _post(self, call: str, request: bytes) -> dict[str, Any]:
+        if self._session is None:
+            raise RuntimeError("the facilitator was used before start()")
+        url = URL(f"{self._url}/{call}", encoded=True)
+        async with self._session.post(url, data=request, allow_redirects=False) as response:
+            # A refusal may come with a status of its own; a fault of the server says nothing.
+            if response.status != 200 and not 400 <= response.status < 429:
+                response.close()
+                raise _Trouble("status")
+            body = bytearray()
+            async for chunk in response.content.iter_any():
+                body += chunk
+                if len(body) > _ANSWER_MAX_BYTES:
+                    response.close()
+                    raise _Trouble("oversize")
+        try:
+            answer = msgspec.json.decode(body)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            raise _Trouble("not_json") from None
+        if not isinstance(answer, dict):
+            raise _Trouble("shape")
+        if response.status != 200 and (answer.get("isValid") is True or answer.get("success") is True):
+            raise _Trouble("status")
+        return answer
+
+
+def clean_reason(reason: Any) -> str:
+    """A facilitator's reason code, fit to be passed on: short, plain characters, never empty."""
+    text = _UNCLEAN.sub("", reason)[:_REASON_MAX_CHARS].strip() if isinstance(reason, str) else ""
+    return text or "payment_refused"

@@ -1,0 +1,260 @@
+"""The ledger: one row per payment, moved only by conditional writes. The row is the single flight of all processes.
+
+                reserve                 start_settling                settle
+    (no row) -----------> running -----------------------> settling ---------> settled
+        ^                 |    ^                            |  ^   |
+        +----release------+    +----reserve---- failed <----+  |   +---> unknown ---> settled | failed
+                                                     refuse    +--resume----+
+
+Who moves a row holds it under a name of its own until a lease ends. When a process dies,
+    running    nothing was settled: after the lease anybody may take the payment over, for any request
+    settling   the money may have moved: after the lease it is unknown
+    unknown    is looked up on the chain, and settled again only while its nonce is unused
+    settled    the answer waits in the row for a day
+A holder that overslept finds its name gone and touches nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final, Literal
+
+from sqlalchemy import ColumnElement, and_, delete, or_, select, update
+from sqlalchemy.engine import RowMapping
+
+from tickyard.kernel.clock import Clock
+from tickyard.kernel.ids import Address
+from tickyard.payments.authorization import Key
+from tickyard.payments.refusal import IDENTIFIER_USED, Refusal
+from tickyard.payments.reply import Reply
+from tickyard.payments.tables import payment, payment_identifier
+from tickyard.store.engine import Store, Transaction
+from tickyard.store.upsert import insert_new
+
+KEEP_ANSWERS: Final = timedelta(hours=24)
+RUNNING: Final = timedelta(seconds=30)
+_MARGIN: Final = timedelta(seconds=30)
+_PAUSE_MAX: Final = timedelta(seconds=30)
+
+State = Literal["running", "settling", "unknown", "settled", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    key: Key
+    state: State
+    holder: str
+    lease_until: datetime
+    fingerprint: str
+    route: str
+    amount_raw: int
+    pay_to: Address
+    valid_before: int
+    network_time: int
+    """When the payment was taken, by the clock of its network: in the sandbox that is not ours."""
+    begun_at: datetime
+    settles: int
+    """How often a facilitator was asked to settle."""
+    request: bytes | None
+    """What facilitators are sent; dropped when the row is done."""
+    reply: Reply | None
+    transaction: str | None = None
+    reason: str | None = None
+    settled_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a reservation is made of."""
+
+    key: Key
+    fingerprint: str
+    route: str
+    amount_raw: int
+    pay_to: Address
+    valid_before: int
+    network_time: int
+    request: bytes
+    identifier: str | None
+
+
+class Ledger:
+    def __init__(self, store: Store, clock: Clock, *, settle_s: float = 30.0) -> None:
+        self.store = store
+        self._clock = clock
+        self._settling = timedelta(seconds=settle_s) + _MARGIN
+
+    async def find(self, key: Key) -> Row | None:
+        async with self.store.read() as tx:
+            found = (await tx.execute(select(payment).where(_is(key)))).mappings().one_or_none()
+        return None if found is None else read_row(found)
+
+    async def reserve(self, claim: Claim, holder: str) -> Row | None:
+        """Take the payment for one run of its request. None: somebody else has it; look again."""
+        now = self._clock.now()
+        free = or_(and_(payment.c.state == "running", payment.c.lease_until <= now), payment.c.state == "failed")
+        values: dict[str, Any] = {
+            "state": "running",
+            "holder": holder,
+            "lease_until": now + RUNNING,
+            "fingerprint": claim.fingerprint,
+            "route": claim.route,
+            "amount_raw": claim.amount_raw,
+            "pay_to": claim.pay_to,
+            "valid_before": claim.valid_before,
+            "network_time": claim.network_time,
+            "begun_at": now,
+            "settles": 0,
+            "request": claim.request,
+            "reason": None,
+        }
+        key = _columns(claim.key)
+        async with self.store.begin() as tx:
+            if (await tx.execute(insert_new(tx, payment), {**key, **values})).rowcount == 0:
+                taken = await tx.execute(update(payment).where(_is(claim.key), free).values(**values))
+                if taken.rowcount == 0:
+                    return None
+                await _forget_identifier(tx, claim.key)
+            await _name(tx, claim)
+        del values["reason"]
+        return Row(key=claim.key, reply=None, **values)
+
+    async def release(self, row: Row) -> bool:
+        """Nothing was taken: forget the payment, so that it can be used again, for any request."""
+        async with self.store.begin() as tx:
+            gone = await tx.execute(delete(payment).where(_held(row, "running")))
+            if gone.rowcount == 1:
+                await _forget_identifier(tx, row.key)
+        return gone.rowcount == 1
+
+    async def start_settling(self, row: Row, reply: Reply) -> Row | None:
+        """Write the answer down and say that money may move from here on. None: the row is no longer ours."""
+        until = self._clock.now() + self._settling
+        values: dict[str, Any] = {"state": "settling", "lease_until": until, "settles": 1}
+        answer = {"status": reply.status, "content_type": reply.content_type, "body": reply.body}
+        if not await self._move(_held(row, "running"), **values, **answer):
+            return None
+        return replace(row, **values, reply=reply)
+
+    async def settle(self, row: Row, transaction: str) -> Row:
+        """The money arrived. True from settling and from unknown, whoever found out."""
+        now = self._clock.now()
+        open_row = and_(_is(row.key), payment.c.state.in_(("settling", "unknown")))
+        values: dict[str, Any] = {"state": "settled", "transaction": transaction, "settled_at": now, "request": None}
+        if await self._move(open_row, **values, proof="waiting"):
+            return replace(row, **values)
+        return await self.find(row.key) or row
+
+    async def refuse(self, row: Row, reason: str) -> Row:
+        """Nothing was taken, and this row's settling is over."""
+        async with self.store.begin() as tx:
+            moved = await tx.execute(
+                update(payment)
+                .where(_held(row, row.state))
+                .values(state="failed", reason=reason, request=None, body=None)
+            )
+            if moved.rowcount == 1:
+                await _forget_identifier(tx, row.key)
+        if moved.rowcount == 1:
+            return replace(row, state="failed", reason=reason, request=None, reply=None)
+        return await self.find(row.key) or row
+
+    async def doubt(self, row: Row) -> Row:
+        """Nobody knows. The lease of an unknown row is the pause before a facilitator may be asked again."""
+        values: dict[str, Any] = {
+            "state": "unknown",
+            "lease_until": self._clock.now() + min(timedelta(seconds=2**row.settles), _PAUSE_MAX),
+        }
+        if await self._move(_held(row, "settling"), **values):
+            return replace(row, **values)
+        return await self.find(row.key) or row
+
+    async def resume(self, row: Row, holder: str) -> Row | None:
+        """Take an unknown payment to settle it again. None: it is not time yet, or somebody else did."""
+        now = self._clock.now()
+        due = and_(_held(row, "unknown"), payment.c.lease_until <= now, payment.c.settles == row.settles)
+        values: dict[str, Any] = {
+            "state": "settling",
+            "holder": holder,
+            "lease_until": now + self._settling,
+            "settles": row.settles + 1,
+        }
+        return replace(row, **values) if await self._move(due, **values) else None
+
+    async def expire(self, row: Row) -> Row:
+        """A settling whose holder is gone: unknown, and due at once."""
+        if row.state == "settling" and row.lease_until <= self._clock.now():
+            late = and_(_held(row, "settling"), payment.c.lease_until == row.lease_until)
+            if await self._move(late, state="unknown"):
+                return replace(row, state="unknown")
+            return await self.find(row.key) or row
+        return row
+
+    async def release_abandoned(self) -> int:
+        """Forget runs whose holder is gone; how many."""
+        abandoned = and_(payment.c.state == "running", payment.c.lease_until <= self._clock.now())
+        async with self.store.begin() as tx:
+            found = (await tx.execute(select(payment).where(abandoned).limit(1000))).mappings()
+            rows = [read_row(each) for each in found]
+            for row in rows:
+                await _forget_identifier(tx, row.key)
+                await tx.execute(delete(payment).where(_held(row, "running")))
+        return len(rows)
+
+    async def doubtful(self, limit: int) -> Sequence[Row]:
+        """Payments somebody should look after: unknown ones that are due, and settlings whose holder is gone."""
+        due = and_(payment.c.state.in_(("settling", "unknown")), payment.c.lease_until <= self._clock.now())
+        async with self.store.read() as tx:
+            found = await tx.execute(select(payment).where(due).order_by(payment.c.lease_until).limit(limit))
+            return [read_row(each) for each in found.mappings()]
+
+    async def forget_answers(self) -> int:
+        """Drop answers that are no longer replayed; how many. What is still unknown keeps its answer."""
+        old = and_(
+            payment.c.body.is_not(None),
+            payment.c.begun_at < self._clock.now() - KEEP_ANSWERS,
+            payment.c.settled_at < self._clock.now() - KEEP_ANSWERS,
+        )
+        async with self.store.begin() as tx:
+            return (await tx.execute(update(payment).where(old).values(body=None))).rowcount
+
+    async def _move(self, where: ColumnElement[bool], **values: Any) -> bool:
+        async with self.store.begin() as tx:
+            return (await tx.execute(update(payment).where(where).values(**values))).rowcount == 1
+
+
+async def _name(tx: Transaction, claim: Claim) -> None:
+    """Bind the client's identifier to this payment. Raises Refusal, undoing all, when it is another's."""
+    if claim.identifier is None:
+        return
+    names = {**_columns(claim.key), "identifier": claim.identifier}
+    if (await tx.execute(insert_new(tx, payment_identifier), names)).rowcount == 0:
+        raise Refusal(IDENTIFIER_USED)
+
+
+async def _forget_identifier(tx: Transaction, key: Key) -> None:
+    c = payment_identifier.c
+    mine = (c.payer == key.payer, c.network == key.network, c.nonce == key.nonce, c.asset == key.asset)
+    await tx.execute(delete(payment_identifier).where(*mine))
+
+
+def _columns(key: Key) -> dict[str, str]:
+    return {"network": key.network, "asset": key.asset, "payer": key.payer, "nonce": key.nonce}
+
+
+def _is(key: Key) -> ColumnElement[bool]:
+    return and_(*(payment.c[name] == value for name, value in _columns(key).items()))
+
+
+def _held(row: Row, state: State) -> ColumnElement[bool]:
+    return and_(_is(row.key), payment.c.state == state, payment.c.holder == row.holder)
+
+
+def read_row(found: RowMapping) -> Row:
+    values = dict(found)
+    key = Key(*(values.pop(name) for name in ("network", "asset", "payer", "nonce")))
+    status, content_type, body, _ = (values.pop(name) for name in ("status", "content_type", "body", "proof"))
+    reply = None if body is None else Reply(status, bytes(body), content_type)
+    if values["request"] is not None:
+        values["request"] = bytes(values["request"])
+    return Row(key=key, reply=reply, **values)

@@ -1,0 +1,93 @@
+"""The tables of payments. Settled rows are the books and stay; the answers in them go after a day."""
+
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Index,
+    Integer,
+    LargeBinary,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    UniqueConstraint,
+    text,
+)
+
+from tickyard.store.tables import METADATA, Instant
+
+# The primary key is the safety: the chain lets a nonce be used once, and so does this table.
+payment: Final = Table(
+    "payment",
+    METADATA,
+    Column("network", String, nullable=False),
+    Column("asset", String, nullable=False),
+    Column("payer", String, nullable=False),
+    Column("nonce", String, nullable=False),
+    Column("state", String, nullable=False),
+    Column("holder", String, nullable=False),
+    Column("lease_until", Instant, nullable=False),
+    Column("fingerprint", String, nullable=False),
+    Column("route", String, nullable=False),
+    Column("amount_raw", BigInteger, nullable=False),
+    Column("pay_to", String, nullable=False),
+    Column("valid_before", BigInteger, nullable=False),
+    Column("network_time", BigInteger, nullable=False),
+    Column("begun_at", Instant, nullable=False),
+    Column("settles", Integer, nullable=False),
+    Column("request", LargeBinary, nullable=True),
+    Column("status", Integer, nullable=True),
+    Column("content_type", String, nullable=True),
+    Column("body", LargeBinary, nullable=True),
+    Column("transaction", String, nullable=True),
+    Column("reason", String, nullable=True),
+    Column("settled_at", Instant, nullable=True),
+    Column("proof", String, nullable=True),
+    PrimaryKeyConstraint("network", "asset", "payer", "nonce"),
+)
+Index("ix_payment_transaction", payment.c.transaction)
+# Small whatever the books hold: rows leave these when they are done.
+Index(
+    "ix_payment_open",
+    payment.c.lease_until,
+    sqlite_where=text("state IN ('running', 'settling', 'unknown')"),
+    postgresql_where=text("state IN ('running', 'settling', 'unknown')"),
+)
+Index(
+    "ix_payment_unproven",
+    payment.c.settled_at,
+    sqlite_where=text("proof = 'waiting'"),
+    postgresql_where=text("proof = 'waiting'"),
+)
+Index(
+    "ix_payment_answered",
+    payment.c.begun_at,
+    sqlite_where=text("body IS NOT NULL"),
+    postgresql_where=text("body IS NOT NULL"),
+)
+
+# The names that clients give their payments, scoped by payer.
+payment_identifier: Final = Table(
+    "payment_identifier",
+    METADATA,
+    Column("payer", String, primary_key=True),
+    Column("identifier", String, primary_key=True),
+    Column("network", String, nullable=False),
+    Column("asset", String, nullable=False),
+    Column("nonce", String, nullable=False),
+)
+Index("ix_payment_identifier_payment", *(payment_identifier.c[name] for name in ("payer", "network", "nonce")))
+
+# One transfer on the chain proves one payment, and one payment has one proof.
+payment_proof: Final = Table(
+    "payment_proof",
+    METADATA,
+    Column("network", String, primary_key=True),
+    Column("transaction", String, primary_key=True),
+    Column("log_index", Integer, primary_key=True, autoincrement=False),
+    Column("asset", String, nullable=False),
+    Column("payer", String, nullable=False),
+    Column("nonce", String, nullable=False),
+    UniqueConstraint("network", "asset", "payer", "nonce"),
+)

@@ -1,0 +1,58 @@
+"""Living through a slot at once: sample, evaluate, deliver, and only then answer."""
+
+from datetime import datetime
+from typing import Annotated, Final
+
+from msgspec import Meta
+from sqlalchemy import func, select
+
+from tickyard.deps import Deps
+from tickyard.features.alerts.store import alert
+from tickyard.features.history.tables import recorded
+from tickyard.kernel.clock import Clock
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.kernel.wire import Answer, Moment, iso
+from tickyard.market.rounds import slot_number
+from tickyard.worker.tick import run_slot
+
+_DELIVERY_S: Final = 15.0
+_LOOK_S: Final = 0.02
+
+
+class TickReport(Answer):
+    slot: Moment
+    sampled: Annotated[int, Meta(examples=[172])]
+    skipped: Annotated[int, Meta(examples=[22])]
+    fired: int
+    delivered: int
+    failed: int
+
+
+async def live_through(deps: Deps, slot: datetime) -> TickReport:
+    """The worker process does the same by itself within a second; whoever is first, the books tell what happened."""
+    await run_slot(deps)
+    async with deps.store.read() as tx:
+        row = (await tx.execute(select(recorded).where(recorded.c.slot == slot_number(slot)))).one_or_none()
+    if row is None:
+        raise UpstreamDown("the slot was over before it was recorded")
+    ends = await _ends(deps, row.taken_at, deps.clock)
+    return TickReport(
+        slot=iso(slot),
+        sampled=row.sampled,
+        skipped=row.skipped,
+        fired=sum(ends.values()),
+        delivered=ends.get("delivered", 0),
+        failed=ends.get("failed", 0),
+    )
+
+
+async def _ends(deps: Deps, fired_at: datetime, clock: Clock) -> dict[str | None, int]:
+    """How the deliveries of the alerts fired at this moment ended, once none is on its way any more."""
+    query = select(alert.c.delivery, func.count()).where(alert.c.fired_at == fired_at).group_by(alert.c.delivery)
+    deadline = clock.monotonic() + _DELIVERY_S
+    while True:
+        async with deps.store.glance() as tx:
+            ends = {row[0]: row[1] for row in await tx.execute(query)}
+        if not {None, "pending", "sending"} & ends.keys() or clock.monotonic() > deadline:
+            return ends
+        await clock.sleep(_LOOK_S)

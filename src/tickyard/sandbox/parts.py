@@ -1,0 +1,135 @@
+"""The parts of a sandbox, in the order in which they can start."""
+
+import os
+import secrets
+from contextlib import AsyncExitStack
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from tickyard.config.pinned import CHAIN_ID, SECOND_CHAIN_ID
+from tickyard.config.settings import HISTORY_START
+from tickyard.kernel.clock import WallClock
+from tickyard.kernel.wire import encode
+from tickyard.sandbox import second_chain
+from tickyard.sandbox.children import Child
+from tickyard.sandbox.clock import CLOCK_FILE, SandboxClock
+from tickyard.sandbox.demo_history import fill_history
+from tickyard.sandbox.facilitator_front import port_file
+from tickyard.sandbox.inside import NODE_FILE, WORLD_FILE
+from tickyard.sandbox.node import Node
+from tickyard.sandbox.panel import Progress
+from tickyard.sandbox.standins import PORT_FILE
+from tickyard.sandbox.words import derived_address
+from tickyard.sandbox.world import World, build_world
+from tickyard.store.engine import Store
+from tickyard.store.migrate import migrate
+
+_BLOCK_MS: Final = 2000
+_EXTERNAL_NODE: Final = "TICKYARD_SANDBOX_RPC_URL"
+_KEY_FILE: Final = "alert.key"
+TREASURY: Final = derived_address("tickyard sandbox treasury")
+"""Where payments go."""
+
+
+class Parts:
+    """Starts one part after the other; each is stopped by the stack, the last first."""
+
+    world: World
+    stand_ins_port: int
+
+    def __init__(self, port: int, run_dir: Path, stack: AsyncExitStack, progress: Progress) -> None:
+        self._port = port
+        self._run_dir = run_dir
+        self._stack = stack
+        self._progress = progress
+        self.children: list[Child] = []
+
+    async def start_chain(self, demo_days: int) -> None:
+        self._progress.begin("starting two chains and their facilitators")
+        start = datetime.fromisoformat(HISTORY_START) + timedelta(days=demo_days)
+        self._clock = SandboxClock.create(self._run_dir / CLOCK_FILE, start)
+        self._node = await self._stack.enter_async_context(await self._open_node())
+        (self._run_dir / NODE_FILE).write_bytes(encode({"url": self._node.url}))
+        await self._start_facilitator(CHAIN_ID, self._node.url)
+        second = await second_chain.start_second_chain(self._run_dir, WallClock())
+        self._second = await self._stack.enter_async_context(second)
+        (self._run_dir / second_chain.NODE_FILE).write_bytes(encode({"url": self._second.url}))
+        await self._start_facilitator(SECOND_CHAIN_ID, self._second.url)
+
+    async def _open_node(self) -> Node:
+        if url := os.environ.get(_EXTERNAL_NODE):
+            return Node.attach(url)
+        now = self._clock.now()
+        return await Node.start(chain_id=CHAIN_ID, now=now, run_dir=self._run_dir, interval_ms=_BLOCK_MS)
+
+    async def _start_facilitator(self, chain_id: int, rpc_url: str) -> None:
+        options = ("--network", f"eip155:{chain_id}", "--rpc-url", rpc_url, "--run-dir", str(self._run_dir))
+        await self._child(f"facilitator-{chain_id}", "tickyard.sandbox.facilitator", *options)
+
+    async def start_outside(self) -> None:
+        self._progress.begin("starting the stand-ins for the issuer and the filings")
+        self._began = self._clock.now()
+        began_s = str(int(self._began.timestamp()))
+        options = ("--run-dir", str(self._run_dir), "--node-url", self._node.url, "--began", began_s)
+        stand_ins = await self._child("stand-ins", "tickyard.sandbox.standins", *options)
+        self.stand_ins_port = await stand_ins.announced(self._run_dir / PORT_FILE)
+
+    async def build_market(self) -> None:
+        self._progress.begin("building a market of 194 assets")
+        self.world = await build_world(self._node, self._began)
+        (self._run_dir / WORLD_FILE).write_bytes(self.world.to_json())
+
+    async def prepare_store(self, demo_days: int) -> None:
+        self._progress.begin("preparing the store")
+        (self._run_dir / _KEY_FILE).write_text(f"1 {secrets.token_hex(32)}\n")
+        store = Store.open(self._store_url, self._clock)
+        try:
+            await migrate(store)
+            if demo_days:
+                self._progress.begin(f"filling {demo_days} days of synthetic history")
+                await fill_history(store, self._clock.now(), demo_days)
+        finally:
+            await store.close()
+
+    @property
+    def _store_url(self) -> str:
+        return os.environ.get("TICKYARD_DATABASE_URL") or str(self._run_dir / "tickyard.db")
+
+    async def start_service(self) -> None:
+        self._progress.begin("starting the API and the worker")
+        environ = self._environ()
+        await self._child("api", "tickyard", "serve", environ=environ)
+        await self._child("worker", "tickyard", "work", environ=environ)
+        facilitators = {child.name: child for child in self.children}
+        for chain_id in (CHAIN_ID, SECOND_CHAIN_ID):
+            await facilitators[f"facilitator-{chain_id}"].announced(self._run_dir / port_file(chain_id))
+
+    async def _child(self, name: str, module: str, *arguments: str, environ: dict[str, str] | None = None) -> Child:
+        child = await Child.start(name, self._run_dir, module, *arguments, environ=environ)
+        self._stack.push_async_callback(child.stop)
+        self.children.append(child)
+        return child
+
+    def _environ(self) -> dict[str, str]:
+        far = f"http://127.0.0.1:{self.stand_ins_port}"
+        return {
+            # A sandbox is for trying things out: no limit unless somebody wants to try that too.
+            "TICKYARD_RATE_LIMIT": "0",
+            **os.environ,
+            "TICKYARD_PROFILE": "sandbox",
+            "TICKYARD_HOST": "127.0.0.1",
+            "TICKYARD_PORT": str(self._port),
+            "TICKYARD_BASE_URL": f"http://127.0.0.1:{self._port}",
+            "TICKYARD_DATA_DIR": str(self._run_dir),
+            "TICKYARD_RPC_URLS": f"{far}/rpc",
+            "TICKYARD_RPC_URLS_8453": self._second.url,
+            "TICKYARD_ISSUER_URL": f"{far}/issuer",
+            "TICKYARD_FILINGS_URL": f"{far}/filings",
+            "TICKYARD_FILINGS_FILES_URL": f"{far}/filings/files",
+            "TICKYARD_FILINGS_CONTACT": "sandbox@tickyard.example",
+            "TICKYARD_FACILITATOR_4663": f"{far}/facilitator-4663",
+            "TICKYARD_FACILITATOR_8453": f"{far}/facilitator-8453",
+            "TICKYARD_PAY_TO": TREASURY,
+            "TICKYARD_SECRET_KEY_FILE": str(self._run_dir / _KEY_FILE),
+        }

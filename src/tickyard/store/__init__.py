@@ -1,0 +1,1 @@
+"""What the service remembers: the same statements on SQLite and PostgreSQL. Features bring their own tables."""

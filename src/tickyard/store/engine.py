@@ -1,0 +1,98 @@
+"""The store: transactions over one database, SQLite or PostgreSQL, with the same statements.
+
+    async with store.begin() as tx:      # everything inside lands together, or not at all
+        await tx.execute(update(...))
+    async with store.read() as tx:       # one consistent view, nothing can be written
+        rows = await tx.execute(select(...))
+
+Rooms write SQLAlchemy Core and never ask which database it is. Trouble with the database becomes
+`UpstreamDown`; a broken constraint or a wrong statement is a bug and passes through.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+from pathlib import Path
+from random import Random
+from typing import Any, Final, TypeVar
+
+from sqlalchemy import Connection, CursorResult, Executable
+
+from tickyard.kernel.clock import Clock
+from tickyard.kernel.errors import UpstreamDown
+
+T = TypeVar("T")
+Values = Mapping[str, Any]
+Rows = CursorResult[*tuple[Any, ...]]
+
+_ATTEMPTS: Final = 8
+_FIRST_PAUSE_S: Final = 0.01
+
+
+class Contended(UpstreamDown):
+    """Another transaction won. The same work may succeed when it is run again from its beginning."""
+
+
+class Transaction(ABC):
+    """What a room does inside `begin` or `read`."""
+
+    is_sqlite: bool
+
+    @abstractmethod
+    async def execute(self, statement: Executable, values: Values | Sequence[Values] | None = None) -> Rows:
+        """Run one statement, once per entry when `values` is a list. `rowcount` counts what it changed."""
+
+    @abstractmethod
+    async def run_sync(self, work: Callable[[Connection], T]) -> T:
+        """Lend the plain connection to code that is not asynchronous (migrations, reflection)."""
+
+
+class Store(ABC):
+    def __init__(self, clock: Clock, rng: Random) -> None:
+        self.clock = clock
+        self._rng = rng
+
+    @staticmethod
+    def open(where: str | Path, clock: Clock, rng: Random | None = None) -> "Store":
+        """The store at a PostgreSQL address, a `sqlite:///` address or a file. Connects on first use."""
+        from tickyard.store.postgres import PostgresStore
+        from tickyard.store.sqlite import SqliteStore
+
+        rng = rng or Random()  # noqa: S311  jitter, not secrets
+        text = str(where)
+        if text.startswith(("postgresql://", "postgres://", "postgresql+psycopg://")):
+            return PostgresStore(text, clock, rng)
+        return SqliteStore(Path(text.removeprefix("sqlite:///")), clock, rng)
+
+    @abstractmethod
+    def begin(self, *, serializable: bool = False) -> AbstractAsyncContextManager[Transaction]:
+        """A write transaction: committed at the end of the block, rolled back when the block raises."""
+
+    @abstractmethod
+    def read(self) -> AbstractAsyncContextManager[Transaction]:
+        """A read-only transaction that sees one moment of the database."""
+
+    def glance(self) -> AbstractAsyncContextManager[Transaction]:
+        """Like `read`, for a single SELECT: that sees one moment by itself and needs no transaction around it."""
+        return self.read()
+
+    @abstractmethod
+    async def now(self, tx: Transaction) -> datetime:
+        """The one clock that all processes on this database share."""
+
+    @abstractmethod
+    async def close(self) -> None: ...
+
+    async def transact(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
+        """Run the work in a serializable transaction, again from its beginning when another one won.
+
+        The work must therefore have no effect outside its transaction.
+        """
+        for attempt in range(_ATTEMPTS):
+            try:
+                async with self.begin(serializable=True) as tx:
+                    return await work(tx)
+            except Contended:
+                await self.clock.sleep(self._rng.uniform(0.5, 1) * _FIRST_PAUSE_S * 2**attempt)
+        raise UpstreamDown("the store is busy", retry_after_s=1)

@@ -1,0 +1,90 @@
+"""Leases: at any moment one process does a piece of work.
+
+A lease is a row with an owner and an end. Its fence grows each time it changes hands, so a holder that slept
+through its own end is told so by `guard`, inside the transaction in which it wanted to write. Leases save work;
+unique constraints carry the safety.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from sqlalchemy import BigInteger, Column, ColumnElement, String, Table, select, update
+
+from tickyard.store.engine import Store, Transaction
+from tickyard.store.tables import METADATA, Instant
+from tickyard.store.upsert import insert_new
+
+LEASE_S: Final = 10
+RENEW_S: Final = 3
+"""A holder renews, and the others look, this often: a killed one is replaced within 13 seconds."""
+
+lease: Final = Table(
+    "lease",
+    METADATA,
+    Column("name", String, primary_key=True),
+    Column("owner", String, nullable=False),
+    Column("until", Instant, nullable=False),
+    Column("fence", BigInteger, nullable=False),
+)
+
+
+class LostLease(Exception):
+    """Somebody else does this work now. Stop, and write nothing more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    name: str
+    owner: str
+    fence: int
+
+
+async def take(store: Store, name: str, owner: str) -> Lease | None:
+    """Take the lease when it is free or over; None: somebody holds it. `owner` names one run of one process."""
+    async with store.begin() as tx:
+        now = await store.now(tx)
+        held = {"owner": owner, "until": now + timedelta(seconds=LEASE_S)}
+        taken = await tx.execute(
+            update(lease).where(lease.c.name == name, lease.c.until <= now).values(**held, fence=lease.c.fence + 1)
+        )
+        if taken.rowcount == 0:
+            taken = await tx.execute(insert_new(tx, lease), {"name": name, **held, "fence": 1})
+        if taken.rowcount == 0:
+            return None
+        fence = await tx.execute(select(lease.c.fence).where(lease.c.name == name))
+        return Lease(name, owner, fence.scalar_one())
+
+
+async def renew(store: Store, held: Lease) -> None:
+    """Hold it for another ten seconds. Raises LostLease when it has changed hands."""
+    async with store.begin() as tx:
+        until = await store.now(tx) + timedelta(seconds=LEASE_S)
+        renewed = await tx.execute(update(lease).where(*_is(held)).values(until=until))
+        if renewed.rowcount == 0:
+            raise LostLease(held.name)
+
+
+async def keep(store: Store, held: Lease) -> None:
+    """Renew until it is lost. Runs beside the work."""
+    while True:
+        await store.clock.sleep(RENEW_S)
+        await renew(store, held)
+
+
+async def release(store: Store, held: Lease) -> None:
+    """Let the next one have it at once."""
+    async with store.begin() as tx:
+        await tx.execute(update(lease).where(*_is(held)).values(until=await store.now(tx)))
+
+
+async def guard(tx: Transaction, held: Lease) -> None:
+    """Raise LostLease when the lease has changed hands. Until this transaction ends, it cannot."""
+    # The shared lock makes a take-over wait for our commit; SQLite has one writer anyway.
+    fence = await tx.execute(select(lease.c.fence).where(lease.c.name == held.name).with_for_update(read=True))
+    if fence.scalar_one_or_none() != held.fence:
+        raise LostLease(held.name)
+
+
+def _is(held: Lease) -> tuple[ColumnElement[bool], ...]:
+    return (lease.c.name == held.name, lease.c.owner == held.owner, lease.c.fence == held.fence)

@@ -1,0 +1,100 @@
+"""Bringing the schema up to date, also when several processes start at the same moment."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import Connection, inspect, text
+from sqlalchemy.exc import IntegrityError, ProgrammingError
+
+from tickyard.observe.log import log
+from tickyard.store.engine import Store, Transaction
+from tickyard.store.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+
+_PATIENCE_S: Final = 120
+LOCK: Final = "migration_lock"
+_SOMEONE_WAS_FASTER: Final = {"23505", "42P07"}
+_HEAD: Final = "head"
+
+
+async def migrate(store: Store, to: str = _HEAD) -> None:
+    """Apply what is missing, all of it or nothing. A schema newer than this code is left as it is."""
+    async with _alone(store) as tx:
+        await tx.run_sync(lambda connection: _upgrade(connection, to))
+
+
+async def schema_version(store: Store) -> str | None:
+    """The newest step applied; None for an empty database."""
+    async with store.read() as tx:
+        return await tx.run_sync(current_version)
+
+
+def current_version(connection: Connection) -> str | None:
+    from alembic.runtime.migration import MigrationContext
+
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+def is_known(version: str) -> bool:
+    """Whether this code has the step that made a schema."""
+    from alembic.script import ScriptDirectory
+
+    return any(script.revision == version for script in ScriptDirectory.from_config(_config()).walk_revisions())
+
+
+def _upgrade(connection: Connection, to: str) -> None:
+    from alembic import command
+
+    before = current_version(connection)
+    if before is not None and not is_known(before):
+        log.warning("the schema is newer than this code, leaving it as it is", version=before)
+        return
+    config = _config()
+    config.attributes["connection"] = connection
+    command.upgrade(config, to)
+    after = current_version(connection)
+    if after != before:
+        log.info("schema migrated", before=before, after=after)
+
+
+def _config() -> "Config":
+    from alembic.config import Config
+
+    config = Config()
+    folder = str(Path(__file__).parent / "migrations")
+    config.set_main_option("script_location", folder.replace("%", "%%"))
+    return config
+
+
+@asynccontextmanager
+async def _alone(store: Store) -> AsyncIterator[Transaction]:
+    """A write transaction that no other migrating process can have at the same time."""
+    if isinstance(store, SqliteStore):
+        async with store.begin(patience_s=_PATIENCE_S) as tx:
+            yield tx
+        return
+    await _make_lock(store)
+    async with store.begin() as tx:
+        await tx.execute(text(f"SET LOCAL statement_timeout = '{_PATIENCE_S}s'"))
+        # A row lock, because every PostgreSQL-compatible engine and every pooler understands it.
+        await tx.execute(text(f"SELECT id FROM {LOCK} WHERE id = 1 FOR UPDATE"))  # noqa: S608  a constant
+        yield tx
+
+
+async def _make_lock(store: Store) -> None:
+    """The row to lock. Creating a table that another process is creating fails, even with IF NOT EXISTS."""
+    while True:
+        async with store.read() as tx:
+            if await tx.run_sync(lambda connection: inspect(connection).has_table(LOCK)):
+                return
+        try:
+            async with store.begin() as tx:
+                await tx.execute(text(f"CREATE TABLE {LOCK} (id INTEGER PRIMARY KEY)"))
+                await tx.execute(text(f"INSERT INTO {LOCK} (id) VALUES (1)"))  # noqa: S608  a constant
+        except (IntegrityError, ProgrammingError) as error:
+            if getattr(error.orig, "sqlstate", None) not in _SOMEONE_WAS_FASTER:
+                raise

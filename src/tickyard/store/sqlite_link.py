@@ -1,0 +1,111 @@
+"""One connection to the SQLite file, and what its errors mean."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import create_engine
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import StaticPool
+
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.observe.log import log
+
+# How long one try may hold the event loop for another process.
+_BUSY_S: Final = 0.005
+_WAL_MAX_BYTES: Final = 64 * 1024 * 1024
+
+_BUSY: Final = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+# What the machine did, not our statement.
+_TROUBLE: Final = {
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_READONLY,
+}
+
+
+class Busy(UpstreamDown):
+    """Another process holds the write lock."""
+
+
+class Link:
+    def __init__(self, path: Path, *, is_reader: bool) -> None:
+        self._raw = _connect(path, is_reader=is_reader)
+        self._is_reader = is_reader
+        engine = create_engine(
+            "sqlite://",
+            creator=lambda: self._raw,
+            poolclass=StaticPool,
+            execution_options={"preserve_rowcount": True},
+        )
+        self.connection = engine.connect()
+
+    def start(self, begin: str) -> None:
+        self._raw.execute(begin)
+        if self._is_reader:
+            # A deferred transaction has no view yet; touching the schema takes it here, where waiting is possible.
+            try:
+                self._raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+            except sqlite3.Error:
+                self._raw.rollback()
+                raise
+
+    def commit(self) -> None:
+        self._raw.commit()
+
+    def rollback(self) -> None:
+        self._raw.rollback()
+
+    def close(self) -> None:
+        self.connection.close()
+        self.connection.engine.dispose()
+        self._raw.close()
+
+
+def _connect(path: Path, *, is_reader: bool) -> sqlite3.Connection:
+    try:
+        # The rows hold webhook addresses: nobody but the service reads the file. WAL and shm inherit its mode.
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise UpstreamDown("the store's file cannot be opened") from error
+    # Without an isolation level the driver never begins or commits by itself.
+    raw = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+    try:
+        for pragma in (
+            "journal_mode=WAL",
+            "synchronous=FULL",
+            "foreign_keys=ON",
+            f"journal_size_limit={_WAL_MAX_BYTES}",
+            "temp_store=MEMORY",
+            f"query_only={int(is_reader)}",
+        ):
+            raw.execute(f"PRAGMA {pragma}")
+    except sqlite3.Error:
+        raw.close()
+        raise
+    return raw
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Trouble of the file as a failure of the house; anything else is a bug and passes through."""
+    try:
+        yield
+    except (DBAPIError, sqlite3.Error) as error:
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        # The low byte is the primary code.
+        code = (getattr(cause, "sqlite_errorcode", None) or 0) & 0xFF
+        if code in _BUSY:
+            raise Busy("the store is busy", retry_after_s=1) from error
+        if code in _TROUBLE:
+            log.error("the store's file gives trouble", code=getattr(cause, "sqlite_errorname", ""))
+            raise UpstreamDown("the store does not answer", retry_after_s=5) from error
+        raise

@@ -1,0 +1,78 @@
+"""The pieces of work, and when each is due."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from random import Random
+
+from tickyard.deps import Deps
+from tickyard.features.alerts.store import expire
+from tickyard.features.history.reading import newest_slot
+from tickyard.kernel.clock import SLOT_S
+from tickyard.market.rounds import slot_number
+from tickyard.observe import metrics
+from tickyard.observe.log import log
+from tickyard.store import outbox
+from tickyard.store.leases import Lease
+from tickyard.worker.tick import run_slot
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A piece of work that exactly one process does at a time."""
+
+    name: str
+    pause_s: float
+    """How long to wait between two looks."""
+    run: Callable[[Deps, Lease], Awaitable[None]]
+    """One look: do what is due by now, if anything. Must be harmless when done twice."""
+
+
+class Sampler:
+    """Takes each slot's round once, at a moment within its first seconds that nobody can foresee."""
+
+    def __init__(self, rng: Random, spread_s: int) -> None:
+        self._rng = rng
+        self._spread_s = spread_s
+        self._done: int | None = None
+        self._aimed: tuple[int, float] = (0, 0.0)
+
+    async def look(self, deps: Deps, lease: Lease) -> None:
+        now = deps.clock.now()
+        slot = slot_number(now)
+        if slot == self._done or now.timestamp() < self._moment(slot):
+            return
+        if self._done is None:
+            async with deps.store.glance() as tx:
+                self._done = await newest_slot(tx)
+            if self._done == slot:
+                return
+        ticked = await run_slot(deps, lease)
+        self._done = ticked.slot
+        if ticked.is_new:
+            metrics.samples_recorded.inc(ticked.sampled)
+            metrics.samples_skipped.inc(ticked.skipped)
+            metrics.alerts_fired.inc(ticked.fired)
+            metrics.last_slot.set(ticked.slot * SLOT_S)
+            log.info("round recorded", slot=ticked.slot, sampled=ticked.sampled, fired=ticked.fired)
+
+    def _moment(self, slot: int) -> float:
+        # A predictable second would cost a manipulator only one block.
+        if self._aimed[0] != slot:
+            self._aimed = (slot, slot * SLOT_S + self._rng.uniform(0, self._spread_s))
+        return self._aimed[1]
+
+
+async def tidy(deps: Deps, _lease: Lease) -> None:
+    """Alerts that are over become expired, and old outbox rows go."""
+    now = deps.clock.now()
+    async with deps.store.begin() as tx:
+        await expire(tx, now)
+        await outbox.forget_old(tx, now)
+
+
+def jobs(deps: Deps, rng: Random) -> list[Job]:
+    spread_s = 0 if deps.settings.is_sandbox else deps.settings.sample_spread_s
+    return [
+        Job("tick", 0.25 if deps.settings.is_sandbox else 1.0, Sampler(rng, spread_s).look),
+        Job("tidy", 30.0, tidy),
+    ]

@@ -1,0 +1,84 @@
+"""Running jobs, one process each at a time.
+
+Every worker tries for every job's lease; who has it does the work and renews, who has not looks again. A killed
+holder is replaced when its lease ends. Leases save work; what a job writes is safe without them.
+"""
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import Iterable
+from typing import Final
+
+from tickyard.deps import Deps
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.observe.log import log
+from tickyard.store import leases
+from tickyard.store.leases import Lease, LostLease
+from tickyard.worker.jobs import Job
+
+_TROUBLE_S: Final = 1.0
+
+
+class Runner:
+    def __init__(self, deps: Deps, jobs: Iterable[Job]) -> None:
+        self._deps = deps
+        self._jobs = list(jobs)
+        self._owner = secrets.token_hex(8)
+        self._stopping = asyncio.Event()
+
+    async def run(self) -> None:
+        """Work until `stop`. What has begun is finished, and every lease handed back."""
+        async with asyncio.TaskGroup() as group:
+            for job in self._jobs:
+                group.create_task(self._lead(job), name=job.name)
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    async def _lead(self, job: Job) -> None:
+        store = self._deps.store
+        while not self._stopping.is_set():
+            lease = None
+            with contextlib.suppress(UpstreamDown):
+                lease = await leases.take(store, job.name, self._owner)
+            if lease is None:
+                await self._pause(leases.RENEW_S)
+                continue
+            try:
+                await self._hold(job, lease)
+            except LostLease:
+                log.warning("lease lost", job=job.name)
+            else:
+                with contextlib.suppress(UpstreamDown):
+                    await leases.release(store, lease)
+
+    async def _hold(self, job: Job, lease: Lease) -> None:
+        """Do the work for as long as the lease is ours and nobody says stop."""
+        keeping = asyncio.create_task(self._keep(lease))
+        try:
+            while not self._stopping.is_set():
+                try:
+                    await job.run(self._deps, lease)
+                    pause_s = job.pause_s
+                except UpstreamDown as failure:
+                    log.warning("a job could not be done, it is tried again", job=job.name, reason=failure.message)
+                    pause_s = _TROUBLE_S
+                if keeping.done():
+                    keeping.result()
+                await self._pause(pause_s)
+        finally:
+            keeping.cancel()
+            with contextlib.suppress(asyncio.CancelledError, LostLease):
+                await keeping
+
+    async def _keep(self, lease: Lease) -> None:
+        while True:
+            await self._deps.clock.sleep(leases.RENEW_S)
+            # A store that is away for a moment costs the lease only if somebody else takes it meanwhile.
+            with contextlib.suppress(UpstreamDown):
+                await leases.renew(self._deps.store, lease)
+
+    async def _pause(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), seconds)

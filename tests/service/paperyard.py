@@ -1,0 +1,169 @@
+"""The whole service over a chain of paper and a scriptable issuer, both behind real sockets on loopback."""
+
+import asyncio
+import importlib.util
+import json
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import ClassVar
+from urllib.parse import urlencode
+
+import aiohttp
+from aiohttp import web
+
+from tickyard.catalog import CATALOG
+from tickyard.config.settings import read_settings
+from tickyard.doors.app import Plan, build_app, check_ready
+from tickyard.kernel.clock import WallClock
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.sandbox.faults import FaultBoard
+from tickyard.sandbox.issuer import IssuerStandIn
+from tickyard.sandbox.listing import load
+from tickyard.sandbox.standins import open_port
+from tickyard.wiring import open_deps
+
+HERE = Path(__file__).parent
+NOW = WallClock().now()
+
+
+def _load(name, path):
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+rpcnode = _load("rpcnode", HERE / "rpcnode.py")
+asgi = _load("asgi", HERE / "conftest.py")
+paper = _load("paper", HERE.parents[1] / "bench" / "paper.py")
+
+
+class LyingChain(paper.PaperChain):
+    """A paper chain with an end to its patience: every call of a multicall may fail, or its answer be cut."""
+
+    fails_all = False
+    cuts = 0
+    _truth: ClassVar = {}
+
+    def __init__(self):
+        super().__init__(NOW)
+        self._known = len(self.pools)
+
+    def rpc(self, method, params):
+        """The truth is worked out once for all tests: they wait for our side, not for this one."""
+        if method != "eth_call" or self.says or self.fails_all or self.cuts or len(self.pools) != self._known:
+            return super().rpc(method, params)
+        key = (params[0]["to"], params[0]["data"], self.time)
+        if key not in self._truth:
+            self._truth[key] = super().rpc(method, params)
+        return self._truth[key]
+
+    def _multicall(self, data):
+        answer = super()._multicall(data)
+        if self.fails_all and paper.selector(data) == "82ad56cb":
+            [calls] = paper.decode(["(address,bool,bytes)[]"], data[4:])
+            return paper.encode(["(bool,bytes)[]"], [[(False, b"")] * len(calls)])
+        return answer[: len(answer) - self.cuts]
+
+
+class Issuer:
+    """Passes the stand-in's answers on. `edit` may change the list of assets before it is passed on."""
+
+    def __init__(self, behind):
+        self.behind = behind
+        self.edit = lambda assets: assets
+        self.is_down = False
+
+    def add_to(self, app):
+        app.router.add_get("/{path:.*}", self.pass_on)
+
+    async def pass_on(self, request):
+        if self.is_down:
+            return web.Response(status=503)
+        async with aiohttp.ClientSession() as session, session.get(self.behind + request.path_qs) as answer:
+            body = await answer.json()
+            if request.path == "/assets":
+                body["assets"] = self.edit(body["assets"])
+            return web.json_response(body, status=answer.status)
+
+
+class Yard:
+    def __init__(self, chain, node, issuer, deps, app):
+        self.chain, self.node, self.issuer, self.deps, self.app = chain, node, issuer, deps, app
+
+    async def get(self, path, **query):
+        target = f"{path}?{urlencode(query)}" if query else path
+        return await asgi.ask_app(self.app, "GET", target)
+
+    async def raw(self, target):
+        return await asgi.ask_app(self.app, "GET", target)
+
+    async def post(self, path, body):
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        return await asgi.ask_app(
+            self.app, "POST", path, headers={"Content-Type": "application/json"}, chunks=(content,)
+        )
+
+
+def environment(folder, rpc_url, issuer_url):
+    """The settings of a service of which only the market is looked at; nothing else here is ever reached."""
+    folder.mkdir(parents=True, exist_ok=True)
+    keys = folder / "alert-keys"
+    keys.write_text(f"1 {'5a' * 32}\n")
+    return {
+        "TICKYARD_RPC_URLS": rpc_url,
+        "TICKYARD_ISSUER_URL": issuer_url,
+        "TICKYARD_DATA_DIR": str(folder),
+        "TICKYARD_RATE_LIMIT": "0",
+        "TICKYARD_SECRET_KEY_FILE": str(keys),
+        "TICKYARD_PAY_TO": "0x" + "77" * 20,
+        "TICKYARD_RPC_URLS_8453": "http://127.0.0.1:1",
+        "TICKYARD_FACILITATOR_4663": "http://127.0.0.1:1",
+        "TICKYARD_FACILITATOR_8453": "http://127.0.0.1:1",
+        "TICKYARD_FILINGS_URL": "http://127.0.0.1:1",
+        "TICKYARD_FILINGS_FILES_URL": "http://127.0.0.1:1",
+        "TICKYARD_FILINGS_CONTACT": "nobody@example.com",
+    }
+
+
+@asynccontextmanager
+async def open_yard(folder, *, chain=None, is_ready=True):
+    """A service that is ready: registry and pools are read. The same folder again is a restart."""
+    clock = WallClock()
+    chain = chain or LyingChain()
+
+    def call(params):
+        result = chain.rpc("eth_call", params)
+        if result is None:
+            raise rpcnode.Refused(3, "execution reverted")
+        return result
+
+    async with rpcnode.Node() as node:
+        node.results = {
+            "eth_call": call,
+            "eth_getCode": "0x6001",
+            "eth_blockNumber": lambda _: chain.rpc("eth_blockNumber", []),
+            "eth_getBlockByNumber": lambda _: chain.rpc("eth_getBlockByNumber", []),
+        }
+        standins, port = await open_port([IssuerStandIn(FaultBoard(), clock, load(), began=clock.now())])
+        issuer = Issuer(f"http://127.0.0.1:{port}/issuer")
+        front, front_port = await open_port([issuer])
+        settings = read_settings(environment(folder, node.url, f"http://127.0.0.1:{front_port}"))
+        try:
+            async with open_deps(settings, clock) as deps:
+                yard = Yard(chain, node, issuer, deps, build_app(Plan(CATALOG, deps), access_log=None))
+                if is_ready:
+                    await until_ready(yard, clock)
+                yield yard
+        finally:
+            await front.cleanup()
+            await standins.cleanup()
+
+
+async def until_ready(yard, clock):
+    async with asyncio.timeout(20):
+        while True:
+            try:
+                return await check_ready(yard.deps)
+            except UpstreamDown:
+                await clock.sleep(0.02)

@@ -1,0 +1,127 @@
+"""Research over an issuer and a filings database on loopback, with a real store and a clock that can be moved."""
+
+import asyncio
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from pathlib import Path
+from random import Random
+from types import SimpleNamespace
+
+from aiohttp import web
+
+from tickyard.features.research.library import Library
+from tickyard.features.research.operations import ResearchAsk, get_research
+from tickyard.kernel.clock import WallClock
+from tickyard.market.market import Market
+from tickyard.market.mids import Mids
+from tickyard.market.registry import Registry
+from tickyard.sandbox import listing
+from tickyard.sandbox.faults import FaultBoard
+from tickyard.sandbox.filings import FilingsStandIn
+from tickyard.sandbox.filings_ordinary import AS_OF
+from tickyard.sandbox.issuer import IssuerStandIn
+from tickyard.sandbox.standins import open_port
+from tickyard.sources.filings import Filings, open_source
+from tickyard.sources.http import Source
+from tickyard.sources.issuer import MAX_BYTES, Issuer
+from tickyard.store.engine import Store
+from tickyard.store.migrate import migrate
+from tickyard.store.pace import SharedPace
+
+START = datetime.combine(AS_OF, time(15, 30), UTC)
+
+
+class MovedClock(WallClock):
+    """Wall time, moved to a chosen start and from there by the test."""
+
+    def __init__(self, start=START):
+        self.offset = start - super().now()
+
+    def now(self):
+        return super().now() + self.offset
+
+    def seconds(self):
+        return int(self.now().timestamp())
+
+    def timestamp(self):
+        return self.now().timestamp()
+
+    def move(self, **span):
+        self.offset += timedelta(**span)
+
+
+class Desk(FilingsStandIn):
+    """The filings stand-in, noting who asked for what, with documents that a test may replace."""
+
+    def __init__(self, board, clock, **more):
+        super().__init__(board, clock, **more)
+        self.asked = []
+        self.replaced = {}
+        self.answers = []
+
+    async def answer(self, request):
+        path = request.match_info["path"]
+        response = await super().answer(request)
+        if path in self.replaced:
+            body = self.replaced[path]
+            missing = web.Response(status=404, text="<html/>", content_type="text/html")
+            response = web.Response(body=body, content_type="application/json") if body is not None else missing
+        self.asked.append(path)
+        self.answers.append(response.status)
+        return response
+
+
+@dataclass
+class Yard:
+    settings: SimpleNamespace
+    clock: MovedClock
+    board: FaultBoard
+    desk: Desk
+    issuer_stand_in: IssuerStandIn
+    store: Store
+    issuer: Issuer
+    market: Market
+    filings: Library
+
+    async def research(self, symbol):
+        async with asyncio.timeout(30):
+            return (await get_research(self, ResearchAsk(symbol=symbol))).answer
+
+
+@asynccontextmanager
+async def open_yard(where, *, per_second=10_000, patience_s=5, clock=None, budget_s=1.0, try_s=0.4, desk=None):
+    """`where`: the store's file; the same one again, with the same clock, is a restart."""
+    board, clock, rng = FaultBoard(), clock or MovedClock(), Random(1)
+    desk = desk or Desk(board, clock)
+    desk._board = board
+    stand_in = IssuerStandIn(board, clock, listing.load(), began=clock.now())
+    runner, port = await open_port([desk, stand_in])
+    base = f"http://127.0.0.1:{port}"
+    store = Store.open(Path(where), clock)
+    await migrate(store)
+    pace = SharedPace(store, "filings", per_second=per_second, patience_s=patience_s)
+    limits = {"clock": clock, "rng": rng, "budget_s": budget_s, "try_s": try_s}
+    data = open_source("filings", f"{base}/filings", "ops@example.com", pace, **limits)
+    files = open_source("filings-files", f"{base}/filings/files", "ops@example.com", pace, **limits)
+    source = Source("issuer", f"{base}/issuer", clock=clock, rng=rng, max_bytes=MAX_BYTES, budget_s=1.0, try_s=0.4)
+    sources = (data, files, source)
+    for each in sources:
+        await each.start()
+    try:
+        issuer = Issuer(source)
+        registry = Registry(issuer, _no_schedules, clock, Path(where).with_name("registry.json"))
+        await registry.refresh()
+        # Research reads neither pools nor the chain.
+        market = Market(registry, Mids(issuer, clock), None, None, None)
+        library = Library(Filings(data, files, pace, quiet_s=60), store, clock)
+        yield Yard(SimpleNamespace(chain_id=4663), clock, board, desk, stand_in, store, issuer, market, library)
+    finally:
+        for each in sources:
+            await each.close()
+        await store.close()
+        await runner.cleanup()
+
+
+async def _no_schedules(_tokens):
+    return {}

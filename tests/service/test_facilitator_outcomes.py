@@ -1,0 +1,335 @@
+"""Every way a facilitator can end a call, against the table of outcomes: who was charged, who is told what."""
+
+import asyncio
+import importlib.util
+import pathlib
+import sys
+
+import pytest
+from sqlalchemy import select
+
+from tickyard.payments.credit import verify_settlements
+from tickyard.payments.reconcile import reconcile
+from tickyard.payments.refusal import EXPIRED, NONCE_SPENT
+from tickyard.store.revenue import revenue
+
+_spec = importlib.util.spec_from_file_location("paying", pathlib.Path(__file__).with_name("paying.py"))
+paying = importlib.util.module_from_spec(_spec)
+sys.modules.setdefault("paying", paying)
+_spec.loader.exec_module(paying)
+
+FIRST, SECOND = paying.FIRST, paying.SECOND
+call = paying.call
+URL = "/v1/x402/item/AAPL"
+BOTH = pytest.mark.parametrize("network", [FIRST, SECOND])
+SILENT = ["hang", "cut", "500", "html", "list", "redirect", "huge", "deep"]
+LANDED = ["hang-landed", "cut-landed", "500-landed", "cut-body", "pending-landed", "text"]
+
+
+def run(tmp_path, scenario, **options):
+    async def bounded():
+        async with asyncio.timeout(30), paying.World(tmp_path / "x.db", **options) as world:
+            await scenario(world)
+
+    asyncio.run(bounded())
+
+
+async def worker_round(world):
+    process = world.processes[0]
+    return await reconcile(process.ledger, process.settlement, holder="worker-1")
+
+
+async def verify(world, finality=0):
+    process = world.processes[0]
+    return await verify_settlements(process.store, process.proofs, world.clock, finality=finality)
+
+
+async def credited(world):
+    async with world.processes[0].store.read() as tx:
+        return (await tx.execute(select(revenue.c.amount_raw))).scalars().all()
+
+
+@pytest.mark.parametrize("mode", [*SILENT, "text"])
+def test_verifying_without_an_answer_is_an_outage_and_takes_nothing(tmp_path, mode):
+    async def scenario(world):
+        payment = world.payment()
+        world.facilitators[SECOND].script["verify"] = [mode]
+        answer = await call(world.app, "GET", URL, payment)
+        assert answer.status == 502
+        assert "nothing was taken" in answer.json()["error"]["message"]
+        assert world.deps.runs == world.settles() == 0
+        assert (await call(world.app, "GET", URL)).reason == "Payment required"
+        assert (await call(world.app, "GET", URL, payment)).status == 200
+        assert world.deps.runs == world.settles() == world.transfers() == 1
+
+    run(tmp_path, scenario)
+
+
+@pytest.mark.parametrize(
+    ("mode", "reason"),
+    [("refuse", "invalid_exact_evm_insufficient_balance"), ("refuse-nasty", "bhttp:evil" + "x" * 90)],
+)
+@pytest.mark.parametrize("stage", ["verify", "settle"])
+def test_a_refusal_is_a_402_with_a_clean_reason_and_the_payment_may_come_again(tmp_path, stage, mode, reason):
+    async def scenario(world):
+        payment = world.payment()
+        world.facilitators[SECOND].script[stage] = [mode]
+        answer = await call(world.app, "GET", URL, payment)
+        assert answer.reason == reason
+        assert world.transfers() == 0
+        assert (await call(world.app, "GET", URL, payment)).status == 200
+        assert world.transfers() == 1
+
+    run(tmp_path, scenario)
+
+
+@BOTH
+@pytest.mark.parametrize("mode", [*SILENT, "pending", "no-hash", "other-network", "nonce-used"])
+def test_a_settlement_that_nobody_confirms_is_unknown_and_never_a_402(tmp_path, mode, network):
+    async def scenario(world):
+        payment = world.payment(network=network)
+        world.facilitators[network].script["settle"] = [mode]
+        assert (await call(world.app, "GET", URL, payment)).is_retry_advice
+        # Too early to ask the facilitator again, so the chain alone is asked.
+        assert (await call(world.app, "GET", URL, payment)).is_retry_advice
+        assert world.settles(network) == 1
+        world.clock.move(3)
+        answer = await call(world.app, "GET", URL, payment)
+        assert answer.status == 200
+        assert (world.deps.runs, world.settles(network), world.transfers(network)) == (1, 2, 1)
+        assert answer.receipt["transaction"] in world.chains[network].mined
+
+    run(tmp_path, scenario)
+
+
+@BOTH
+@pytest.mark.parametrize("mode", LANDED)
+def test_a_settlement_that_landed_is_found_on_the_chain_and_served_at_once(tmp_path, mode, network):
+    async def scenario(world):
+        world.facilitators[network].script["settle"] = [mode]
+        answer = await call(world.app, "GET", URL, world.payment(network=network))
+        assert answer.status == 200
+        assert answer.receipt["transaction"] in world.chains[network].mined
+        assert (world.settles(network), world.transfers(network)) == (1, 1)
+
+    run(tmp_path, scenario)
+
+
+@BOTH
+@pytest.mark.parametrize("mode", LANDED)
+def test_a_settlement_that_landed_unseen_is_served_on_retry_once_with_one_transfer(tmp_path, mode, network):
+    async def scenario(world):
+        payment = world.payment(network=network)
+        world.facilitators[network].script["settle"] = [mode]
+        world.chains[network].node.mode = "500"
+        assert (await call(world.app, "GET", URL, payment)).is_retry_advice
+        assert (await call(world.app, "GET", URL, payment)).is_retry_advice
+        world.chains[network].node.mode = "ok"
+        answers = [await call(world.app, "GET", URL, payment) for _ in range(3)]
+        assert [answer.status for answer in answers] == [200] * 3
+        assert (world.deps.runs, world.settles(network), world.transfers(network)) == (1, 1, 1)
+
+    run(tmp_path, scenario)
+
+
+@BOTH
+def test_the_worker_finds_out_too_and_the_retry_gets_the_stored_answer(tmp_path, network):
+    async def scenario(world):
+        payment = world.payment(network=network)
+        world.facilitators[network].script["settle"] = ["hang-landed"]
+        world.chains[network].node.mode = "500"
+        assert (await call(world.app, "GET", URL, payment)).is_retry_advice
+        world.clock.move(3)
+        assert (await worker_round(world))["unknown"] == 1
+        world.chains[network].node.mode = "ok"
+        assert (await worker_round(world))["settled"] == 1
+        assert +(await worker_round(world)) == {}
+        # Hours later, long after the payment itself has run out.
+        world.clock.move(3600)
+        assert (await call(world.app, "GET", URL, payment)).status == 200
+        assert (world.deps.runs, world.settles(network), world.transfers(network)) == (1, 1, 1)
+
+    run(tmp_path, scenario)
+
+
+@BOTH
+def test_a_front_runner_who_paid_us_counts_as_the_payer(tmp_path, network):
+    async def scenario(world):
+        chain, facilitator = world.chains[network], world.facilitators[network]
+
+        async def front_run(stage):
+            if stage == "settle asked":
+                chain.pay(*facilitator._parts(facilitator.asked["settle"][-1]))
+
+        facilitator.on_stage = front_run
+        answer = await call(world.app, "GET", URL, world.payment(network=network))
+        assert answer.status == 200
+        assert [answer.receipt["transaction"]] == list(chain.mined)
+
+    run(tmp_path, scenario)
+
+
+@BOTH
+def test_a_nonce_cancelled_by_its_payer_is_refused_only_when_the_deadline_has_passed(tmp_path, network):
+    async def scenario(world):
+        chain, facilitator = world.chains[network], world.facilitators[network]
+
+        async def cancel(stage):
+            if stage == "settle asked":
+                chain.pay(*facilitator._parts(facilitator.asked["settle"][-1]), moves=False)
+
+        facilitator.on_stage = cancel
+        payment = world.payment(network=network)
+        assert (await call(world.app, "GET", URL, payment)).is_retry_advice
+        world.clock.move(60)
+        assert (await call(world.app, "GET", URL, payment)).is_retry_advice
+        world.clock.move(300)
+        assert (await call(world.app, "GET", URL, payment)).reason == NONCE_SPENT
+        assert world.transfers(network) == 0
+
+    run(tmp_path, scenario)
+
+
+@BOTH
+def test_a_payment_that_ran_out_unsettled_is_refused_and_only_then(tmp_path, network):
+    async def scenario(world):
+        payment = world.payment(network=network)
+        world.facilitators[network].modes["settle"] = "cut"
+        assert (await call(world.app, "GET", URL, payment)).is_retry_advice
+        world.clock.move(310)
+        assert (await call(world.app, "GET", URL, payment)).is_retry_advice
+        assert world.settles(network) == 1
+        world.clock.move(25)
+        assert (await call(world.app, "GET", URL, payment)).reason == EXPIRED
+        assert world.transfers(network) == 0
+
+    run(tmp_path, scenario)
+
+
+@BOTH
+def test_a_reverted_settlement_is_a_refusal(tmp_path, network):
+    async def scenario(world):
+        payment = world.payment(network=network)
+        world.facilitators[network].script["settle"] = ["reverted"]
+        assert (await call(world.app, "GET", URL, payment)).reason == "transaction_failed"
+        assert (await call(world.app, "GET", URL, payment)).status == 200
+        assert world.transfers(network) == 1
+
+    run(tmp_path, scenario)
+
+
+def test_a_repeated_settling_that_is_refused_stays_unknown(tmp_path):
+    async def scenario(world):
+        payment = world.payment()
+        world.facilitators[SECOND].script["settle"] = ["cut", "refuse"]
+        assert (await call(world.app, "GET", URL, payment)).is_retry_advice
+        world.clock.move(3)
+        assert (await call(world.app, "GET", URL, payment)).is_retry_advice
+        assert world.settles() == 2
+        world.clock.move(5)
+        assert (await worker_round(world))["settled"] == 1
+        assert (await call(world.app, "GET", URL, payment)).status == 200
+        assert world.transfers() == 1
+
+    run(tmp_path, scenario)
+
+
+def test_success_for_a_transaction_that_does_not_exist_is_served_and_never_credited(tmp_path):
+    async def scenario(world):
+        world.facilitators[SECOND].script["settle"] = ["ghost"]
+        assert (await call(world.app, "GET", URL, world.payment())).status == 200
+        assert await verify(world) == {"waiting": 1}
+        world.clock.move(400)
+        assert await verify(world) == {"waiting": 1}
+        world.clock.move(3600)
+        assert await verify(world) == {"missing": 1}
+        assert await verify(world) == {}
+        assert await credited(world) == []
+
+    run(tmp_path, scenario)
+
+
+@BOTH
+def test_each_settlement_is_credited_once_when_it_is_final(tmp_path, network):
+    async def scenario(world):
+        for _ in range(3):
+            assert (await call(world.app, "GET", URL, world.payment(network=network))).status == 200
+        assert await verify(world, finality=2) == {"credited": 1, "waiting": 2}
+        assert await verify(world, finality="finalized") == {"credited": 2}
+        assert await verify(world) == {}
+        assert await credited(world) == [10_000] * 3
+
+    run(tmp_path, scenario)
+
+
+def test_one_transfer_proves_one_payment_though_the_facilitator_names_it_twice(tmp_path):
+    async def scenario(world):
+        far = world.facilitators[SECOND]
+        assert (await call(world.app, "GET", URL, world.payment())).status == 200
+        (real,) = world.chains[SECOND].mined
+        far._settle = lambda body: {"success": True, "transaction": real, "network": SECOND}
+        assert (await call(world.app, "GET", URL, world.payment())).status == 200
+        assert await verify(world) == {"credited": 1, "waiting": 1}
+        world.clock.move(4000)
+        assert await verify(world) == {"missing": 1}
+        assert await credited(world) == [10_000]
+
+    run(tmp_path, scenario)
+
+
+def test_a_payment_settled_by_another_transaction_than_was_named_is_credited(tmp_path):
+    async def scenario(world):
+        far, chain = world.facilitators[SECOND], world.chains[SECOND]
+
+        def lie(body):
+            chain.pay(*far._parts(body))
+            return {"success": True, "transaction": "0x" + "5e" * 32, "network": SECOND}
+
+        far._settle = lie
+        assert (await call(world.app, "GET", URL, world.payment())).status == 200
+        assert await verify(world) == {"credited": 1}
+
+    run(tmp_path, scenario)
+
+
+def test_equal_payments_of_one_payer_are_told_apart_by_their_number(tmp_path):
+    async def scenario(world):
+        # Two unknown outcomes, one landed and one cancelled: one transfer can pay for one answer.
+        chain, facilitator = world.chains[FIRST], world.facilitators[FIRST]
+        payments = [world.payment(network=FIRST) for _ in range(2)]
+        chain.node.mode = "500"
+        facilitator.script["settle"] = ["cut-landed", "cut"]
+        for payment in payments:
+            assert (await call(world.app, "GET", URL, payment)).is_retry_advice
+        chain.pay(*facilitator._parts(facilitator.asked["settle"][-1]), moves=False)
+        chain.node.mode = "ok"
+        world.clock.move(400)
+        answers = [await call(world.app, "GET", URL, payment) for payment in payments]
+        assert sorted(answer.status for answer in answers) == [200, 402]
+        assert await verify(world) == {"credited": 1}
+        assert await credited(world) == [10_000]
+
+    run(tmp_path, scenario)
+
+
+def test_a_chain_that_is_down_does_not_stop_ordinary_sales(tmp_path):
+    async def scenario(world):
+        for chain in world.chains.values():
+            chain.node.mode = "500"
+        assert (await call(world.app, "GET", URL, world.payment())).status == 200
+        world.facilitators[SECOND].script["settle"] = ["refuse"]
+        answer = await call(world.app, "GET", URL, world.payment())
+        assert answer.reason == "invalid_exact_evm_insufficient_balance"
+        assert await verify(world) == {"waiting": 1}
+
+    run(tmp_path, scenario)
+
+
+def test_a_facilitator_that_is_gone_leaves_the_challenge_alone(tmp_path):
+    async def scenario(world):
+        await world.facilitators[SECOND].__aexit__()
+        assert (await call(world.app, "GET", URL)).reason == "Payment required"
+        assert (await call(world.app, "GET", URL, world.payment())).status == 502
+        assert (await call(world.app, "GET", URL, world.payment(network=FIRST))).status == 200
+
+    run(tmp_path, scenario)

@@ -1,0 +1,195 @@
+"""The issuer's list changes under us: what is believed, what is refused as a whole, and what a restart remembers."""
+
+import asyncio
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from tickyard.chain.address import checksum
+from tickyard.kernel.errors import UpstreamDown
+
+_spec = importlib.util.spec_from_file_location("paperyard", Path(__file__).with_name("paperyard.py"))
+paperyard = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(paperyard)
+
+word = paperyard.paper.word
+ELSEWHERE = "0x" + "ee" * 20
+SYMBOL = "HOOD"
+BUY = {"symbol": SYMBOL, "side": "buy", "amount": "5"}
+
+
+def live(scenario, folder, **options):
+    async def run():
+        async with asyncio.timeout(60), paperyard.open_yard(folder, **options) as yard:
+            await scenario(yard)
+
+    asyncio.run(run())
+
+
+def entry(assets, symbol=SYMBOL):
+    return next(asset for asset in assets if asset["tokenSymbol"] == symbol)
+
+
+def deployment(asset):
+    """The one on our chain."""
+    return next(each for each in asset["deployments"] if each["chainId"] == 4663)
+
+
+def moved(assets):
+    deployment(entry(assets))["contractAddress"] = ELSEWHERE
+    return assets
+
+
+def undeployed(assets):
+    entry(assets)["deployments"] = []
+    return assets
+
+
+def doubled(assets):
+    return [*assets, {**entry(assets), "id": "0x" + "1" * 64, "deployments": []}]
+
+
+def shared(assets):
+    deployment(entry(assets, "AAPL"))["contractAddress"] = deployment(entry(assets))["contractAddress"]
+    return assets
+
+
+def thinned(assets):
+    return assets[: len(assets) * 79 // 100]
+
+
+def emptied(_assets):
+    return []
+
+
+def without(assets):
+    return [asset for asset in assets if asset["tokenSymbol"] != SYMBOL]
+
+
+LIES = [moved, undeployed, doubled, shared, thinned, emptied]
+
+
+async def refresh(yard):
+    """One refresh. Some lies are so plain that the source's own border refuses them."""
+    try:
+        await yard.deps.market.registry.refresh()
+    except UpstreamDown:
+        return
+
+
+async def the_truth(yard):
+    """What a caller sees of the registry."""
+    listing = (await yard.get("/v1/assets")).json()
+    quote = (await yard.get("/v1/quote", **BUY)).json()
+    return listing, quote["tokenAddress"]
+
+
+def test_a_list_that_lies_is_refused_as_a_whole(tmp_path):
+    async def scenario(yard):
+        before = await the_truth(yard)
+        for lie in LIES:
+            # A good change in the same list is not taken either.
+            yard.issuer.edit = lambda assets, lie=lie: lie(renamed(assets))
+            await refresh(yard)
+            assert await the_truth(yard) == before, lie.__name__
+        yard.issuer.edit = renamed
+        await refresh(yard)
+        listing, address = await the_truth(yard)
+        assert next(asset["name"] for asset in listing["assets"] if asset["symbol"] == "AAPL") == "Renamed"
+        assert address == before[1]
+
+    live(scenario, tmp_path)
+
+
+def renamed(assets):
+    entry(assets, "AAPL")["tokenName"] = "Renamed • Robinhood Token"
+    return assets
+
+
+@pytest.mark.parametrize("lie", [moved, thinned])
+def test_a_restart_does_not_forget_what_was_true(tmp_path, lie):
+    seen = {}
+
+    async def first(yard):
+        seen["before"] = await the_truth(yard)
+
+    async def second(yard):
+        assert await the_truth(yard) == seen["before"]
+        yard.issuer.edit = lie
+        await refresh(yard)
+        assert await the_truth(yard) == seen["before"]
+
+    live(first, tmp_path)
+    live(second, tmp_path)
+
+
+def test_the_last_good_list_is_served_while_the_issuer_is_down(tmp_path):
+    seen = {}
+
+    async def first(yard):
+        seen["before"] = await the_truth(yard)
+        yard.issuer.is_down = True
+        with pytest.raises(UpstreamDown):
+            await yard.deps.market.registry.refresh()
+        assert await the_truth(yard) == seen["before"]
+
+    live(first, tmp_path)
+
+
+def test_who_left_the_list_comes_back_only_to_the_same_address(tmp_path):
+    """Otherwise leaving for a minute would be all it takes to change an address; a restart does not help either."""
+
+    async def leave(yard):
+        yard.issuer.edit = without
+        await refresh(yard)
+        assert (await yard.get("/v1/quote", **BUY)).status == 404
+        yard.issuer.edit = moved
+        await refresh(yard)
+        assert (await yard.get("/v1/quote", **BUY)).status == 404
+
+    async def come_back(yard):
+        true_address = next(t for t, listed in yard.chain.tokens.items() if listed.symbol == SYMBOL)
+        yard.issuer.edit = lambda assets: assets
+        await refresh(yard)
+        assert (await yard.get("/v1/quote", **BUY)).json()["tokenAddress"] == checksum(true_address)
+        yard.issuer.edit = without
+        await refresh(yard)
+
+    live(leave, tmp_path)
+    live(come_back, tmp_path)
+
+    async def still_away(yard):
+        yard.issuer.edit = moved
+        await refresh(yard)
+        assert ELSEWHERE not in yard.deps.market.registry.addresses()
+
+    live(still_away, tmp_path)
+
+
+def test_a_broken_file_is_a_fresh_start(tmp_path):
+    (tmp_path / "registry.json").write_bytes(b'{"assets": [')
+
+    async def scenario(yard):
+        assert (await yard.get("/v1/quote", **BUY)).status == 200
+
+    live(scenario, tmp_path)
+
+
+@pytest.mark.parametrize("trouble", ["down", "refused"])
+def test_a_split_is_seen_on_the_chain_even_when_the_issuer_is_of_no_use(tmp_path, trouble):
+    async def scenario(yard):
+        before = (await yard.get(f"/v1/assets/{SYMBOL}")).json()["multiplier"]
+        token = next(t for t, listed in yard.chain.tokens.items() if listed.symbol == SYMBOL)
+        for selector in ("a60bf13d", "dc767007"):
+            yard.chain.says[token, selector] = word(7 * 10**18)
+        yard.issuer.is_down = trouble == "down"
+        yard.issuer.edit = moved if trouble == "refused" else yard.issuer.edit
+        await refresh(yard)
+        assert (await yard.get(f"/v1/assets/{SYMBOL}")).json()["multiplier"] == "7" != before
+        # A node that fails this one token later leaves what it said before.
+        yard.chain.says[token, "a60bf13d"] = None
+        await refresh(yard)
+        assert (await yard.get(f"/v1/assets/{SYMBOL}")).json()["multiplier"] == "7"
+
+    live(scenario, tmp_path)

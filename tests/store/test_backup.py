@@ -1,0 +1,117 @@
+"""A copy taken while rounds are written shows one moment of it, and comes back whole."""
+
+import asyncio
+import zipfile
+from datetime import UTC, datetime
+
+import pytest
+from sqlalchemy import func, select
+
+from tickyard.features.history import reading, store
+from tickyard.features.history.candles import fold
+from tickyard.features.history.tables import recorded, sample
+from tickyard.kernel.clock import WallClock
+from tickyard.kernel.ids import Address, Symbol
+from tickyard.market.rounds import Round, slot_number
+from tickyard.store import outbox
+from tickyard.store.backup import BackupRefused, backup
+from tickyard.store.engine import Store
+from tickyard.store.migrate import migrate, schema_version
+from tickyard.store.restore import restore
+from tickyard.store.tokens import token_ids
+
+START = datetime(2026, 9, 16, tzinfo=UTC)
+SLOT = slot_number(START) + 1000
+TOKENS = [(Symbol(f"T{n}"), Address(f"0x{n:040x}")) for n in range(1, 21)]
+NOW = datetime(2026, 11, 1, tzinfo=UTC)
+HARD_TEXT = {"text": 'quotes " commas, new\nlines \\ é', "empty": "", "none": None}
+
+
+async def _write(opened, number):
+    prices = {n: 10**9 * n + number for n in range(1, 21)}
+    taken = Round(SLOT + number, number, "0x", prices, 0, NOW)
+    async with opened.begin() as tx:
+        await store.record(tx, taken, history_start=START)
+
+
+async def _filled(where):
+    opened = Store.open(where, WallClock())
+    await migrate(opened)
+    async with opened.begin() as tx:
+        await token_ids(tx, TOKENS)
+        await outbox.put(tx, "webhook", {"a": HARD_TEXT}, NOW)
+    for number in range(10):
+        await _write(opened, number)
+    return opened
+
+
+async def _check(where, at_least):
+    """Whole rounds, none missing in between, candles equal to the fold, the other tables there too."""
+    opened = Store.open(where, WallClock())
+    async with opened.read() as tx:
+        slots = (await tx.execute(select(recorded.c.slot).order_by(recorded.c.slot))).scalars().all()
+        assert len(slots) >= at_least
+        assert slots == list(range(SLOT, SLOT + len(slots)))
+        assert (await tx.execute(select(func.count()).select_from(sample))).scalar_one() == 20 * len(slots)
+        samples = [(slot, 10**9 * 7 + slot - SLOT) for slot in slots]
+        assert (await reading.page(tx, TOKENS[6][1], 3600, 300)).candles == fold(samples, 3600)
+        (parcel,) = await outbox.due(tx, "webhook", NOW, 10)
+        assert parcel.payload == HARD_TEXT
+    await _write(opened, len(slots))
+    version = await schema_version(opened)
+    await opened.close()
+    return version
+
+
+def test_a_copy_taken_while_rounds_are_written_comes_back_whole(where, other_where, tmp_path):
+    async def go():
+        opened = await _filled(where)
+        written = 10
+        copying = asyncio.create_task(backup(opened, tmp_path / "copy"))
+        while not copying.done() or written < 13:
+            await _write(opened, written)
+            written += 1
+            await asyncio.wait([copying], timeout=0.001)
+        await copying
+        version = await schema_version(opened)
+        await opened.close()
+        await restore(tmp_path / "copy", other_where, WallClock())
+        assert await _check(other_where, at_least=10) == version
+
+    asyncio.run(go())
+
+
+@pytest.mark.database
+def test_a_copy_of_sqlite_moves_to_postgresql(postgres_server, tmp_path):
+    async def go():
+        opened = await _filled(tmp_path / "x.db")
+        await backup(opened, tmp_path / "copy")
+        await opened.close()
+        target = postgres_server.new_database()
+        await restore(tmp_path / "copy", target, WallClock())
+        await _check(target, at_least=10)
+
+    asyncio.run(go())
+
+
+def test_a_copy_goes_into_an_empty_database_only_and_is_never_overwritten(where, other_where, tmp_path):
+    async def go():
+        opened = await _filled(where)
+        await backup(opened, tmp_path / "copy")
+        with pytest.raises(BackupRefused, match="never overwritten"):
+            await backup(opened, tmp_path / "copy")
+        await opened.close()
+        with pytest.raises(BackupRefused, match="not empty"):
+            await restore(tmp_path / "copy", where, WallClock())
+        await restore(tmp_path / "copy", other_where, WallClock())
+
+    asyncio.run(go())
+
+
+def test_what_is_no_copy_is_refused_in_a_sentence(where, tmp_path):
+    (tmp_path / "text").write_text("hello")
+    with zipfile.ZipFile(tmp_path / "zip", "w") as archive:
+        archive.writestr("a.txt", "hello")
+    for name in ("text", "zip", "missing"):
+        with pytest.raises(BackupRefused, match=r"copy"):
+            asyncio.run(restore(tmp_path / name, where, WallClock()))

@@ -1,0 +1,145 @@
+"""One holder at a time, and a holder that overslept is told so before it writes."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select
+
+from tickyard.kernel.clock import WallClock
+from tickyard.store import leases
+from tickyard.store.engine import Store
+from tickyard.store.leases import LostLease, guard, keep, lease, release, renew, take
+from tickyard.store.migrate import migrate
+
+
+class MovedClock(WallClock):
+    """Wall time that a test moves forward; pauses take no time but move it too."""
+
+    def __init__(self):
+        self.offset = timedelta(0)
+
+    def now(self):
+        return super().now() + self.offset
+
+    async def sleep(self, seconds):
+        self.offset += timedelta(seconds=seconds)
+        await super().sleep(0)
+
+
+def run(where, work):
+    async def go():
+        clock = MovedClock()
+        store = Store.open(where, clock)
+        try:
+            await migrate(store)
+            return await work(store, clock)
+        finally:
+            await store.close()
+
+    return asyncio.run(go())
+
+
+def test_of_many_that_want_it_one_gets_it(where):
+    async def work(store, _clock):
+        taken = await asyncio.gather(*[take(store, "tick", f"w{n}") for n in range(8)])
+        assert sum(each is not None for each in taken) == 1
+
+    run(where, work)
+
+
+def test_a_released_lease_is_free_at_once(where):
+    async def work(store, _clock):
+        first = await take(store, "tick", "a")
+        assert await take(store, "tick", "b") is None
+        await release(store, first)
+        second = await take(store, "tick", "b")
+        assert second.fence == first.fence + 1
+
+    run(where, work)
+
+
+def test_a_killed_holder_is_replaced_within_fifteen_seconds_and_its_fence_has_moved(where):
+    async def work(store, clock):
+        first = await take(store, "tick", "a")
+        waited = 0
+        while (second := await take(store, "tick", "b")) is None:
+            await clock.sleep(leases.RENEW_S)
+            waited += leases.RENEW_S
+        assert waited <= 15
+        assert second.fence == first.fence + 1
+        with pytest.raises(LostLease):
+            await renew(store, first)
+        await release(store, first)
+        assert await take(store, "tick", "c") is None
+
+    run(where, work)
+
+
+def test_a_holder_that_renews_keeps_it(where):
+    async def work(store, clock):
+        held = await take(store, "tick", "a")
+        for _ in range(5):
+            await clock.sleep(leases.RENEW_S)
+            await renew(store, held)
+        assert await take(store, "tick", "b") is None
+
+    run(where, work)
+
+
+def test_keeping_ends_when_the_lease_is_lost(where):
+    async def work(store, clock):
+        held = await take(store, "tick", "a")
+        clock.offset += timedelta(seconds=leases.LEASE_S)
+        assert await take(store, "tick", "b") is not None
+        with pytest.raises(LostLease):
+            await asyncio.wait_for(keep(store, held), 5)
+
+    run(where, work)
+
+
+def test_a_holder_that_overslept_writes_nothing(where):
+    async def work(store, clock):
+        held = await take(store, "tick", "a")
+        async with store.begin() as tx:
+            await guard(tx, held)
+        clock.offset += timedelta(seconds=leases.LEASE_S)
+        await take(store, "tick", "b")
+
+        async def write_late():
+            async with store.begin() as tx:
+                await tx.execute(lease.insert(), {"name": "late", "owner": "a", "until": clock.now(), "fence": 1})
+                await guard(tx, held)
+
+        with pytest.raises(LostLease):
+            await write_late()
+        async with store.read() as tx:
+            assert (await tx.execute(select(lease.c.name))).scalars().all() == ["tick"]
+
+    run(where, work)
+
+
+def test_a_lease_cannot_change_hands_between_guard_and_commit(where):
+    async def work(store, clock):
+        held = await take(store, "tick", "a")
+        clock.offset += timedelta(seconds=leases.LEASE_S)
+        order = []
+        async with store.begin() as tx:
+            await guard(tx, held)
+            rival = asyncio.create_task(take(store, "tick", "b"))
+            # Long enough for a take-over that nothing holds up to be done.
+            await asyncio.wait([rival], timeout=0.3)
+            assert not rival.done()
+            order.append("committed")
+        assert (await asyncio.wait_for(rival, 5)).fence == held.fence + 1
+        assert order == ["committed"]
+
+    run(where, work)
+
+
+def test_leases_of_different_names_do_not_touch_each_other(where):
+    async def work(store, _clock):
+        assert (await take(store, "tick", "a")).fence == 1
+        assert (await take(store, "deliver", "b")).fence == 1
+
+    run(where, work)

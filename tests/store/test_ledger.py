@@ -1,0 +1,199 @@
+"""The ledger's conditional writes, and sales over several processes, on both databases."""
+
+import asyncio
+import importlib.util
+import pathlib
+import sys
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import select
+
+from tickyard.kernel.errors import NotFound
+from tickyard.payments.authorization import Key
+from tickyard.payments.books import PaymentAsk, get_payment
+from tickyard.payments.credit import verify_settlements
+from tickyard.payments.ledger import Claim
+from tickyard.payments.refusal import Refusal
+from tickyard.payments.reply import Reply
+from tickyard.store.revenue import revenue
+
+_path = pathlib.Path(__file__).parents[1] / "service" / "paying.py"
+_spec = importlib.util.spec_from_file_location("paying", _path)
+paying = importlib.util.module_from_spec(_spec)
+sys.modules.setdefault("paying", paying)
+_spec.loader.exec_module(paying)
+
+SECOND = paying.SECOND
+URL = "/v1/x402/item/AAPL"
+KEY = Key(SECOND, paying.pinned.USDC_8453, "0x" + "cd" * 20, "0x" + "01" * 32)
+CLAIM = Claim(KEY, "f1", "GET /x", 10_000, paying.PAY_TO, 2_000_000_000, 1_900_000_000, b"request", None)
+ANSWER = Reply(200, b'{"a":1}', "application/json")
+HASH = "0x" + "99" * 32
+
+
+def run(where, scenario, **options):
+    async def bounded():
+        async with asyncio.timeout(60), paying.World(where, **options) as world:
+            await scenario(world, *(process.ledger for process in world.processes))
+
+    asyncio.run(bounded())
+
+
+def test_of_many_that_reserve_a_payment_one_gets_it(where):
+    async def scenario(_world, first, second):
+        taken = await asyncio.gather(*((first, second)[n % 2].reserve(CLAIM, f"h{n}") for n in range(10)))
+        (held,) = [row for row in taken if row is not None]
+        assert await first.find(KEY) == held == await second.find(KEY)
+
+    run(where, scenario, processes=2)
+
+
+def test_a_released_payment_is_as_new(where):
+    async def scenario(_world, ledger):
+        held = await ledger.reserve(CLAIM, "a")
+        assert await ledger.release(held)
+        assert not await ledger.release(held)
+        assert await ledger.find(KEY) is None
+        assert await ledger.reserve(replace(CLAIM, fingerprint="f2"), "b") is not None
+
+    run(where, scenario)
+
+
+def test_a_run_left_by_a_dead_process_is_taken_over_and_its_holder_can_do_no_more(where):
+    async def scenario(world, ledger):
+        slow = await ledger.reserve(CLAIM, "slow")
+        assert await ledger.reserve(CLAIM, "fast") is None
+        world.clock.move(31)
+        fast = await ledger.reserve(replace(CLAIM, fingerprint="f2"), "fast")
+        assert fast.fingerprint == "f2"
+        assert await ledger.start_settling(slow, ANSWER) is None
+        assert not await ledger.release(slow)
+        assert await ledger.start_settling(fast, ANSWER) is not None
+
+    run(where, scenario)
+
+
+def test_a_name_that_comes_back_after_a_release_belongs_to_nobody_else(where):
+    async def scenario(world, ledger):
+        slow = await ledger.reserve(CLAIM, "slow")
+        world.clock.move(31)
+        await ledger.release(await ledger.reserve(CLAIM, "fast"))
+        await ledger.reserve(CLAIM, "third")
+        assert await ledger.start_settling(slow, ANSWER) is None
+
+    run(where, scenario)
+
+
+def test_a_settling_left_by_a_dead_process_becomes_unknown_and_never_free(where):
+    async def scenario(world, ledger):
+        held = await ledger.start_settling(await ledger.reserve(CLAIM, "a"), ANSWER)
+        assert await ledger.expire(held) == held
+        world.clock.move(100)
+        assert await ledger.reserve(CLAIM, "b") is None
+        assert await ledger.release_abandoned() == 0
+        assert [row.key for row in await ledger.doubtful(10)] == [KEY]
+        unknown = await ledger.expire(held)
+        assert (unknown.state, unknown.reply) == ("unknown", ANSWER)
+        assert await ledger.reserve(CLAIM, "b") is None
+        # The one who was only slow brings the news after all.
+        settled = await ledger.settle(held, HASH)
+        assert (settled.state, settled.transaction, settled.request) == ("settled", HASH, None)
+        assert (await ledger.settle(unknown, "0x" + "77" * 32)).transaction == HASH
+
+    run(where, scenario)
+
+
+def test_of_many_that_resume_one_settles_again_and_not_before_its_pause(where):
+    async def scenario(world, first, second):
+        held = await first.start_settling(await first.reserve(CLAIM, "a"), ANSWER)
+        unknown = await first.doubt(held)
+        assert await first.resume(unknown, "b") is None
+        world.clock.move(2)
+        taken = await asyncio.gather(*((first, second)[n % 2].resume(unknown, f"r{n}") for n in range(6)))
+        (again,) = [row for row in taken if row is not None]
+        assert again.settles == 2
+        assert (await first.refuse(again, "no")).state == "failed"
+        assert (await first.find(KEY)).request is None
+
+    run(where, scenario, processes=2)
+
+
+def test_a_refused_payment_may_be_taken_again(where):
+    async def scenario(_world, ledger):
+        held = await ledger.start_settling(await ledger.reserve(CLAIM, "a"), ANSWER)
+        assert (await ledger.refuse(held, "no_balance")).reason == "no_balance"
+        again = await ledger.reserve(replace(CLAIM, fingerprint="f2"), "b")
+        assert again is not None
+        assert await ledger.find(KEY) == again
+
+    run(where, scenario)
+
+
+def test_an_identifier_belongs_to_one_payment_until_it_is_released(where):
+    async def scenario(_world, first, second):
+        named = replace(CLAIM, identifier="x" * 16)
+        other = replace(named, key=Key(KEY.network, KEY.asset, KEY.payer, "0x" + "02" * 32))
+        held = await first.reserve(named, "a")
+        with pytest.raises(Refusal):
+            await second.reserve(other, "b")
+        assert await second.find(other.key) is None
+        await first.release(held)
+        assert await second.reserve(other, "b") is not None
+        stranger = replace(named, key=Key(KEY.network, KEY.asset, "0x" + "ee" * 20, KEY.nonce))
+        assert await first.reserve(stranger, "c") is not None
+
+    run(where, scenario, processes=2)
+
+
+def test_answers_are_forgotten_a_day_after_settling_and_books_never(where):
+    async def scenario(world, ledger):
+        held = await ledger.start_settling(await ledger.reserve(CLAIM, "a"), ANSWER)
+        world.clock.move(90_000)
+        assert await ledger.forget_answers() == 0
+        await ledger.settle(held, HASH)
+        world.clock.move(86_399)
+        assert await ledger.forget_answers() == 0
+        world.clock.move(2)
+        assert await ledger.forget_answers() == 1
+        row = await ledger.find(KEY)
+        assert (row.reply, row.state, row.transaction) == (None, "settled", HASH)
+
+    run(where, scenario)
+
+
+def test_copies_over_two_processes_settle_once_and_are_credited_once(where):
+    async def scenario(world, *_):
+        for turn in range(4):
+            payment = world.payment()
+            answers = await asyncio.gather(
+                *(paying.call(world.processes[n % 2].app, "GET", URL, payment) for n in range(30))
+            )
+            assert {answer.status for answer in answers} == {200}
+            assert len({answer.body for answer in answers}) == 1
+            assert world.deps.runs == world.settles() == world.transfers() == turn + 1
+        both = await asyncio.gather(
+            *(verify_settlements(p.store, p.proofs, world.clock, finality=0) for p in world.processes)
+        )
+        assert all(ended["missing"] == 0 for ended in both)
+        async with world.processes[0].store.read() as tx:
+            credits = (await tx.execute(select(revenue.c.amount_raw))).scalars().all()
+        assert credits == [10_000] * 4
+
+    run(where, scenario, processes=2)
+
+
+def test_a_settled_payment_can_be_looked_up_by_its_transaction(where):
+    async def scenario(world, _ledger):
+        receipt = (await paying.call(world.app, "GET", URL, world.payment())).receipt
+        process = world.processes[0]
+        ask = PaymentAsk(transaction=receipt["transaction"])
+        found = await get_payment(process, ask)
+        assert (found.network, found.amount_usd, found.payer) == (SECOND, "0.010000", receipt["payer"])
+        assert (found.route, found.status) == ("GET /v1/x402/item/{symbol}", "settled")
+        await verify_settlements(process.store, process.proofs, world.clock, finality=0)
+        assert (await get_payment(process, ask)).status == "confirmed"
+        with pytest.raises(NotFound):
+            await get_payment(process, PaymentAsk(transaction=HASH))
+
+    run(where, scenario)

@@ -1,0 +1,106 @@
+"""The schema: from nothing, from several processes at once, and never against code that still runs."""
+
+import ast
+import asyncio
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import text
+
+from tickyard.kernel.clock import WallClock
+from tickyard.store import migrate
+from tickyard.store.engine import Store
+from tickyard.store.tables import METADATA
+
+VERSIONS = sorted((Path(migrate.__file__).parent / "migrations" / "versions").glob("*.py"))
+NEWEST = VERSIONS[-1].name[1:5]
+
+
+def _import_every_table():
+    """Rooms define their tables beside their code: whatever speaks of the metadata is imported."""
+    source = Path(migrate.__file__).parents[2]
+    for path in sorted(source.rglob("*.py")):
+        if "tickyard.store.tables import" in path.read_text() and "migrations" not in path.parts:
+            importlib.import_module(".".join(path.relative_to(source).with_suffix("").parts))
+
+
+def test_an_empty_database_gets_exactly_the_tables_that_the_rooms_define(where):
+    _import_every_table()
+
+    async def go():
+        store = Store.open(where, WallClock())
+        assert await migrate.schema_version(store) is None
+        await migrate.migrate(store)
+        await migrate.migrate(store)
+        assert await migrate.schema_version(store) == NEWEST
+
+        def differences(connection):
+            ours = {"include_object": lambda _o, name, kind, *_: not (kind == "table" and name == migrate.LOCK)}
+            return compare_metadata(MigrationContext.configure(connection, opts=ours), METADATA)
+
+        async with store.read() as tx:
+            found = await tx.run_sync(differences)
+        await store.close()
+        return found
+
+    assert asyncio.run(go()) == []
+
+
+def test_three_processes_that_start_at_once_migrate_once(where):
+    command = [sys.executable, Path(__file__).with_name("migrator.py"), where]
+    pipe = subprocess.PIPE
+    processes = [subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) for _ in range(3)]
+    for process in processes:
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    for process in processes:
+        process.communicate(timeout=60)
+    assert [process.returncode for process in processes] == [0, 0, 0]
+
+    async def version():
+        store = Store.open(where, WallClock())
+        found = await migrate.schema_version(store)
+        await store.close()
+        return found
+
+    assert asyncio.run(version()) == NEWEST
+
+
+def test_a_schema_newer_than_the_code_is_left_alone(where):
+    async def go():
+        store = Store.open(where, WallClock())
+        await migrate.migrate(store)
+        async with store.begin() as tx:
+            await tx.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+        await migrate.migrate(store)
+        assert await migrate.schema_version(store) == "9999"
+        await store.close()
+
+    asyncio.run(go())
+
+
+def test_a_step_only_adds_so_that_the_previous_code_goes_on():
+    allowed = {"create_table", "create_index", "add_column", "bulk_insert"}
+    for path in VERSIONS:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "op":
+                assert node.attr in allowed, f"{path.name} calls op.{node.attr}"
+
+
+def test_steps_are_numbered_without_gaps_or_branches():
+    previous = None
+    for number, path in enumerate(VERSIONS, start=1):
+        values = {
+            node.targets[0].id: ast.literal_eval(node.value)
+            for node in ast.parse(path.read_text()).body
+            if isinstance(node, ast.Assign) and "revision" in node.targets[0].id
+        }
+        assert values == {"revision": f"{number:04d}", "down_revision": previous}
+        assert path.name.startswith(f"v{number:04d}_")
+        previous = values["revision"]

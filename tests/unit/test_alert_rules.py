@@ -1,0 +1,137 @@
+"""Thresholds, crossings, lifetimes and states of alerts."""
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import pytest
+
+from tickyard.features.alerts.rules import (
+    DELIVERY_MOVES,
+    STATUS_MOVES,
+    Condition,
+    Delivery,
+    Status,
+    crossed_range,
+    crosses,
+    expiry_of,
+    has_expired,
+    read_threshold,
+)
+from tickyard.kernel.errors import BadRequest
+
+
+@pytest.mark.parametrize(
+    ("given", "nanos"),
+    [
+        (1, 10**9),
+        (10**9, 10**18),
+        (Decimal("371.615"), 371_615_000_000),
+        (Decimal("1E9"), 10**18),
+        (Decimal("0.000000001"), 1),
+        (Decimal("0.0000000005"), None),
+        (Decimal("0.0000000015"), 2),
+        (Decimal("0.0000000025"), 2),
+        (Decimal("0.00000000150000000000000000000000000000000000000000001"), 2),
+        (Decimal("0.00000000249999999999999999999999999999999999999999999"), 2),
+        (Decimal("123456789.123456789"), 123_456_789_123_456_789),
+        (Decimal("999999999.9999999999"), 10**18),
+        (0.1, 100_000_000),
+        (371.615, 371_615_000_000),
+    ],
+)
+def test_a_threshold_is_rounded_half_even_to_nine_decimals(given, nanos):
+    if nanos is None:
+        with pytest.raises(BadRequest):
+            read_threshold(given)
+    else:
+        assert read_threshold(given) == nanos
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        True,
+        False,
+        None,
+        "5",
+        "1e3",
+        [5],
+        {"price": 5},
+        0,
+        -1,
+        10**9 + 1,
+        10**99,
+        -(10**99),
+        Decimal("0.0"),
+        Decimal("-0.0000000001"),
+        Decimal("1000000000.0000000001"),
+        Decimal("1e400"),
+        Decimal("-1e400"),
+        Decimal("1e-400"),
+        Decimal("1e999999999"),
+        Decimal("1e-999999999"),
+        Decimal("NaN"),
+        Decimal("sNaN"),
+        Decimal("Infinity"),
+        Decimal("-Infinity"),
+        float("nan"),
+        float("inf"),
+        -0.0,
+    ],
+)
+def test_what_is_no_sensible_price_is_refused(given):
+    with pytest.raises(BadRequest, match="price"):
+        read_threshold(given)
+
+
+@pytest.mark.parametrize(
+    ("condition", "previous", "current", "fires"),
+    [
+        (Condition.ABOVE, 99, 100, True),
+        (Condition.ABOVE, 99, 101, True),
+        (Condition.ABOVE, 100, 101, False),
+        (Condition.ABOVE, 98, 99, False),
+        (Condition.ABOVE, 101, 99, False),
+        (Condition.ABOVE, 100, 100, False),
+        (Condition.BELOW, 101, 100, True),
+        (Condition.BELOW, 101, 99, True),
+        (Condition.BELOW, 100, 99, False),
+        (Condition.BELOW, 102, 101, False),
+        (Condition.BELOW, 99, 101, False),
+        (Condition.ABOVE, None, 101, False),
+        (Condition.BELOW, None, 99, False),
+    ],
+)
+def test_the_threshold_counts_as_crossed_where_the_price_arrives(condition, previous, current, fires):
+    assert crosses(condition, 100, previous, current) is fires
+
+
+def test_the_range_of_a_move_holds_exactly_the_thresholds_it_crosses():
+    for previous in range(1, 8):
+        for current in range(1, 8):
+            found = crossed_range(previous, current)
+            for condition in Condition:
+                for threshold in range(1, 9):
+                    inside = found is not None and found[0] is condition and found[1] <= threshold <= found[2]
+                    assert inside is crosses(condition, threshold, previous, current)
+
+
+def test_an_alert_lives_thirty_days_and_not_a_moment_longer():
+    born = datetime(2026, 10, 1, 12, tzinfo=UTC)
+    end = expiry_of(born)
+    assert end - born == timedelta(days=30)
+    assert not has_expired(end, end - timedelta(microseconds=1))
+    assert has_expired(end, end)
+
+
+def test_only_an_active_alert_can_change():
+    assert {status for status, moves in STATUS_MOVES.items() if moves} == {Status.ACTIVE}
+    assert STATUS_MOVES[Status.ACTIVE] == set(Status) - {Status.ACTIVE}
+
+
+def test_a_finished_delivery_never_changes_and_sending_is_shown_as_pending():
+    ends = {Delivery.DELIVERED, Delivery.FAILED, Delivery.UNKNOWN}
+    assert all(not DELIVERY_MOVES[state] for state in ends)
+    # A request that may have left is never put back in line.
+    assert Delivery.PENDING not in DELIVERY_MOVES[Delivery.SENDING]
+    assert {state.shown for state in Delivery} == ends | {Delivery.PENDING}

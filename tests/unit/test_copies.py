@@ -1,0 +1,157 @@
+"""Short-lived copies and shared flights."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.market.copies import Copies, SharedFlight
+
+START = datetime(2026, 10, 1, tzinfo=UTC)
+
+
+class HandClock:
+    """Moves when told."""
+
+    def __init__(self):
+        self.at = START
+
+    def now(self):
+        return self.at
+
+    def move(self, seconds):
+        self.at += timedelta(seconds=seconds)
+
+
+class Upstream:
+    def __init__(self):
+        self.asked = []
+        self.is_down = False
+
+    async def fetch(self, key):
+        self.asked.append(key)
+        if self.is_down:
+            raise UpstreamDown("down")
+        return f"{key} {len(self.asked)}"
+
+
+def copies():
+    clock, upstream = HandClock(), Upstream()
+    kept = Copies(upstream.fetch, clock, reuse=timedelta(seconds=5), stale=timedelta(seconds=15))
+    return clock, upstream, kept
+
+
+def test_a_copy_is_reused_for_its_seconds_and_no_longer():
+    async def scenario():
+        clock, upstream, kept = copies()
+        assert (await kept.get("a")).value == "a 1"
+        clock.move(5)
+        assert (await kept.get("a")).value == "a 1"
+        clock.move(0.001)
+        assert (await kept.get("a")).value == "a 2"
+        assert (await kept.get("b")).value == "b 3"
+        assert upstream.asked == ["a", "a", "b"]
+
+    asyncio.run(scenario())
+
+
+def test_a_stale_copy_stands_in_while_the_source_is_down():
+    async def scenario():
+        clock, upstream, kept = copies()
+        copy = await kept.get("a")
+        upstream.is_down = True
+        clock.move(15)
+        assert await kept.get("a") is copy
+        assert kept.seconds_left(copy) == 0
+        clock.move(0.001)
+        with pytest.raises(UpstreamDown):
+            await kept.get("a")
+        upstream.is_down = False
+        assert (await kept.get("a")).value == "a 4"
+
+    asyncio.run(scenario())
+
+
+def test_an_answer_may_be_reused_only_until_its_copy_is_too_old():
+    async def scenario():
+        clock, _, kept = copies()
+        copy = await kept.get("a")
+        assert kept.seconds_left(copy) == 5
+        clock.move(1.5)
+        assert kept.seconds_left(copy) == 3
+        clock.move(3.5)
+        assert kept.seconds_left(copy) == 10, "only a source that is down shows a copy this old"
+        clock.move(20)
+        assert kept.seconds_left(copy) == 0
+
+    asyncio.run(scenario())
+
+
+def test_a_copy_is_as_old_as_the_question():
+    async def scenario():
+        clock = HandClock()
+
+        async def slow(_key):
+            clock.move(3)
+            return "answer"
+
+        kept = Copies(slow, clock, reuse=timedelta(seconds=5), stale=timedelta(seconds=15))
+        assert (await kept.get("a")).fetched_at == START
+
+    asyncio.run(scenario())
+
+
+class Gate:
+    """A call that waits until it is let go."""
+
+    def __init__(self):
+        self.calls = 0
+        self.open = asyncio.Event()
+
+    async def __call__(self):
+        self.calls += 1
+        await self.open.wait()
+        return self.calls
+
+
+def test_who_asks_the_same_meanwhile_shares_the_answer():
+    async def scenario():
+        flight, gate = SharedFlight(), Gate()
+        askers = [asyncio.create_task(flight.share("a", gate)) for _ in range(5)]
+        await asyncio.wait(askers, timeout=0.01)
+        gate.open.set()
+        assert await asyncio.gather(*askers) == [1] * 5
+        assert await flight.share("a", gate) == 2, "an answer is not kept"
+
+    asyncio.run(scenario())
+
+
+def test_a_caller_who_goes_away_takes_nothing_from_the_others():
+    async def scenario():
+        flight, gate = SharedFlight(), Gate()
+        first, second = (asyncio.create_task(flight.share("a", gate)) for _ in range(2))
+        await asyncio.wait([first, second], timeout=0.01)
+        first.cancel()
+        await asyncio.wait([first], timeout=1)
+        gate.open.set()
+        assert await second == 1
+        assert first.cancelled()
+
+    asyncio.run(scenario())
+
+
+def test_a_failure_is_shared_and_then_forgotten():
+    async def scenario():
+        flight, outcomes = SharedFlight(), [UpstreamDown("down"), None]
+
+        async def fetch():
+            if failure := outcomes.pop(0):
+                raise failure
+            return "fine"
+
+        results = await asyncio.gather(*(flight.share("a", fetch) for _ in range(3)), return_exceptions=True)
+        assert {type(result) for result in results} == {UpstreamDown}
+        assert await flight.share("a", fetch) == "fine"
+
+    asyncio.run(scenario())

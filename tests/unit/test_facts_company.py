@@ -1,0 +1,140 @@
+"""Who is a company, what it is worth, and what is said when there is nothing to say."""
+
+from datetime import date
+
+import pytest
+
+from tickyard.features.research.depositary import SHARES_PER_SECURITY
+from tickyard.features.research.profile import cik_text, exchange_of, filer_ticker, is_fund, is_operating_company
+from tickyard.features.research.shares import Shares
+from tickyard.features.research.study import Absence, study
+from tickyard.features.research.worth import market_cap
+from tickyard.kernel.units import Price
+from tickyard.sandbox.filings_rows import company_facts, rows_of
+from tickyard.sources.filings_border import Company, read_facts
+
+TODAY = date(2026, 9, 16)
+YEAR = "2025-01-01 2025-12-31 10-K 2026-02-14"
+SHARES = Shares(
+    value=1_000_001,
+    as_of=date(2026, 8, 1),
+    basis="the cover of the 10-Q",
+    form="10-Q",
+    accession="0000000001-26-000009",
+    concept="dei:EntityCommonStockSharesOutstanding",
+    filed=date(2026, 8, 10),
+)
+
+
+def company(**changes):
+    usual = {"cik": 1, "name": "Example", "tickers": ("EXM",), "exchanges": ("NYSE",)}
+    return Company(**(usual | {"sic": "7372", "entity_type": "operating"} | changes))
+
+
+def facts(text):
+    return read_facts(company_facts(1, "Example", rows_of(text)), 1)
+
+
+SELLING = facts(f"Revenues USD 100m {YEAR}\nNetIncomeLoss USD 1m {YEAR}")
+EARNING = facts(f"NetIncomeLoss USD 1m {YEAR}")
+
+
+@pytest.mark.parametrize(
+    ("who", "known", "answer"),
+    [
+        (company(), SELLING, True),
+        (company(), EARNING, True),
+        (company(), None, True),
+        (company(sic="6221"), EARNING, False),
+        (company(sic="6221"), SELLING, False),
+        (company(sic="6726", entity_type="other"), None, False),
+        (company(sic=None), None, False),
+        (company(sic=None), EARNING, False),
+        (company(sic=None), SELLING, True),
+        (company(entity_type="other"), EARNING, False),
+        (company(entity_type="other"), SELLING, True),
+        (company(entity_type="investment"), SELLING, False),
+        (company(entity_type=None), SELLING, True),
+        (company(tickers=("SPY",)), SELLING, False),
+    ],
+)
+def test_a_ticker_is_not_yet_a_company(who, known, answer):
+    assert is_operating_company(who, known) is answer
+
+
+def test_tickers_and_numbers_are_spelled_as_the_database_does():
+    assert filer_ticker("BRK.B") == "BRK-B"
+    assert cik_text(320193) == "0000320193"
+    assert is_fund("SPY")
+    assert not is_fund("AAPL")
+
+
+def test_each_security_has_its_own_exchange():
+    two = company(tickers=("BRK-A", "BRK-B"), exchanges=("NYSE", None))
+    assert exchange_of(two, "BRK.A") == "NYSE"
+    assert exchange_of(two, "BRK.B") is None
+    assert exchange_of(two, "XYZ") is None
+
+
+def test_market_cap_is_whole_dollars_rounded_down():
+    worth = market_cap(SHARES, Price(1999, 1000), "EXM", is_foreign=False)
+    assert worth.market_cap.value == 1_999_001
+    assert worth.market_cap.basis == (
+        "1000001 shares as of 2026-08-01 (the cover of the 10-Q, 0000000001-26-000009) "
+        "x 1.999 USD, the mid of the equity quote of EXM"
+    )
+    assert worth.notes == ()
+
+
+def test_depositary_shares_are_counted_by_their_ratio():
+    worth = market_cap(SHARES, Price(100, 1), "TSM", is_foreign=True)
+    assert worth.market_cap.value == 20_000_020
+    assert "5 to one depositary share" in worth.market_cap.basis
+    assert all(ratio >= 1 for ratio in SHARES_PER_SECURITY.values())
+
+
+@pytest.mark.parametrize(
+    ("shares", "price", "is_foreign", "reason"),
+    [
+        (None, Price(1, 1), False, "marketCap: no usable share count."),
+        (SHARES, None, False, "marketCap: no usable quote of the underlying."),
+        (SHARES, Price(1, 1), True, "is not known to us."),
+    ],
+)
+def test_no_market_cap_without_all_its_parts(shares, price, is_foreign, reason):
+    worth = market_cap(shares, price, "EXM", is_foreign=is_foreign)
+    assert worth.market_cap is None
+    assert reason in worth.notes[0]
+
+
+@pytest.mark.parametrize("absence", Absence)
+def test_without_facts_everything_is_unknown_and_said(absence):
+    found = study(company(), absence, TODAY)
+    assert (found.revenue, found.net_income, found.shares) == (None, None, None)
+    assert absence.value in found.note
+    assert found.sources == ("SEC EDGAR submissions, CIK 0000000001",)
+
+
+def test_sources_name_each_filing_once():
+    text = f"Revenues USD 100m {YEAR}\nNetIncomeLoss USD 1m {YEAR}\ncover shares 50m - 2026-08-01 10-Q 2026-08-10"
+    found = study(company(fiscal_year_end="1231"), facts(text), TODAY)
+    assert found.sources == (
+        "SEC EDGAR submissions, CIK 0000000001",
+        "SEC EDGAR company facts, CIK 0000000001",
+        f"10-K filed 2026-02-14, accession number {found.revenue.accession}",
+        f"10-Q filed 2026-08-10, accession number {found.shares.accession}",
+    )
+    assert not found.is_foreign
+
+
+def test_an_amount_without_its_beginning_is_passed_over_and_said():
+    found = study(company(), facts(f"Revenues USD 100m {YEAR}\nRevenues USD 120m - 2026-06-30 10-K 2026-08-14"), TODAY)
+    assert found.revenue.value == 100 * 10**6
+    assert "could not be read and were left out" in found.note
+
+
+def test_a_filer_is_foreign_by_its_newest_report():
+    moved = f"Revenues USD 90m 2024-01-01 2024-12-31 20-F 2025-04-01\nRevenues USD 100m {YEAR}"
+    assert not study(company(), facts(moved), TODAY).is_foreign
+    stayed = moved + "\nRevenues USD 100m 2025-01-01 2025-12-31 40-F 2026-04-01"
+    assert study(company(), facts(stayed), TODAY).is_foreign

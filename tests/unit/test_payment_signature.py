@@ -1,0 +1,70 @@
+"""The digests and signatures of payments, against a library that is not ours."""
+
+import importlib.util
+import pathlib
+import sys
+
+import pytest
+
+from tickyard.payments.authorization import read_authorization
+from tickyard.payments.payload import Chosen
+from tickyard.payments.refusal import BadPayment
+from tickyard.payments.signature import check_signature, recover
+from tickyard.payments.typed_data import TRANSFER_WITH_AUTHORIZATION
+
+_path = pathlib.Path(__file__).parents[1] / "service" / "paying.py"
+_spec = importlib.util.spec_from_file_location("paying", _path)
+paying = importlib.util.module_from_spec(_spec)
+sys.modules.setdefault("paying", paying)
+_spec.loader.exec_module(paying)
+
+NOW = 1_800_000_000
+ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
+WALLET = paying.Wallet(b"\x07" * 32)
+ENTRIES = paying.Terms(paying.SETTINGS, paying.MovedClock()).entries(paying.ITEM.price)
+
+
+def paid(entry, **changes):
+    inner = WALLET.pay(entry.wire, NOW, nonce=5) | changes
+    return read_authorization(Chosen(entry, inner, None))
+
+
+def test_the_type_hash_is_the_standards():
+    expected = "7c7c6cdb67a18743f49ec6fa9b35f50d52ed05cbed4cc592e13b44501c1a2267"
+    assert TRANSFER_WITH_AUTHORIZATION.hex() == expected
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=["permit2", "eip3009"])
+def test_a_signature_made_elsewhere_is_recovered_to_its_payer(entry):
+    payment = paid(entry)
+    check_signature(payment)
+    assert recover(payment.digest, payment.signature) == WALLET.address.lower()
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=["permit2", "eip3009"])
+def test_a_signature_over_anything_else_is_refused(entry):
+    good = paid(entry).signature
+    twisted = [good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :] for at in (0, 31, 32, 63, 64)]
+    high_s = ORDER - int.from_bytes(good[32:64], "big")
+    twisted.append(good[:32] + high_s.to_bytes(32, "big") + bytes([55 - good[64]]))
+    twisted += [bytes(65), b"\xff" * 65, good[:64] + b"\x00", good[:64] + b"\x01"]
+    for signature in twisted:
+        with pytest.raises(BadPayment):
+            check_signature(paid(entry, signature="0x" + signature.hex()))
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=["permit2", "eip3009"])
+def test_signatures_of_contract_wallets_are_left_to_the_facilitator(entry):
+    for length in (1, 64, 66, 300):
+        check_signature(paid(entry, signature="0x" + "01" * length))
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=["permit2", "eip3009"])
+def test_every_field_is_part_of_the_digest(entry):
+    digests = {paid(entry).digest}
+    for how in ({"nonce": 6}, {"valid_s": 200}, {"valid_after": 7}):
+        inner = WALLET.pay(entry.wire, NOW, **{"nonce": 5, **how})
+        payment = read_authorization(Chosen(entry, inner, None))
+        check_signature(payment)
+        digests.add(payment.digest)
+    assert len(digests) == 4

@@ -1,0 +1,114 @@
+"""Which refresh of the registry is believed, and what a multiplier is at a moment."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tickyard.kernel.ids import Address, Symbol
+from tickyard.market.asset import Asset, Schedule
+from tickyard.market.registry import Refused, check_refresh
+from tickyard.sources.issuer import ListedAsset
+
+ONE = 10**18
+
+
+def at(number):
+    return Address(f"0x{number:040x}")
+
+
+def listed(symbol, address=None, **more):
+    fields = {
+        "id": symbol,
+        "name": symbol,
+        "multiplier_e18": ONE,
+        "pending_multiplier_e18": None,
+        "pending_effective_at": None,
+        "status": "ASSET_STATUS_ACTIVE",
+        "logo_url": "",
+        "isin": "",
+        "trading_capabilities": None,
+    }
+    return ListedAsset(symbol=Symbol(symbol), address=address, **{**fields, **more})
+
+
+KNOWN = [listed(f"S{number}", at(number + 1)) for number in range(10)]
+
+
+def changed(position, **fields):
+    return [replace(asset, **fields) if index == position else asset for index, asset in enumerate(KNOWN)]
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        KNOWN,
+        KNOWN[::-1],
+        [*KNOWN, listed("NEW", at(99)), listed("LATER")],
+        KNOWN[:8],
+        changed(3, name="Renamed", multiplier_e18=4 * ONE, status="ASSET_STATUS_INACTIVE"),
+    ],
+)
+def test_an_honest_successor_is_taken(new):
+    check_refresh(KNOWN, new)
+
+
+@pytest.mark.parametrize(
+    ("new", "why"),
+    [
+        (changed(3, address=at(99)), "S3 changed its address"),
+        (changed(3, address=None), "S3 changed its address"),
+        ([*KNOWN, listed("S3", at(99))], "listed twice"),
+        ([*KNOWN, listed("NEW", at(1))], "share an address"),
+        (KNOWN[:7], "3 of 10 assets vanished"),
+        ([], "10 of 10 assets vanished"),
+    ],
+)
+def test_a_list_that_lies_is_refused(new, why):
+    with pytest.raises(Refused, match=why):
+        check_refresh(KNOWN, new)
+
+
+def test_an_asset_may_gain_its_address_later():
+    check_refresh([listed("LATER")], [listed("LATER", at(5))])
+
+
+def test_who_left_may_come_back_only_to_the_same_address():
+    departed = {Symbol("GONE"): at(50)}
+    check_refresh(KNOWN, [*KNOWN, listed("GONE", at(50))], departed)
+    for elsewhere in (at(51), None):
+        with pytest.raises(Refused, match="GONE changed its address"):
+            check_refresh(KNOWN, [*KNOWN, listed("GONE", elsewhere)], departed)
+
+
+def test_the_first_list_of_all_is_checked_against_itself():
+    check_refresh([], KNOWN)
+    with pytest.raises(Refused):
+        check_refresh([], [*KNOWN, KNOWN[0]])
+
+
+NOON = datetime(2026, 10, 1, 12, tzinfo=UTC)
+SECOND = int(NOON.timestamp())
+
+
+def asset(schedule):
+    return Asset(listed("A", at(1), multiplier_e18=3 * ONE, pending_multiplier_e18=None), schedule, "0x")
+
+
+def test_the_chain_wins_over_the_registry():
+    assert asset(Schedule(4 * ONE, 4 * ONE, 0, SECOND)).multiplier_e18(NOON) == 4 * ONE
+    assert asset(None).multiplier_e18(NOON) == 3 * ONE
+
+
+def test_a_scheduled_multiplier_flips_at_its_second():
+    flips = asset(Schedule(ONE, 2 * ONE, SECOND + 60, SECOND))
+    before, after = NOON + timedelta(seconds=59), NOON + timedelta(seconds=60)
+    assert (flips.multiplier_e18(before), flips.pending_multiplier_e18(before)) == (ONE, 2 * ONE)
+    assert (flips.multiplier_e18(after), flips.pending_multiplier_e18(after)) == (2 * ONE, None)
+
+
+def test_a_schedule_that_was_never_cleared_changes_nothing():
+    done = asset(Schedule(2 * ONE, 2 * ONE, SECOND - 60, SECOND))
+    assert (done.multiplier_e18(NOON), done.pending_multiplier_e18(NOON)) == (2 * ONE, None)
+    again = asset(Schedule(2 * ONE, 2 * ONE, SECOND + 60, SECOND))
+    assert again.pending_multiplier_e18(NOON) is None
