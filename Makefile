@@ -1,5 +1,6 @@
 # tickyard: everything a newcomer types. Each target sets up what it needs.
 PORT ?= 8402
+DEMO_HISTORY ?= 0
 PYTHON ?= python3
 BIN := .venv/bin
 
@@ -11,7 +12,7 @@ help: ## this list
 
 up: ## run the whole service on a sandbox of its own (PORT=8402)
 	@$(MAKE) --no-print-directory -j2 setup
-	@$(BIN)/tickyard up --port $(PORT)
+	@$(BIN)/tickyard up --port $(PORT) --demo-history $(DEMO_HISTORY)
 
 test: ## run all tests; the large proofs at a seeded tenth
 	@$(MAKE) --no-print-directory -j2 setup

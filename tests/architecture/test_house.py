@@ -18,7 +18,7 @@ from tickyard.sandbox.catalog import SANDBOX_CATALOG
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "tickyard"
 FILES = sorted(SOURCE.rglob("*.py"))
-RULE_ROOMS = ("kernel", "chain", "sources", "store", "market", "features")
+RULE_ROOMS = ("kernel", "chain", "sources", "store", "market", "features", "payments", "payout")
 
 
 def test_files_are_small():
@@ -33,24 +33,40 @@ def test_no_file_has_a_name_that_says_nothing():
 
 
 def _float_uses(tree):
-    """Float literals and calls of float, outside of names that say they are seconds."""
+    """Where a float is made: a true division, a literal with a point, a call of float. Durations may be floats:
+    names that end in _s say so."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "float":
+        is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "float"
+        is_division = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
+        if (is_call or is_division) and not _is_duration(node) and not _is_path(node):
             yield node.lineno
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-            yield node.lineno
+
+
+def _is_duration(node):
+    return any(_name(part).lower().endswith(("_s", "_ms", "seconds")) for part in ast.walk(node))
+
+
+def _is_path(node):
+    """Folders are joined with a slash too."""
+    names = {_name(part).lower() for part in ast.walk(node)}
+    return any(word in name for name in names for word in ("path", "dir", "folder", "file"))
+
+
+def _name(node):
+    return getattr(node, "id", None) or getattr(node, "attr", None) or ""
+
+
+# Prices become JSON numbers here, and nowhere below.
+AT_THE_WIRE = {"history/operations.py", "alerts/payload.py"}
 
 
 @pytest.mark.parametrize("room", RULE_ROOMS)
 def test_no_float_arithmetic_below_the_wire(room):
     found = []
     for path in (SOURCE / room).rglob("*.py"):
-        if "migrations" not in path.parts:
-            for line in _float_uses(ast.parse(path.read_text())):
-                # A path joined with / is no division.
-                text = path.read_text().splitlines()[line - 1]
-                if not re.search(r"(path|dir|folder|file|Path\(.*\))\)? / ", text, re.IGNORECASE):
-                    found.append(f"{path.name}:{line}: {text.strip()}")
+        if "migrations" not in path.parts and "/".join(path.parts[-2:]) not in AT_THE_WIRE:
+            lines = path.read_text().splitlines()
+            found += [f"{path.name}:{n}: {lines[n - 1].strip()}" for n in _float_uses(ast.parse(path.read_text()))]
     assert found == []
 
 
@@ -94,15 +110,19 @@ def _imports(statement):
 
 
 def test_the_serving_process_imports_no_heavy_or_signing_library():
-    loaded = _imports("import tickyard.wiring")
+    loaded = _imports("import tickyard.serving, tickyard.working")
     assert loaded & {"web3", "eth_account", "eth_keys", "eth_abi", "vyper", "mcp", "pydantic", "x402"} == set()
 
 
 def test_the_serving_process_starts_small():
     code = (
-        "import time; began = time.perf_counter(); import tickyard.wiring; took = time.perf_counter() - began\n"
-        "import resource, sys; peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
-        "print(took, peak // (2**20 if sys.platform == 'darwin' else 2**10))"
+        # CPU time, so that a busy machine does not count.
+        "import time; began = time.process_time(); import tickyard.serving; took = time.process_time() - began\n"
+        # On Linux not ru_maxrss: it still remembers the process that this one was forked from.
+        "import resource, sys, pathlib; status = pathlib.Path('/proc/self/status')\n"
+        "peak_kb = int(status.read_text().split('VmHWM:')[1].split()[0]) if status.exists() else "
+        "resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024\n"
+        "print(took, peak_kb // 1024)"
     )
     # The second of two: the first also writes the byte code.
     for _ in range(2):

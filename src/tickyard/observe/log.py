@@ -3,65 +3,69 @@
 Events are sentences with fields. Values from outside are cut to 256 characters; nothing here ever logs a URL
 query, a payment header or a secret. Access lines take a faster way: they are rendered by hand and written
 in batches, because one of them is written for every request.
+
+The standard library's logging carries it all, so that our events and those of libraries end up in one stream.
 """
 
 import asyncio
 import logging
 import sys
-from typing import Any, TextIO
+from datetime import UTC, datetime
+from typing import Any, Final, TextIO
 
 import msgspec
-import structlog
 
-_VALUE_MAX = 256
-_FLUSH_S = 0.1
-_BUFFER_LINES = 512
+_VALUE_MAX: Final = 256
+_FLUSH_S: Final = 0.1
+_BUFFER_LINES: Final = 512
+_FIELDS: Final = "tickyard_fields"
 
-log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
+
+class EventLog:
+    """`log.info("round recorded", slot=5)`: a sentence, and what belongs to it."""
+
+    def __init__(self, logger: logging.Logger) -> None:
+        self._logger = logger
+
+    def info(self, event: str, **fields: Any) -> None:
+        self._logger.info(event, extra={_FIELDS: fields})
+
+    def warning(self, event: str, **fields: Any) -> None:
+        self._logger.warning(event, extra={_FIELDS: fields})
+
+    def error(self, event: str, **fields: Any) -> None:
+        self._logger.error(event, extra={_FIELDS: fields})
+
+    def exception(self, event: str, **fields: Any) -> None:
+        """An error with the traceback of the exception being handled."""
+        self._logger.exception(event, extra={_FIELDS: fields})
+
+
+log: Final = EventLog(logging.getLogger("tickyard"))
 
 
 def configure_logging(stream: TextIO | None = None) -> None:
     """Send our events and the libraries' warnings to one stream, as JSON lines."""
-    out = stream or sys.stderr
-    structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            _cut_values,
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(serializer=_dump),
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        logger_factory=structlog.PrintLoggerFactory(out),
-    )
-    handler = logging.StreamHandler(out)
-    handler.setFormatter(_LibraryFormatter())
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(_JsonLines())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+    logging.getLogger("tickyard").setLevel(logging.INFO)
 
 
-def _cut_values(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    return {
-        key: value[:_VALUE_MAX] if isinstance(value, str) and key != "exc_info" else value
-        for key, value in event.items()
-    }
-
-
-def _dump(event: Any, **_options: Any) -> str:
-    return msgspec.json.encode(event, enc_hook=str).decode()
-
-
-class _LibraryFormatter(logging.Formatter):
+class _JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        return _dump(
-            {
-                "event": record.getMessage()[:_VALUE_MAX],
-                "level": record.levelname.lower(),
-                "logger": record.name,
-                "timestamp": self.formatTime(record, "%Y-%m-%dT%H:%M:%S"),
-                **({"exception": self.formatException(record.exc_info)} if record.exc_info else {}),
-            }
-        )
+        line: dict[str, Any] = {
+            "event": record.getMessage()[:_VALUE_MAX],
+            "level": record.levelname.lower(),
+            "timestamp": datetime.fromtimestamp(record.created, UTC),
+        }
+        if record.name != "tickyard":
+            line["logger"] = record.name
+        fields: dict[str, Any] = getattr(record, _FIELDS, {})
+        line |= {key: value[:_VALUE_MAX] if isinstance(value, str) else value for key, value in fields.items()}
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return msgspec.json.encode(line, enc_hook=str).decode()
 
 
 class AccessLog:
