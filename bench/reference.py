@@ -16,7 +16,6 @@ import uvloop
 from bench.cpu import cores, pin
 from bench.load import Target
 
-
 # The server adds these itself; one of them would even close the connection.
 _HOP = ("date", "connection")
 

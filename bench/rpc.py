@@ -8,7 +8,6 @@ every few seconds a refresh of the equity quotes. The HTTP server in front of th
 The usual way reads the same things, one `eth_call` each, and decodes them; it computes nothing from them.
 """
 
-import asyncio
 import sys
 import tempfile
 import time
@@ -22,15 +21,13 @@ from typing import Any
 import uvloop
 from web3 import AsyncHTTPProvider, AsyncWeb3
 
+from bench.house import open_house
 from bench.reference import start
 from bench.report import SPREAD_MAX, Verdict, spread, versions
 from tickyard.catalog import CATALOG
 from tickyard.chain.address import checksum
-from tickyard.config.settings import read_settings
-from tickyard.doors.app import Plan, build_app, check_ready
+from tickyard.doors.app import Plan, build_app
 from tickyard.kernel.clock import WallClock
-from tickyard.kernel.errors import UpstreamDown
-from tickyard.wiring import open_deps
 
 SYMBOL = "HOOD"
 WALLET = "0x" + "ab" * 20
@@ -174,10 +171,8 @@ async def run() -> dict[str, tuple[Side, Side]]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         told = await stack.enter_async_context(start(sys.executable, "-m", "bench.papernode"))
         url = f"http://127.0.0.1:{told['port']}"
-        settings = read_settings(environment(folder, url, f"http://127.0.0.1:{told['standins']}/issuer"))
-        clock = WallClock()
-        deps = await stack.enter_async_context(open_deps(settings, clock))
-        await asyncio.wait_for(until_ready(deps, clock), 30)
+        issuer_url = f"http://127.0.0.1:{told['standins']}/issuer"
+        deps = await stack.enter_async_context(open_house(folder, url, issuer_url, WallClock()))
         app = build_app(Plan(CATALOG, deps), access_log=None)
         usual = Usual(deps, url)
         stack.push_async_callback(usual.web3.provider.disconnect)
@@ -198,32 +193,6 @@ async def run() -> dict[str, tuple[Side, Side]]:
             "quote": (await measure(quote, ours, 300), await measure(usual.quote, theirs, 15)),
             "portfolio": (await measure(portfolio, ours, 150), await measure(usual.portfolio, theirs, 1)),
         }
-
-
-async def until_ready(deps: Any, clock: WallClock) -> None:
-    while True:
-        try:
-            return await check_ready(deps)
-        except UpstreamDown:
-            await clock.sleep(0.05)
-
-
-def environment(folder: Path, rpc_url: str, issuer_url: str) -> dict[str, str]:
-    """Settings of a service of which only the market is used; what is at port 1 is never reached."""
-    keys = folder / "alert-keys"
-    keys.write_text(f"1 {'5a' * 32}\n")
-    nowhere = ("RPC_URLS_8453", "FACILITATOR_4663", "FACILITATOR_8453", "FILINGS_URL", "FILINGS_FILES_URL")
-    given = {
-        "RPC_URLS": rpc_url,
-        "ISSUER_URL": issuer_url,
-        "DATA_DIR": str(folder),
-        "RATE_LIMIT": "0",
-        "SECRET_KEY_FILE": str(keys),
-        "PAY_TO": "0x" + "77" * 20,
-        "FILINGS_CONTACT": "nobody@example.com",
-        **dict.fromkeys(nowhere, "http://127.0.0.1:1"),
-    }
-    return {f"TICKYARD_{name}": value for name, value in given.items()}
 
 
 def show(rows: dict[str, tuple[Side, Side]]) -> int:

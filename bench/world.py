@@ -81,13 +81,26 @@ async def service(folder: Path, name: str, sandbox_base: str, **settings: str) -
     where = await get_json(sandbox_base + "/sandbox")
     port = free_port()
     base = f"http://127.0.0.1:{port}"
+    data = folder / name
+    data.mkdir()
+    (data / "alert.key").write_text(f"1 {'5a' * 32}\n")
     environ = {
         "TICKYARD_RPC_URLS": where["rpcUrl"],
+        "TICKYARD_RPC_URLS_8453": where["rpcUrl8453"],
         "TICKYARD_ISSUER_URL": where["issuerUrl"],
+        "TICKYARD_FILINGS_URL": where["filingsUrl"],
+        "TICKYARD_FILINGS_FILES_URL": where["filingsUrl"] + "/files",
+        "TICKYARD_FILINGS_CONTACT": "bench@tickyard.example",
+        "TICKYARD_FACILITATOR_4663": where["facilitators"]["eip155:4663"],
+        "TICKYARD_FACILITATOR_8453": where["facilitators"]["eip155:8453"],
+        "TICKYARD_PAY_TO": where["wallets"][2]["address"],
+        "TICKYARD_SECRET_KEY_FILE": str(data / "alert.key"),
         "TICKYARD_PORT": str(port),
-        "TICKYARD_DATA_DIR": str(folder / name),
+        "TICKYARD_DATA_DIR": str(data),
         **settings,
     }
+    async with _process("migrate", log=folder / f"{name}-migrate.log", **environ) as migration:
+        await migration.wait()
     async with _process("serve", log=folder / f"{name}.log", **environ) as process:
         await _ready(base, process)
         yield Service(base, process.pid)

@@ -32,6 +32,7 @@ from tickyard.observe.metrics import observe_upstream
 from tickyard.sources.http import Source
 from tickyard.sources.issuer import MAX_BYTES, Issuer
 from tickyard.store.engine import Store
+from tickyard.store.migrate import is_ready
 
 _NODE_PATIENCE_S: Final = 20
 USER_AGENT: Final = "tickyard-webhook/1.0"
@@ -64,6 +65,8 @@ async def open_deps(settings: Settings, clock: Clock) -> AsyncIterator[ServiceDe
         await _check_chain(rpc, settings, clock)
         store = Store.open(settings.store_url, clock)
         stack.push_async_callback(store.close)
+        if not await is_ready(store):
+            raise SettingsError("the store's schema is missing or older than this code: run `tickyard migrate` first")
         source = Source(
             "issuer", settings.issuer_url, clock=clock, rng=rng, max_bytes=MAX_BYTES, observe=observe_upstream
         )

@@ -8,11 +8,12 @@ import msgspec
 from msgspec import Meta
 
 from tickyard.chain.address import checksum
+from tickyard.config.pinned import USDC_8453
 from tickyard.kernel.clock import next_slot
 from tickyard.kernel.errors import BadRequest
 from tickyard.kernel.ids import Address
 from tickyard.kernel.operation import NoAsk
-from tickyard.kernel.units import Price, ratio_text
+from tickyard.kernel.units import Price, UsdgAmount, ratio_text
 from tickyard.kernel.wire import (
     AddressField,
     AddressText,
@@ -29,6 +30,7 @@ from tickyard.sandbox import trader
 from tickyard.sandbox.faults import TARGETS
 from tickyard.sandbox.inside import Sandbox
 from tickyard.sandbox.living import TickReport, live_through
+from tickyard.sandbox.second_chain import mint_usdc
 
 _YEAR_S = 366 * 24 * 3600
 Url = Annotated[str, Meta(examples=["http://127.0.0.1:40001/rpc"])]
@@ -49,6 +51,8 @@ class Contracts(Answer):
     multicall3: AddressText
     permit2: AddressText
     usdg: AddressText
+    usdc: AddressText
+    spender: AddressText
     service_token: AddressText
 
 
@@ -61,11 +65,13 @@ class WalletInfo(Answer):
 class SandboxInfo(Answer):
     chain_id: ChainId
     rpc_url: Url
+    rpc_url8453: Annotated[Url, Meta(description="The second chain, on which payments in USDC settle.")]
     contracts: Contracts
     wallets: list[WalletInfo]
     inbox_url: Url
     issuer_url: Url
     filings_url: Url
+    facilitators: Annotated[dict[str, str], Meta(examples=[{"eip155:4663": "http://127.0.0.1:40001/facilitator-4663"}])]
 
 
 class ClockReading(Answer):
@@ -108,7 +114,7 @@ class FundAsk(Ask):
     address: AddressField
     asset: Annotated[
         str,
-        Meta(min_length=1, max_length=16, examples=["USDG"], description="ETH, USDG, SERVICE or a ticker."),
+        Meta(min_length=1, max_length=16, examples=["USDG"], description="ETH, USDG, USDC, SERVICE or a ticker."),
     ]
     amount: Decimal_
 
@@ -136,6 +142,7 @@ async def show_sandbox(sandbox: Sandbox, _ask: NoAsk) -> SandboxInfo:
     return SandboxInfo(
         chain_id=sandbox.world.chain_id,
         rpc_url=f"{url}/rpc",
+        rpc_url8453=sandbox.deps.settings.rpc_urls_8453[0],
         contracts=Contracts(
             factory=at["factory"],
             router=at["router"],
@@ -143,6 +150,8 @@ async def show_sandbox(sandbox: Sandbox, _ask: NoAsk) -> SandboxInfo:
             multicall3=at["multicall3"],
             permit2=at["permit2"],
             usdg=at["usdg"],
+            usdc=checksum(USDC_8453),
+            spender=at["spender"],
             service_token=at["serviceToken"],
         ),
         wallets=[
@@ -152,6 +161,7 @@ async def show_sandbox(sandbox: Sandbox, _ask: NoAsk) -> SandboxInfo:
         inbox_url=sandbox.inbox_url,
         issuer_url=f"{url}/issuer",
         filings_url=f"{url}/filings",
+        facilitators={f"eip155:{chain_id}": f"{url}/facilitator-{chain_id}" for chain_id in (4663, 8453)},
     )
 
 
@@ -203,10 +213,15 @@ async def move_price(sandbox: Sandbox, ask: MoveAsk) -> Moved:
 
 
 async def fund_wallet(sandbox: Sandbox, ask: FundAsk) -> Funded:
-    """Give a wallet ETH, USDG, service tokens (SERVICE) or a stock token (its ticker)."""
+    """Give a wallet ETH, USDG, USDC (on the second chain), service tokens (SERVICE) or a stock token (its ticker)."""
     amount = _positive(ask.amount, "amount")
     async with sandbox.moving:
         asset = ask.asset.upper()
+        if asset == "USDC":
+            raw = await mint_usdc(
+                sandbox.second_node, ask.address, UsdgAmount.parse(ratio_text(amount.num, amount.den, 18))
+            )
+            return Funded(address=checksum(ask.address), asset=asset, balance=ratio_text(raw, 10**6, 6))
         balance = await trader.fund(
             sandbox.node, sandbox.world, ask.address, asset, ratio_text(amount.num, amount.den, 18)
         )

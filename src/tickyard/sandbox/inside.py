@@ -19,6 +19,7 @@ from tickyard.sandbox import inbox, trader
 from tickyard.sandbox.clock import SandboxClock
 from tickyard.sandbox.inbox import read_port
 from tickyard.sandbox.node import Node, NodeError
+from tickyard.sandbox.second_chain import NODE_FILE as SECOND_NODE_FILE
 from tickyard.sandbox.standins import PORT_FILE
 from tickyard.sandbox.world import World
 
@@ -34,6 +35,7 @@ class Sandbox:
     deps: Deps
     clock: SandboxClock
     node: Node
+    second_node: Node
     world: World
     stand_ins_url: str
     inbox_url: str
@@ -75,12 +77,14 @@ async def open_sandbox(deps: Deps) -> AsyncIterator[tuple[tuple[Operation, ...],
     world = World.from_json((run_dir / WORLD_FILE).read_bytes())
     async with (
         Node.attach(msgspec.json.decode((run_dir / NODE_FILE).read_bytes())["url"]) as node,
+        Node.attach(msgspec.json.decode((run_dir / SECOND_NODE_FILE).read_bytes())["url"]) as second_node,
         aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=10)) as http,
     ):
         sandbox = Sandbox(
             deps,
             clock,
             node,
+            second_node,
             world,
             f"http://127.0.0.1:{read_port(run_dir / PORT_FILE)}",
             f"https://{inbox.HOST}:{read_port(run_dir / inbox.PORT_FILE)}",

@@ -27,6 +27,7 @@ from tickyard.store.migrate import migrate
 
 _BLOCK_MS: Final = 2000
 _EXTERNAL_NODE: Final = "TICKYARD_SANDBOX_RPC_URL"
+SETTINGS_FILE: Final = "settings.json"
 _KEY_FILE: Final = "alert.key"
 TREASURY: Final = derived_address("tickyard sandbox treasury")
 """Where payments go."""
@@ -99,6 +100,9 @@ class Parts:
     async def start_service(self) -> None:
         self._progress.begin("starting the API and the worker")
         environ = self._environ()
+        ours = {name: value for name, value in environ.items() if name.startswith("TICKYARD_")}
+        # For whoever wants one more process on this world: the settings of the others.
+        (self._run_dir / SETTINGS_FILE).write_bytes(encode(ours))
         await self._child("api", "tickyard", "serve", environ=environ)
         await self._child("worker", "tickyard", "work", environ=environ)
         facilitators = {child.name: child for child in self.children}

@@ -33,6 +33,15 @@ async def schema_version(store: Store) -> str | None:
         return await tx.run_sync(current_version)
 
 
+async def is_ready(store: Store) -> bool:
+    """Whether the schema is at least as new as this code: a newer one still works with it."""
+    from alembic.script import ScriptDirectory
+
+    version = await schema_version(store)
+    newest = ScriptDirectory.from_config(_config()).get_current_head()
+    return version is not None and (version == newest or not is_known(version))
+
+
 def current_version(connection: Connection) -> str | None:
     from alembic.runtime.migration import MigrationContext
 

@@ -32,8 +32,7 @@ def upgrade() -> None:
     )
     for name, columns in {
         "armed": ["token_id", "condition", "price_e9"],
-        "host": ["host"],
-        "domain": ["domain"],
+        "domain": ["domain", "host"],
         "client": ["client"],
         "expires_at": ["expires_at"],
     }.items():

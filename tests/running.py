@@ -1,0 +1,154 @@
+"""A running `tickyard up`, as a newcomer starts and stops it."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PAUSE = threading.Event()
+
+
+def free_port():
+    """A port free now, whose metrics port a thousand above is free as well."""
+    while True:
+        with socket.socket() as one, socket.socket() as other:
+            one.bind(("127.0.0.1", 0))
+            port = one.getsockname()[1]
+            try:
+                other.bind(("127.0.0.1", port + 1000))
+            except (OSError, OverflowError):
+                continue
+            return port
+
+
+class Caller:
+    """Asks the service at `base`."""
+
+    base: str
+
+    def ask(self, method, path, body=None, headers=None, limit_s=10):
+        """(status, JSON, seconds)."""
+        data = json.dumps(body).encode() if body is not None else None
+        request = urllib.request.Request(self.base + path, data=data, method=method, headers=headers or {})
+        if data is not None:
+            request.add_header("content-type", "application/json")
+        began = time.monotonic()
+        try:
+            with urllib.request.urlopen(request, timeout=limit_s) as response:
+                status, text = response.status, response.read()
+        except urllib.error.HTTPError as error:
+            with error:
+                status, text = error.code, error.read()
+        return status, json.loads(text), time.monotonic() - began
+
+    def get(self, path):
+        return self.ask("GET", path)[:2]
+
+    def post(self, path, body):
+        return self.ask("POST", path, body)[:2]
+
+
+class Up(Caller):
+    """One running sandbox."""
+
+    def __init__(self, port=None, **environ):
+        self.port = port or free_port()
+        self.base = f"http://127.0.0.1:{self.port}"
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tickyard", "up", "--port", str(self.port)],
+            cwd=ROOT,
+            env={**os.environ, **environ},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.run_dir = ROOT / ".run" / f"{self.port}-{self.process.pid}"
+
+    def wait_ready(self):
+        began = time.monotonic()
+        self.shown = ""
+        for line in self.process.stdout:
+            self.shown += line
+            if "Ctrl-C" in line:
+                break
+        assert self.process.poll() is None, self.shown
+        self.ready_s = time.monotonic() - began
+        return self
+
+    def children(self):
+        """Process ids of everything it started, whoever their parent is now."""
+        found = []
+        for folder in Path("/proc").iterdir() if Path("/proc").exists() else []:
+            if folder.name.isdigit():
+                try:
+                    command = (folder / "cmdline").read_bytes() + (folder / "environ").read_bytes()
+                except OSError:
+                    continue
+                if str(self.run_dir).encode() in command:
+                    found.append(int(folder.name))
+        return found
+
+    def stop(self, number=signal.SIGTERM):
+        """How long it took to be gone."""
+        began = time.monotonic()
+        self.process.send_signal(number)
+        self.shown += self.process.communicate(timeout=20)[0]
+        return time.monotonic() - began
+
+
+class Process(Caller):
+    """One more process of the service."""
+
+    def __init__(self, command, log, environ):
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("TICKYARD_")}
+        self.base = f"http://127.0.0.1:{environ['TICKYARD_PORT']}"
+        self._log = log
+        with log.open("a") as out:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "tickyard", command],
+                env={**clean, **environ},
+                stdin=subprocess.PIPE,
+                stdout=out,
+                stderr=out,
+            )
+
+    def wait_ready(self):
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                if self.get("/readyz")[0] == 200:
+                    return self
+            except (urllib.error.URLError, ConnectionError):
+                pass
+            assert self.process.poll() is None, self._log.read_text()
+            assert time.monotonic() < deadline, self._log.read_text()
+            PAUSE.wait(0.05)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait(timeout=10)
+        self.process.stdin.close()
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(timeout=10)
+        self.process.stdin.close()
+
+
+@contextlib.contextmanager
+def service(command, log, environ):
+    process = Process(command, log, environ)
+    try:
+        yield process
+    finally:
+        process.stop()
