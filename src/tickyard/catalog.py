@@ -8,6 +8,7 @@ from tickyard.features.trades import operations as trades
 from tickyard.kernel.errors import BadRequest, NoLiquidity, NotFound, UpstreamDown
 from tickyard.kernel.operation import Operation
 from tickyard.kernel.units import UsdgAmount
+from tickyard.payments import books
 
 CENT = UsdgAmount(10_000)
 
@@ -136,6 +137,16 @@ CATALOG: tuple[Operation, ...] = (
         answer=alerts.AlertRecord,
         failures=(BadRequest, NotFound, UpstreamDown),
         tag="alerts",
+    ),
+    Operation(
+        name="get_payment",
+        method="GET",
+        path="/v1/payments/{transaction}",
+        run=books.get_payment,
+        ask=books.PaymentAsk,
+        answer=books.SettledPayment,
+        failures=(BadRequest, NotFound, UpstreamDown),
+        tag="payments",
     ),
     Operation(
         name="get_status",

@@ -29,6 +29,10 @@ def main() -> None:
     backup.add_argument("file")
     restore = commands.add_parser("restore", help="fill an empty store from a backup")
     restore.add_argument("file")
+    pay = commands.add_parser("pay", help="pay a paid route of a running sandbox from its demo wallet")
+    pay.add_argument("url", help="a path such as /v1/x402/quote?symbol=AAPL&side=buy&amount=100, or a whole address")
+    pay.add_argument("--network", choices=("4663", "8453"), help="pay USDG on 4663 or USDC on 8453")
+    pay.add_argument("--data", help="a JSON body; makes it a POST")
     commands.add_parser("doctor", help="show every setting and reach every upstream once")
     commands.add_parser("openapi", help="print the API description")
     asked = parser.parse_args()
@@ -49,6 +53,10 @@ def main() -> None:
             from tickyard.keeping import keep_store
 
             _run(keep_store(asked.command, _settings(), getattr(asked, "file", "")))
+        case "pay":
+            from tickyard.sandbox.paying import pay_command
+
+            sys.exit(_run(pay_command(_base_url(), asked.url, asked.network, asked.data)))
         case "doctor":
             from tickyard.doctor import examine
 
@@ -80,6 +88,11 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(work)
+
+
+def _base_url() -> str:
+    """The running service that a command talks to."""
+    return os.environ.get("TICKYARD_BASE_URL") or f"http://127.0.0.1:{os.environ.get('TICKYARD_PORT') or 8402}"
 
 
 def _settings() -> Settings:

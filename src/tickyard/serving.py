@@ -37,7 +37,7 @@ async def serve(settings: Settings) -> None:
     access_log = AccessLog() if settings.access_log else None
     async with contextlib.AsyncExitStack() as stack:
         deps = await stack.enter_async_context(open_deps(settings, clock))
-        plan = Plan(CATALOG, deps)
+        plan = Plan(CATALOG, deps, terms=deps.payments.terms, cashier=deps.payments.cashier)
         if settings.is_sandbox:
             from tickyard.sandbox.inside import open_sandbox
 

@@ -19,11 +19,9 @@ import pytest
 from starlette.types import ASGIApp
 
 from tickyard.catalog import CATALOG
-from tickyard.config.settings import read_settings
 from tickyard.deps import Deps
-from tickyard.doors.app import Plan, build_app, check_ready
+from tickyard.doors.app import Plan, build_app
 from tickyard.kernel.clock import WallClock
-from tickyard.kernel.errors import UpstreamDown
 from tickyard.sandbox.contracts.build import compiled
 from tickyard.sandbox.faults import FaultBoard
 from tickyard.sandbox.issuer import IssuerStandIn
@@ -35,7 +33,6 @@ from tickyard.sandbox.transact import Step, send, send_all
 from tickyard.sandbox.wallets import MAKER
 from tickyard.sandbox.words import call_data, derived_address, words
 from tickyard.sandbox.world import World, build_world
-from tickyard.wiring import open_deps
 
 _spec = importlib.util.spec_from_file_location("paperyard", Path(__file__).parents[1] / "service" / "paperyard.py")
 _paperyard = importlib.util.module_from_spec(_spec)
@@ -159,15 +156,8 @@ async def _open(stack: AsyncExitStack, yard: Yard, folder: Path) -> Service:
     clock = QuietClock()
     runner, port = await open_port([IssuerStandIn(FaultBoard(), StandingClock(yard.now), load(), began=yard.now)])
     stack.push_async_callback(runner.cleanup)
-    settings = read_settings(_paperyard.environment(folder, yard.node.url, f"http://127.0.0.1:{port}/issuer"))
-    deps = await stack.enter_async_context(open_deps(settings, clock))
-    async with asyncio.timeout(30):
-        while True:
-            try:
-                await check_ready(deps)
-                break
-            except UpstreamDown:
-                await clock.sleep(0.02)
+    issuer_url = f"http://127.0.0.1:{port}/issuer"
+    deps = await stack.enter_async_context(_paperyard.house.open_house(folder, yard.node.url, issuer_url, clock))
     return Service(yard, deps, build_app(Plan(CATALOG, deps), access_log=None))
 
 

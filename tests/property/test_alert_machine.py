@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from types import SimpleNamespace
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
@@ -21,6 +22,7 @@ from sqlalchemy import insert, select
 
 from tickyard.features.alerts import store as rows
 from tickyard.features.alerts.addresses import EgressPolicy
+from tickyard.features.alerts.caps import Caps
 from tickyard.features.alerts.deliver import Courier
 from tickyard.features.alerts.egress import Egress
 from tickyard.features.alerts.evaluate import evaluate
@@ -44,6 +46,9 @@ _path = pathlib.Path(__file__).parents[1] / "service" / "webhook_receiver.py"
 _spec = importlib.util.spec_from_file_location("webhook", _path)
 webhook = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(webhook)
+
+PROVE = os.environ.get("TICKYARD_PROVE") == "full"
+pytestmark = pytest.mark.timeout(1800 if PROVE else 120)
 
 AUTHORITY = webhook.Authority()
 SERVING, TRUSTING = AUTHORITY.serving("127.0.0.1"), AUTHORITY.trusting()
@@ -115,16 +120,21 @@ class Alerts(RuleBasedStateMachine):
             self.token_id = (await token_ids(tx, [TOKEN]))[TOKEN[1]]
         self.receiver = await webhook.Receiver(SERVING).__aenter__()
         extra = frozenset({("127.0.0.1", self.receiver.port)})
-        self.egress = Egress(EgressPolicy(extra), webhook.StubResolver(), TRUSTING, self.clock, total_s=5)
+        self.egress, self.distrustful = (
+            Egress(EgressPolicy(extra), webhook.StubResolver(), tls, self.clock, total_s=5)
+            for tls in (TRUSTING, webhook.Authority().trusting())
+        )
         asset = SimpleNamespace(symbol=TOKEN[0], address=TOKEN[1])
         registry = SimpleNamespace(find=lambda _symbol: asset)
         self.deps = SimpleNamespace(
-            store=self.store, market=SimpleNamespace(registry=registry), alerts=AlertDesk(KEYS, self.egress)
+            store=self.store,
+            market=SimpleNamespace(registry=registry),
+            alerts=AlertDesk(KEYS, self.egress, Caps(per_host=1000)),
         )
-        self.restart()
+        self.courier = self.new_courier()
 
-    def restart(self):
-        self.courier = Courier(self.store, self.egress, KEYS, self.clock, Random(1), user_agent="t")
+    def new_courier(self, egress=None):
+        return Courier(self.store, egress or self.egress, KEYS, self.clock, Random(1), user_agent="t")
 
     def run(self, work):
         return self.loop.run_until_complete(asyncio.wait_for(work, 30))
@@ -177,15 +187,10 @@ class Alerts(RuleBasedStateMachine):
         # Longer than any pause, so that whatever was put off is due.
         self.clock.offset += timedelta(minutes=20)
         self.receiver.manner = manner
-        self.run(self._deliver(manner == "dead"))
+        # Dead: nobody trusts the receiver's certificate, so every connection ends before the first byte.
+        courier = self.new_courier(self.distrustful) if manner == "dead" else self.courier
+        self.run(courier.deliver_due())
         self._compare_deliveries(manner)
-
-    async def _deliver(self, is_dead):
-        if is_dead:
-            # Nobody trusts this certificate: every connection ends before the first byte.
-            self.egress._tls = webhook.Authority().trusting()
-        await self.courier.deliver_due()
-        self.egress._tls = TRUSTING
 
     @rule(steps=st.integers(0, 80))
     def crash(self, steps):
@@ -195,13 +200,15 @@ class Alerts(RuleBasedStateMachine):
         self._compare_deliveries("crash")
 
     async def _crash(self, steps):
+        others = asyncio.all_tasks()
         await self.courier.pick_up()
+        begun = asyncio.all_tasks() - others
         for _ in range(steps):
             await self.clock.sleep(0)
-        for task in self.courier._tasks:
+        for task in begun:
             task.cancel()
         await self.courier.drain()
-        self.restart()
+        self.courier = self.new_courier()
         self.clock.offset += timedelta(seconds=61)
         await self.courier.settle_interrupted()
 
@@ -245,10 +252,9 @@ class Alerts(RuleBasedStateMachine):
             self.folder.cleanup()
 
 
-PROVE = os.environ.get("TICKYARD_PROVE") == "full"
 TestAlerts = Alerts.TestCase
 TestAlerts.settings = settings(
-    max_examples=300 if PROVE else 30,
+    max_examples=300 if PROVE else 12,
     stateful_step_count=30,
     deadline=None,
     suppress_health_check=list(HealthCheck),

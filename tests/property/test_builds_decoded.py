@@ -2,6 +2,7 @@
 
 import os
 
+import pytest
 from eth_abi import decode
 from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import booleans, composite, integers, sampled_from
@@ -33,6 +34,7 @@ def plans(draw):
     return trade, Fill(state, usdg, tokens, 1), draw(addresses), draw(integers(1, 5000)), draw(integers(0, 2**40))
 
 
+@pytest.mark.timeout(900)
 @settings(max_examples=COUNT, deadline=None, suppress_health_check=list(HealthCheck))
 @given(plans())
 def test_calldata_says_exactly_what_was_asked(plan):

@@ -1,6 +1,5 @@
 """The whole service over a chain of paper and a scriptable issuer, both behind real sockets on loopback."""
 
-import asyncio
 import importlib.util
 import json
 from contextlib import asynccontextmanager
@@ -12,15 +11,12 @@ import aiohttp
 from aiohttp import web
 
 from tickyard.catalog import CATALOG
-from tickyard.config.settings import read_settings
-from tickyard.doors.app import Plan, build_app, check_ready
+from tickyard.doors.app import Plan, build_app
 from tickyard.kernel.clock import WallClock
-from tickyard.kernel.errors import UpstreamDown
 from tickyard.sandbox.faults import FaultBoard
 from tickyard.sandbox.issuer import IssuerStandIn
 from tickyard.sandbox.listing import load
 from tickyard.sandbox.standins import open_port
-from tickyard.wiring import open_deps
 
 HERE = Path(__file__).parent
 NOW = WallClock().now()
@@ -36,6 +32,7 @@ def _load(name, path):
 rpcnode = _load("rpcnode", HERE / "rpcnode.py")
 asgi = _load("asgi", HERE / "conftest.py")
 paper = _load("paper", HERE.parents[1] / "bench" / "paper.py")
+house = _load("house", HERE.parents[1] / "bench" / "house.py")
 
 
 class LyingChain(paper.PaperChain):
@@ -43,6 +40,8 @@ class LyingChain(paper.PaperChain):
 
     fails_all = False
     cuts = 0
+    longest = 10**9
+    """Calldata beyond so many characters is too much for the node in one piece."""
     _truth: ClassVar = {}
 
     def __init__(self):
@@ -105,34 +104,15 @@ class Yard:
         )
 
 
-def environment(folder, rpc_url, issuer_url):
-    """The settings of a service of which only the market is looked at; nothing else here is ever reached."""
-    folder.mkdir(parents=True, exist_ok=True)
-    keys = folder / "alert-keys"
-    keys.write_text(f"1 {'5a' * 32}\n")
-    return {
-        "TICKYARD_RPC_URLS": rpc_url,
-        "TICKYARD_ISSUER_URL": issuer_url,
-        "TICKYARD_DATA_DIR": str(folder),
-        "TICKYARD_RATE_LIMIT": "0",
-        "TICKYARD_SECRET_KEY_FILE": str(keys),
-        "TICKYARD_PAY_TO": "0x" + "77" * 20,
-        "TICKYARD_RPC_URLS_8453": "http://127.0.0.1:1",
-        "TICKYARD_FACILITATOR_4663": "http://127.0.0.1:1",
-        "TICKYARD_FACILITATOR_8453": "http://127.0.0.1:1",
-        "TICKYARD_FILINGS_URL": "http://127.0.0.1:1",
-        "TICKYARD_FILINGS_FILES_URL": "http://127.0.0.1:1",
-        "TICKYARD_FILINGS_CONTACT": "nobody@example.com",
-    }
-
-
 @asynccontextmanager
-async def open_yard(folder, *, chain=None, is_ready=True):
+async def open_yard(folder, *, chain=None):
     """A service that is ready: registry and pools are read. The same folder again is a restart."""
     clock = WallClock()
     chain = chain or LyingChain()
 
     def call(params):
+        if len(params[0]["data"]) > chain.longest:
+            raise rpcnode.Refused(-32000, "out of gas")
         result = chain.rpc("eth_call", params)
         if result is None:
             raise rpcnode.Refused(3, "execution reverted")
@@ -148,22 +128,9 @@ async def open_yard(folder, *, chain=None, is_ready=True):
         standins, port = await open_port([IssuerStandIn(FaultBoard(), clock, load(), began=clock.now())])
         issuer = Issuer(f"http://127.0.0.1:{port}/issuer")
         front, front_port = await open_port([issuer])
-        settings = read_settings(environment(folder, node.url, f"http://127.0.0.1:{front_port}"))
         try:
-            async with open_deps(settings, clock) as deps:
-                yard = Yard(chain, node, issuer, deps, build_app(Plan(CATALOG, deps), access_log=None))
-                if is_ready:
-                    await until_ready(yard, clock)
-                yield yard
+            async with house.open_house(folder, node.url, f"http://127.0.0.1:{front_port}", clock) as deps:
+                yield Yard(chain, node, issuer, deps, build_app(Plan(CATALOG, deps), access_log=None))
         finally:
             await front.cleanup()
             await standins.cleanup()
-
-
-async def until_ready(yard, clock):
-    async with asyncio.timeout(20):
-        while True:
-            try:
-                return await check_ready(yard.deps)
-            except UpstreamDown:
-                await clock.sleep(0.02)

@@ -60,6 +60,10 @@ class Desk(FilingsStandIn):
         self.replaced = {}
         self.answers = []
 
+    def warm_up(self):
+        """Make the documents now, not while somebody waits."""
+        return len(self._documents)
+
     async def answer(self, request):
         path = request.match_info["path"]
         response = await super().answer(request)
@@ -90,11 +94,11 @@ class Yard:
 
 
 @asynccontextmanager
-async def open_yard(where, *, per_second=10_000, patience_s=5, clock=None, budget_s=1.0, try_s=0.4, desk=None):
+async def open_yard(where, *, per_second=10_000, patience_s=5, clock=None, budget_s=8.0, try_s=5.0):
     """`where`: the store's file; the same one again, with the same clock, is a restart."""
     board, clock, rng = FaultBoard(), clock or MovedClock(), Random(1)
-    desk = desk or Desk(board, clock)
-    desk._board = board
+    desk = Desk(board, clock)
+    desk.warm_up()
     stand_in = IssuerStandIn(board, clock, listing.load(), began=clock.now())
     runner, port = await open_port([desk, stand_in])
     base = f"http://127.0.0.1:{port}"
@@ -104,7 +108,7 @@ async def open_yard(where, *, per_second=10_000, patience_s=5, clock=None, budge
     limits = {"clock": clock, "rng": rng, "budget_s": budget_s, "try_s": try_s}
     data = open_source("filings", f"{base}/filings", "ops@example.com", pace, **limits)
     files = open_source("filings-files", f"{base}/filings/files", "ops@example.com", pace, **limits)
-    source = Source("issuer", f"{base}/issuer", clock=clock, rng=rng, max_bytes=MAX_BYTES, budget_s=1.0, try_s=0.4)
+    source = Source("issuer", f"{base}/issuer", clock=clock, rng=rng, max_bytes=MAX_BYTES)
     sources = (data, files, source)
     for each in sources:
         await each.start()

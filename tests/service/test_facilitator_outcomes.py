@@ -312,6 +312,51 @@ def test_equal_payments_of_one_payer_are_told_apart_by_their_number(tmp_path):
     run(tmp_path, scenario)
 
 
+async def cancelled_payment(world):
+    """A payment whose settlement got no answer and whose nonce its payer then used up."""
+    chain, facilitator = world.chains[FIRST], world.facilitators[FIRST]
+    payment = world.payment(network=FIRST)
+    facilitator.script["settle"] = ["cut"]
+    assert (await call(world.app, "GET", URL, payment)).is_retry_advice
+    chain.pay(*facilitator._parts(facilitator.asked["settle"][-1]), moves=False)
+    return payment
+
+
+def test_a_cancelled_payment_cannot_point_at_the_transfer_of_a_settled_one(tmp_path):
+    async def scenario(world):
+        assert (await call(world.app, "GET", URL, world.payment(network=FIRST))).status == 200
+        cancelled = await cancelled_payment(world)
+        world.clock.move(100)
+        assert (await call(world.app, "GET", URL, cancelled)).is_retry_advice
+        world.clock.move(300)
+        assert (await call(world.app, "GET", URL, cancelled)).reason == NONCE_SPENT
+        assert await verify(world) == {"credited": 1}
+
+    run(tmp_path, scenario)
+
+
+def test_a_cancelled_payment_cannot_point_at_the_transfer_of_one_that_is_settling(tmp_path):
+    async def scenario(world):
+        cancelled = await cancelled_payment(world)
+        landed, go_on = asyncio.Event(), asyncio.Event()
+
+        async def hold(stage):
+            if stage == "settle landed":
+                landed.set()
+                await go_on.wait()
+
+        world.facilitators[FIRST].on_stage = hold
+        honest = asyncio.create_task(call(world.app, "GET", URL, world.payment(network=FIRST)))
+        await landed.wait()
+        assert (await call(world.app, "GET", URL, cancelled)).is_retry_advice
+        go_on.set()
+        assert (await honest).status == 200
+        world.clock.move(400)
+        assert (await call(world.app, "GET", URL, cancelled)).reason == NONCE_SPENT
+
+    run(tmp_path, scenario, settle_s=5.0)
+
+
 def test_a_chain_that_is_down_does_not_stop_ordinary_sales(tmp_path):
     async def scenario(world):
         for chain in world.chains.values():

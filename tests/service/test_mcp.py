@@ -21,6 +21,7 @@ from tickyard.catalog import CATALOG
 from tickyard.doors.cache import FrontCache
 from tickyard.doors.edge import Edge
 from tickyard.doors.http import BODY_MAX_BYTES, Endpoint, build_router
+from tickyard.doors.limits import TokenBuckets
 from tickyard.doors.mcp import McpDoor
 from tickyard.doors.mcp_texts import FRESHNESS
 from tickyard.doors.mcp_tools import Tool
@@ -250,6 +251,18 @@ def test_a_tool_knows_its_caller_and_reads_numbers_exactly(mode):
     schema, result = with_client(mode, work, client_of=lambda scope: f"client {scope['client'][0]}")
     assert list(schema["properties"]) == ["price"]
     assert result.structured_content == {"price": "0.1", "client": "client 127.0.0.1"}
+
+
+def test_a_tool_draws_from_the_same_bucket_as_its_route():
+    buckets = TokenBuckets(2)
+    buckets.take("127.0.0.1", 0)
+
+    async def work(client, _base):
+        return [await client.call_tool("build", {"price": 1}) for _ in range(2)]
+
+    first, second = with_client(MODES[0], work, quotas={"build": lambda client: buckets.take(client, 0)})
+    assert not first.is_error
+    assert json.loads(second.content[0].text)["error"]["message"].startswith("too many requests from this address")
 
 
 def test_a_number_that_is_not_json_is_refused():

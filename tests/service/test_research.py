@@ -7,8 +7,9 @@ from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import insert
+from sqlalchemy import insert, update
 
+from tickyard.features.research.documents import document
 from tickyard.features.research.operations import ResearchAsk, get_research
 from tickyard.kernel.errors import NotFound, UpstreamDown
 from tickyard.kernel.units import Price
@@ -26,6 +27,7 @@ _spec.loader.exec_module(yards)
 APPLE_COMPANY = "submissions/CIK0000320193.json"
 APPLE_FACTS = "api/xbrl/companyfacts/CIK0000320193.json"
 MAP = "files/company_tickers.json"
+IMPATIENT = {"budget_s": 1.0, "try_s": 0.4}
 
 
 def run(tmp_path, use, **options):
@@ -133,6 +135,23 @@ def test_a_symbol_costs_two_requests_once_and_a_restart_none(tmp_path):
     assert shown(after)["facts"]["revenue"] == shown(before)["facts"]["revenue"]
 
 
+def test_documents_kept_in_another_form_are_fetched_anew(tmp_path):
+    clock = yards.MovedClock()
+
+    async def first(yard):
+        await yard.research("AAPL")
+        async with yard.store.begin() as tx:
+            await tx.execute(update(document).values(form=0, body=b"an older idea of it"))
+
+    async def second(yard):
+        return (await yard.research("AAPL")).facts.revenue, yard.desk.answers
+
+    run(tmp_path, first, clock=clock)
+    revenue, answers = run(tmp_path, second, clock=clock)
+    assert revenue is not None
+    assert answers == [200, 200, 200]
+
+
 def test_many_callers_at_once_share_one_look(tmp_path):
     async def use(yard):
         answers = await asyncio.gather(*(yard.research("AAPL") for _ in range(20)))
@@ -205,9 +224,9 @@ def test_a_hanging_database_is_waited_for_once_a_minute_at_most(tmp_path):
         yard.board.set("filings", "ok")
         return waited, yard.clock.monotonic() - began, len(yard.desk.asked) - asked
 
-    waited, again, asked = run(tmp_path, use)
+    waited, again, asked = run(tmp_path, use, **IMPATIENT)
     assert waited < 4
-    assert again < 0.2
+    assert again < waited
     assert asked == 0
 
 
@@ -220,7 +239,7 @@ def test_a_silent_database_and_nothing_kept_is_upstream_down_but_funds_answer(tm
         fund = shown(await yard.research("SPY"))
         return fund, len(yard.desk.asked)
 
-    fund, asked = run(tmp_path, use)
+    fund, asked = run(tmp_path, use, **IMPATIENT)
     assert fund["underlying"] is None
     assert set(fund["facts"].values()) == {None}
     assert fund["token"]["price"] is not None

@@ -174,6 +174,21 @@ def test_when_every_call_failed_nobody_is_told_that_there_is_nothing(tmp_path):
     live(scenario, tmp_path)
 
 
+def test_a_node_with_little_gas_is_asked_in_pieces_at_one_block(tmp_path):
+    async def scenario(yard):
+        whole = await ask_all(yard)
+        yard.chain.longest = 60_000
+        forget(yard)
+        del yard.node.seen[:]
+        pieces = await ask_all(yard)
+        for route in ("portfolio", "markets", "stats", "quote"):
+            assert (pieces[route].status, pieces[route].body) == (200, whole[route].body), route
+        blocks = [body["params"][1] for body in yard.node.seen if body["method"] == "eth_call"]
+        assert hex(yard.chain.block) in blocks, "pieces agree on a block"
+
+    live(scenario, tmp_path)
+
+
 def test_when_only_the_quotes_revert_there_is_no_liquidity(tmp_path):
     async def scenario(yard):
         yard.chain.says[yard.deps.settings.contracts.quoter, EXACT_IN] = None

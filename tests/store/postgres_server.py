@@ -45,6 +45,7 @@ class PostgresServer:
             self.port = probe.getsockname()[1]
         self._process: subprocess.Popen | None = None
         self._made = 0
+        self._emptied: list[str] = []
         self.start()
 
     def start(self) -> None:
@@ -82,11 +83,21 @@ class PostgresServer:
 
     def new_database(self) -> str:
         """The address of an empty database of its own."""
+        if self._emptied:
+            return self._emptied.pop()
         self._made += 1
         name = f"t{self._made}"
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {name}")
         return self.url(name)
+
+    def take_back(self, url: str) -> None:
+        """Empty a database for the next test: cheaper than a new one, which is hundreds of files."""
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("SET lock_timeout = '5s'")
+            connection.execute("DROP SCHEMA public CASCADE")
+            connection.execute("CREATE SCHEMA public")
+        self._emptied.append(url)
 
     def url(self, database: str) -> str:
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"

@@ -18,7 +18,7 @@ from tickyard.features.alerts import store as rows
 from tickyard.features.alerts.addresses import EgressPolicy
 from tickyard.features.alerts.caps import Caps
 from tickyard.features.alerts.egress import Egress
-from tickyard.features.alerts.evaluate import _TOUCHED_POSTGRES, _TOUCHED_SQLITE, evaluate
+from tickyard.features.alerts.evaluate import FIRE_POSTGRES, FIRE_SQLITE, Move, evaluate
 from tickyard.features.alerts.operations import (
     AlertAsk,
     AlertDesk,
@@ -416,16 +416,16 @@ def test_finding_crossings_is_one_statement_that_goes_through_the_index(run):
         async with house.store.begin() as tx:
             await tx.execute(insert(alert), many)
             await tx.execute(text("ANALYZE"))
-        async with house.store.read() as tx:
-            moves = [[token, "above", 201 * USD, 300 * USD] for token in range(10, 50)]
+        async with house.store.begin() as tx:
+            moves = [Move(token, "above", 201 * USD, 300 * USD, 300 * USD) for token in range(10, 50)]
             values = {"taken_at": 0}
             if tx.is_sqlite:
                 values["moves"] = msgspec.json.encode(moves).decode()
-                plan = text("EXPLAIN QUERY PLAN " + _TOUCHED_SQLITE.text)
+                plan = text("EXPLAIN QUERY PLAN " + FIRE_SQLITE.text)
             else:
-                names = ("tokens", "conditions", "lows", "highs")
-                values |= dict(zip(names, (list(c) for c in zip(*moves, strict=True)), strict=True))
-                plan = text("EXPLAIN " + _TOUCHED_POSTGRES.text).bindparams(*_TOUCHED_POSTGRES._bindparams.values())
+                columns = (list(column) for column in zip(*moves, strict=True))
+                values |= dict(zip(Move._fields, columns, strict=True))
+                plan = text("EXPLAIN " + FIRE_POSTGRES.text).bindparams(*FIRE_POSTGRES._bindparams.values())
             shown = "\n".join(str(line) for line in (await tx.execute(plan, values)).all())
         assert "ix_alert_armed" in shown
         assert "Seq Scan on alert" not in shown

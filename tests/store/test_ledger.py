@@ -177,8 +177,8 @@ def test_copies_over_two_processes_settle_once_and_are_credited_once(where):
         )
         assert all(ended["missing"] == 0 for ended in both)
         async with world.processes[0].store.read() as tx:
-            credits = (await tx.execute(select(revenue.c.amount_raw))).scalars().all()
-        assert credits == [10_000] * 4
+            counted = (await tx.execute(select(revenue.c.amount_raw))).scalars().all()
+        assert counted == [10_000] * 4
 
     run(where, scenario, processes=2)
 

@@ -59,6 +59,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     spender: str = pinned.SPENDER
     facilitator_4663: str = ""
     facilitator_8453: str = ""
+    finality: str = "finalized"
+    """When a block is final: the tag `finalized`, or a number of blocks on top of it."""
     sample_spread_s: Annotated[int, Meta(ge=0, le=240)] = 20
     """A round is read at a random moment within so many seconds of its slot."""
     fee_tiers: tuple[Annotated[int, Meta(ge=1, lt=1_000_000)], ...] = (100, 500, 3000, 10000)
@@ -173,6 +175,8 @@ def _problems(settings: Settings) -> list[str]:
     for name in ("pay_to", "spender"):
         if getattr(settings, name) and not is_address(getattr(settings, name)):
             found.append(f"{PREFIX}{name.upper()} must be 0x followed by 40 hex digits")
+    if settings.finality != "finalized" and not (settings.finality.isascii() and settings.finality.isdigit()):
+        found.append("TICKYARD_FINALITY must be the word finalized or a number of blocks")
     for text in settings.trusted_proxies:
         if not _is_network(text):
             found.append(f"TICKYARD_TRUSTED_PROXIES: {text!r} is not a network such as 10.0.0.0/8")

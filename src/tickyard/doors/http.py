@@ -33,7 +33,7 @@ from tickyard.kernel.operation import Kept, Operation
 from tickyard.kernel.wire import Ask, TextAnswer, encode
 
 BODY_MAX_BYTES: Final = 64 * 1024
-ClientOf = Callable[[Scope], str]
+ClientOf = Callable[[Mapping[str, Any]], str]
 
 
 class BodyRefused(Exception):

@@ -10,6 +10,7 @@ from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import Failure, UpstreamDown
 from tickyard.kernel.operation import Operation
 from tickyard.kernel.wire import Answer, encode, error_body
+from tickyard.payments.bazaar import paid_path
 
 OWN_PAGES = ("/openapi.json", "/healthz", "/readyz")
 _PAGE_SECONDS = 300
@@ -25,7 +26,11 @@ class Index(Answer):
 
 def endpoint_lines(rows: Iterable[Operation], sandbox_rows: Iterable[Operation]) -> list[str]:
     """`METHOD /path` of everything, the specified routes first."""
-    lines = [f"{row.method} {row.path}" for row in rows]
+    lines = []
+    for row in rows:
+        lines.append(f"{row.method} {row.path}")
+        if row.price is not None:
+            lines.append(f"{row.method} {paid_path(row)}")
     own = [f"GET {path}" for path in OWN_PAGES]
     return ["GET /", *lines, *own, *(f"{row.method} {row.path}" for row in sandbox_rows)]
 

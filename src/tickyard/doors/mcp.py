@@ -5,7 +5,8 @@ by `warm_up` in the background), off the event loop. What can be refused without
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -16,7 +17,7 @@ from tickyard.doors.edge import ROUTE
 from tickyard.doors.http import BodyRefused, ClientOf, read_body
 from tickyard.doors.limits import client_key
 from tickyard.doors.mcp_guard import HostGuard
-from tickyard.doors.mcp_tools import build_tools
+from tickyard.doors.mcp_tools import Take, build_tools
 from tickyard.kernel.operation import Operation
 
 PATH: Final = "/mcp"
@@ -32,16 +33,19 @@ class McpDoor:
         base_url: str,
         openapi: bytes,
         client_of: ClientOf = client_key,
+        quotas: Mapping[str, Take] = MappingProxyType({}),
         hosts: Iterable[str] = (),
         origins: Iterable[str] = (),
     ) -> None:
-        """`openapi`: the API description as it is served, which is also a resource."""
+        """`openapi`: the API description as it is served, which is also a resource. `quotas`: by operation, the
+        bucket that its tool shares with its HTTP route."""
         self._rows = tuple(rows)
         self._deps = deps
         self._base_url = base_url
         self._cache = cache
         self._openapi = openapi
         self._client_of = client_of
+        self._quotas = quotas
         self._guard = HostGuard(base_url, hosts, origins)
         self._app: ASGIApp | None = None
         self._opening: asyncio.Future[ASGIApp] | None = None
@@ -85,7 +89,7 @@ class McpDoor:
         """Hold the protocol's own context open: it must be left by the task that entered it."""
         try:
             protocol = await asyncio.to_thread(_load)
-            tools = build_tools(self._rows, self._deps, self._cache)
+            tools = build_tools(self._rows, self._deps, self._cache, self._quotas)
             async with protocol.open_protocol(tools, self._client_of, self._openapi, self._base_url) as app:
                 self._app = app
                 opening.set_result(app)

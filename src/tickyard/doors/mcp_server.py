@@ -58,7 +58,7 @@ def build_server(tools: Mapping[str, Tool], client_of: ClientOf, library: Librar
         tool = tools.get(params.name)
         if tool is None:
             raise MCPError(INVALID_PARAMS, f"no such tool: {params.name[:64]}")
-        client = client_of(context.request.scope) if tool.binder.client_names and context.request else ""
+        client = client_of(context.request.scope) if tool.asks_who and context.request else ""
         return hold_place(context.request, await tool.call(params.arguments or {}, client))
 
     async def list_resources(

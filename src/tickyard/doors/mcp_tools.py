@@ -3,7 +3,7 @@
 The schemas are those of HTTP, the arguments pass the same binder, the structured result is the HTTP body.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from math import isfinite
@@ -14,11 +14,15 @@ from msgspec import inspect
 
 from tickyard.doors.binding import Binder
 from tickyard.doors.cache import FrontCache
+from tickyard.doors.limits import Verdict
 from tickyard.doors.mcp_texts import describe_tool
 from tickyard.kernel.errors import BadRequest, Failure, UpstreamDown
 from tickyard.kernel.operation import Kept, Operation
 from tickyard.kernel.wire import TextAnswer, encode, error_body
 from tickyard.observe.log import log
+
+Take = Callable[[str], Verdict]
+"""Counts one call against a client's quota."""
 
 _REF: Final = "#/$defs/{name}"
 _BUG: Final = "something went wrong on our side; the request id is in the X-Request-Id header"
@@ -37,13 +41,16 @@ class Outcome:
 class Tool:
     """One operation, callable by agents."""
 
-    def __init__(self, row: Operation, deps: Any, cache: FrontCache) -> None:
+    def __init__(self, row: Operation, deps: Any, cache: FrontCache, take: Take | None = None) -> None:
         self._row = row
         self._deps = deps
         self._cache = cache
+        self._take = take
         self.binder = Binder(row)
         self.name = row.name
         self.title = row.title
+        self.asks_who = bool(self.binder.client_names or take)
+        """Whether a call must tell who makes it."""
         self.hidden = _hidden(row, self.binder)
         self.input_schema = input_schema(row, self.hidden)
         self.output_schema = _schema(row.answer)
@@ -62,6 +69,8 @@ class Tool:
 
     async def _answer(self, arguments: Mapping[str, Any], client: str) -> bytes:
         binder, row = self.binder, self._row
+        if self._take is not None and not (verdict := self._take(client)).is_allowed:
+            raise BadRequest(f"too many requests from this address; try again in {verdict.retry_after_s} s")
         for name in arguments:
             if name in self.hidden:
                 raise BadRequest(f"unknown field: {name}")
@@ -79,8 +88,9 @@ class Tool:
         return self._cache.put(target, row.path, body, answer.seconds).plain[1] if target else body
 
 
-def build_tools(rows: Iterable[Operation], deps: Any, cache: FrontCache) -> dict[str, Tool]:
-    return {row.name: Tool(row, deps, cache) for row in rows if row.is_tool}
+def build_tools(rows: Iterable[Operation], deps: Any, cache: FrontCache, quotas: Mapping[str, Take]) -> dict[str, Tool]:
+    """`quotas`: by operation, the bucket that it shares with its HTTP route."""
+    return {row.name: Tool(row, deps, cache, quotas.get(row.name)) for row in rows if row.is_tool}
 
 
 def annotations(row: Operation) -> dict[str, bool]:

@@ -12,7 +12,9 @@ import msgspec
 from tickyard.doors.binding import Binder
 from tickyard.doors.examples import example_of
 from tickyard.kernel.operation import Operation
-from tickyard.kernel.wire import ErrorBody
+from tickyard.kernel.units import ratio_text
+from tickyard.kernel.wire import Answer, ErrorBody
+from tickyard.payments.bazaar import paid_path
 
 API_VERSION: Final = "1.0.0"
 TITLE: Final = "tickyard"
@@ -33,6 +35,22 @@ _STATUS_TEXT: Final = {
 }
 
 
+class PaymentResource(Answer):
+    url: str
+    description: str
+    mime_type: str
+
+
+class PaymentChallenge(Answer):
+    """An x402 version 2 challenge."""
+
+    x402_version: int = msgspec.field(name="x402Version")
+    error: str
+    resource: PaymentResource
+    accepts: list[dict[str, Any]]
+    extensions: dict[str, Any]
+
+
 def as_text(rows: Sequence[Operation]) -> str:
     """The description for a reader: the production routes, indented, with a placeholder for the address."""
     document = describe(rows, base_url="https://tickyard.example", description=TITLE)
@@ -41,14 +59,21 @@ def as_text(rows: Sequence[Operation]) -> str:
 
 def describe(rows: Sequence[Operation], *, base_url: str, description: str) -> dict[str, Any]:
     """The whole OpenAPI document."""
-    kinds = {row.answer for row in rows} | {row.ask for row in rows if row.method == "POST"} | {ErrorBody}
+    kinds: set[type[msgspec.Struct]] = (
+        {row.answer for row in rows} | {row.ask for row in rows if row.method == "POST"} | {ErrorBody}
+    )
+    if any(row.price is not None for row in rows):
+        kinds.add(PaymentChallenge)
     asks = {row.ask for row in rows}
     _, components = msgspec.json.schema_components(sorted(kinds | asks, key=lambda k: k.__name__), ref_template=_REF)
     paths: dict[str, dict[str, Any]] = {}
     for row in rows:
         for name in Binder(row).client_names:
             components[row.ask.__name__]["properties"].pop(name, None)
-        paths.setdefault(row.path, {})[row.method.lower()] = _operation(row, components)
+        described = _operation(row, components)
+        paths.setdefault(row.path, {})[row.method.lower()] = described
+        if row.price is not None:
+            paths.setdefault(paid_path(row), {})[row.method.lower()] = _paid(row, described)
     body_asks = {row.ask.__name__ for row in rows if row.method == "POST"}
     url_asks = {ask.__name__ for ask in asks} - body_asks
     return {
@@ -71,6 +96,7 @@ def describe(rows: Sequence[Operation], *, base_url: str, description: str) -> d
 
 _TAGS: Final = {
     "registry": "The listed stock tokens and their prices.",
+    "payments": "Receipts of pay-per-call.",
     "history": "Prices sampled every five minutes.",
     "alerts": "One-shot webhooks when a price crosses a threshold.",
     "trading": "Quotes, unsigned builds, portfolios, pools.",
@@ -107,6 +133,27 @@ def _operation(row: Operation, components: dict[str, Any]) -> dict[str, Any]:
             },
         }
     return described
+
+
+def _paid(row: Operation, free: dict[str, Any]) -> dict[str, Any]:
+    """The paid twin: the same operation behind the gate."""
+    assert row.price is not None
+    price = ratio_text(row.price, 10**6, 6)
+    challenge = {
+        "description": "Payment required: what to pay is in the body and, as base64, in PAYMENT-REQUIRED.",
+        "headers": {
+            "PAYMENT-REQUIRED": {"description": "The challenge as base64 of JSON.", "schema": {"type": "string"}}
+        },
+        "content": {"application/json": {"schema": {"$ref": _REF.format(name="PaymentChallenge")}}},
+    }
+    return {
+        **free,
+        "operationId": f"{row.name}_paid",
+        "summary": f"{free['summary']} (pay per call)",
+        "description": f"{free['description']} Costs {price} USD per call by x402; a failed call is never charged.",
+        "responses": {**free["responses"], "402": challenge},
+        "x-payment-info": {"protocol": "x402", "price": {"amount": price, "currency": "USD"}},
+    }
 
 
 def _parameter(name: str, binder: Binder, ask_schema: dict[str, Any]) -> dict[str, Any]:

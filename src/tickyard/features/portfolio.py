@@ -54,8 +54,7 @@ async def get_portfolio(deps: Deps, ask: PortfolioAsk) -> Portfolio:
     holdings, quotes = await asyncio.gather(
         read_holdings(deps.market, ask.address, deps.market.registry.all()), deps.market.mids.all()
     )
-    held = [holding for holding in holdings.all if holding.balance]
-    priced = [_position(holding, quotes.value.get(holding.asset.symbol)) for holding in held]
+    priced = [_position(holding, quotes.value.get(holding.asset.symbol)) for holding in holdings.held]
     priced.sort(key=lambda each: (each[1] is None, -(each[1] or 0), each[0].symbol))
     return Portfolio(
         address=checksum(ask.address),

@@ -1,6 +1,9 @@
-"""One token's supply, prices on both sides, and all its pools."""
+"""The supply of tokens, prices on both sides, and all their pools."""
 
 import asyncio
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import islice
 from typing import Annotated
 
 from msgspec import Meta
@@ -9,7 +12,8 @@ from tickyard.chain import erc20, stock_token
 from tickyard.chain.address import checksum
 from tickyard.chain.multicall import Call
 from tickyard.deps import Deps
-from tickyard.kernel.errors import UpstreamDown
+from tickyard.kernel.errors import Failure, UpstreamDown
+from tickyard.kernel.ids import Address
 from tickyard.kernel.operation import Kept
 from tickyard.kernel.units import Price, TokenAmount, percent_text
 from tickyard.kernel.wire import (
@@ -27,7 +31,8 @@ from tickyard.kernel.wire import (
     iso,
 )
 from tickyard.market.asset import Asset, multiplier_text
-from tickyard.market.pools import deepest
+from tickyard.market.batch import ItemError, SymbolsField, chosen, item_error
+from tickyard.market.pools import Pool, deepest
 from tickyard.market.poolviews import PoolView, read_views, view_calls
 from tickyard.market.quoting import FeeTier
 
@@ -73,31 +78,90 @@ class Stats(Answer):
     as_of: Moment
 
 
+class StatsItem(Answer):
+    symbol: Ticker
+    stats: Stats | None
+    error: ItemError | None
+
+
+class ManyStats(Answer):
+    stats: list[StatsItem]
+    count: Annotated[int, Meta(examples=[2])]
+    as_of: Moment
+
+
+class ManyStatsAsk(Ask):
+    symbols: SymbolsField | None = None
+
+
 async def get_stats(deps: Deps, ask: StatsAsk) -> Kept[Stats]:
     """Show one token's supply, its price in the deepest pool against the equity quote, the 24-hour change of the
     sampled price (null until a day of history exists), and every TOKEN/USDG pool, all read at one block.
     `asOf` is the time of the block."""
     asset = deps.market.registry.find(ask.symbol)
     if asset.address is None:
-        return await _without_token(deps, asset)
+        quote, seconds = await deps.market.mids.one(asset.symbol)
+        return Kept(_without_token(deps, asset, quote.mid, deps.clock.now()), min(seconds, _REUSE_S))
     pools = deps.market.pools.of(asset.address)
-    calls = [
-        Call(asset.address, erc20.TOTAL_SUPPLY),
-        Call(asset.address, stock_token.UI_MULTIPLIER),
-        *view_calls(pools, deps.settings.contracts),
-    ]
+    calls = _calls(deps, asset.address, pools)
     reading, (quote, seconds) = await asyncio.gather(deps.market.read(calls), deps.market.mids.one(asset.symbol))
-    supply_word, multiplier_word, *pool_words = reading.results
+    return Kept(_stats(deps, asset, pools, reading.results, quote.mid, reading.at), min(seconds, _REUSE_S))
+
+
+async def list_stats(deps: Deps, ask: ManyStatsAsk) -> Kept[ManyStats]:
+    """Show supply, prices and pools of up to 50 tokens, or of all, read at one block in one call. Each item has its
+    stats or its own error. `asOf` is the time of the block."""
+    wanted = chosen(deps.market.registry, ask.symbols)
+    pools = {a.address: deps.market.pools.of(a.address) for _, a in wanted if isinstance(a, Asset) and a.address}
+    calls = {token: _calls(deps, token, its) for token, its in pools.items()}
+    asked = [call for its in calls.values() for call in its]
+    reading, copy = await asyncio.gather(deps.market.read(asked), deps.market.mids.all())
+    words = iter(reading.results)
+    results = {token: list(islice(words, len(its))) for token, its in calls.items()}
+    items = []
+    for symbol, asset in wanted:
+        quote = copy.value.get(symbol)
+        try:
+            if isinstance(asset, Failure):
+                raise asset
+            mid = quote.mid if quote is not None else None
+            if asset.address is None:
+                stats = _without_token(deps, asset, mid, reading.at)
+            else:
+                stats = _stats(deps, asset, pools[asset.address], results[asset.address], mid, reading.at)
+            items.append(StatsItem(symbol=symbol, stats=stats, error=None))
+        except Failure as failure:
+            items.append(StatsItem(symbol=symbol, stats=None, error=item_error(failure)))
+    answer = ManyStats(stats=items, count=len(items), as_of=iso(reading.at))
+    return Kept(answer, min(deps.market.mids.reuse_s(copy), _REUSE_S))
+
+
+def _calls(deps: Deps, token: Address, pools: Sequence[Pool]) -> list[Call]:
+    own = [Call(token, erc20.TOTAL_SUPPLY), Call(token, stock_token.UI_MULTIPLIER)]
+    return [*own, *view_calls(pools, deps.settings.contracts)]
+
+
+def _stats(
+    deps: Deps,
+    asset: Asset,
+    pools: Sequence[Pool],
+    results: Sequence[bytes | None],
+    mid: Price | None,
+    at: datetime,
+) -> Stats:
+    """The answers to `_calls`, beside the equity quote."""
+    supply_word, multiplier_word, *pool_words = results
     if supply_word is None or multiplier_word is None:
         raise UpstreamDown("the chain node failed to read the token")
     views = read_views(pools, deps.market.pools, pool_words)
     best = deepest(view.state for view in views)
+    assert asset.address is not None
     change = deps.market.samples.change_24h(asset.address, deps.clock.now())
     multiplier_e18 = stock_token.read_multiplier(multiplier_word)
-    price = _price(asset, quote.mid, multiplier_e18, best.price if best else None, change)
+    price = _price(asset, mid, multiplier_e18, best.price if best else None, change)
     supply = TokenAmount(erc20.read_amount(supply_word))
     equity = Price.parse(price.equity_token_usd)
-    stats = Stats(
+    return Stats(
         symbol=asset.symbol,
         name=asset.name,
         token_address=asset.shown_address,
@@ -105,26 +169,22 @@ async def get_stats(deps: Deps, ask: StatsAsk) -> Kept[Stats]:
         supply=Supply(total_tokens=supply.text(), value_usd=equity.value_of(supply).text() if equity else None),
         price=price,
         pools=[_pool(view) for view in views],
-        as_of=iso(reading.at),
+        as_of=iso(at),
     )
-    return Kept(stats, min(seconds, _REUSE_S))
 
 
-async def _without_token(deps: Deps, asset: Asset) -> Kept[Stats]:
+def _without_token(deps: Deps, asset: Asset, mid: Price | None, at: datetime) -> Stats:
     """An asset that is listed but not deployed on the chain: the equity side is all there is."""
-    quote, seconds = await deps.market.mids.one(asset.symbol)
-    now = deps.clock.now()
-    stats = Stats(
+    return Stats(
         symbol=asset.symbol,
         name=asset.name,
         token_address=None,
         chain_id=deps.settings.chain_id,
         supply=Supply(total_tokens=None, value_usd=None),
-        price=_price(asset, quote.mid, asset.multiplier_e18(now)),
+        price=_price(asset, mid, asset.multiplier_e18(at)),
         pools=[],
-        as_of=iso(now),
+        as_of=iso(at),
     )
-    return Kept(stats, min(seconds, _REUSE_S))
 
 
 def _price(

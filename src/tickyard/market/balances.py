@@ -3,14 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
+from typing import Final
 
 from tickyard.chain import erc20, stock_token
+from tickyard.chain.abi import WORD
 from tickyard.chain.multicall import Call
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.kernel.units import Price, TokenAmount
 from tickyard.market.asset import Asset
 from tickyard.market.market import Market
+from tickyard.market.reading import Form
+
+_NOTHING: Final = bytes(WORD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,22 +33,45 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    all: list[Holding]
+    _assets: list[Asset]
+    _words: list[bytes | None]
+    """All balances, then all multipliers."""
     at: datetime
+
+    @property
+    def all(self) -> list[Holding]:
+        """Every token, held or not."""
+        return [self._holding(place) for place in range(len(self._assets))]
+
+    @property
+    def held(self) -> list[Holding]:
+        """Tokens of which the wallet has any: a handful among hundreds, so only these are looked at closely."""
+        balances = self._words[: len(self._assets)]
+        return [self._holding(place) for place, balance in enumerate(balances) if balance != _NOTHING]
+
+    def _holding(self, place: int) -> Holding:
+        asset, balance, multiplier = self._assets[place], self._words[place], self._words[len(self._assets) + place]
+        if balance is None:
+            raise UpstreamDown("the chain node failed to read a balance")
+        e18 = stock_token.read_multiplier(multiplier) if multiplier else asset.multiplier_e18(self.at)
+        return Holding(asset, TokenAmount(erc20.read_amount(balance)), e18)
 
 
 async def read_holdings(market: Market, wallet: Address, assets: Sequence[Asset]) -> Holdings:
     """One round trip for all of them. Assets without an address are left out."""
-    tokens = [(asset, asset.address) for asset in assets if asset.address is not None]
-    question = erc20.balance_of(wallet)
-    calls = [Call(address, question) for _, address in tokens]
-    calls += [Call(address, stock_token.UI_MULTIPLIER) for _, address in tokens]
-    reading = await market.read(calls)
-    holdings = []
-    for index, (asset, _) in enumerate(tokens):
-        balance, multiplier = reading.results[index], reading.results[index + len(tokens)]
-        if balance is None:
-            raise UpstreamDown("the chain node failed to read a balance")
-        e18 = stock_token.read_multiplier(multiplier) if multiplier else asset.multiplier_e18(reading.at)
-        holdings.append(Holding(asset, TokenAmount(erc20.read_amount(balance)), e18))
-    return Holdings(holdings, reading.at)
+    listed = [asset for asset in assets if asset.address is not None]
+    form = _form(market.contracts.multicall3, tuple([asset.listed.address for asset in listed]))
+    reading = await market.read_form(form, wallet)
+    return Holdings(listed, reading.results, reading.at)
+
+
+@lru_cache(maxsize=256)
+def _form(multicall: Address, tokens: tuple[Address, ...]) -> Form:
+    """Kept, because every wallet is asked about the same tokens. Vote power asks about one token at a time."""
+
+    def calls(wallet: Address) -> list[Call]:
+        question = erc20.balance_of(wallet)
+        multipliers = [Call(token, stock_token.UI_MULTIPLIER) for token in tokens]
+        return [*(Call(token, question) for token in tokens), *multipliers]
+
+    return Form(multicall, calls)

@@ -12,7 +12,7 @@ from tickyard.market.copies import SharedFlight
 from tickyard.market.fills import Fill, Question, Trade
 from tickyard.market.mids import Mids
 from tickyard.market.pools import PoolBook
-from tickyard.market.reading import ChainReader, Reading
+from tickyard.market.reading import ChainReader, Form, Reading
 from tickyard.market.registry import Registry
 from tickyard.market.samples import LatestSamples
 
@@ -36,6 +36,7 @@ class Market:
     samples: LatestSamples = field(default_factory=LatestSamples)
     _offers: SharedFlight[tuple[Address, Trade, tuple[Call, ...]], Offer] = field(default_factory=SharedFlight)
     _readings: SharedFlight[tuple[Call, ...], Reading] = field(default_factory=SharedFlight)
+    _filled: SharedFlight[tuple[Form, Address], Reading] = field(default_factory=SharedFlight)
 
     async def offer(self, token: Address, trade: Trade, extra: Sequence[Call] = ()) -> Offer:
         """Ask every pool at one block, in one round trip. Who asks the same meanwhile shares the answer."""
@@ -63,3 +64,7 @@ class Market:
         """Light calls at one block. Who asks the same meanwhile shares the answer."""
         key = tuple(calls)
         return await self._readings.share(key, lambda: self.reader.read(key))
+
+    async def read_form(self, form: Form, address: Address) -> Reading:
+        """The same for a form."""
+        return await self._filled.share((form, address), lambda: self.reader.read_form(form, address))

@@ -33,6 +33,10 @@ class Mids:
         """Every symbol's quote, without the day's figures."""
         return await self._all.get(None)
 
+    def reuse_s(self, copy: Copy[dict[Symbol, IssuerQuote]]) -> int:
+        """For how many seconds an answer made from all quotes may be reused."""
+        return self._all.seconds_left(copy)
+
     async def _fetch_one(self, symbol: Symbol) -> IssuerQuote:
         quote = await self._issuer.quote(symbol)
         if quote is None:

@@ -4,14 +4,15 @@ The time travels with the calls (Multicall3 tells it), so an answer knows how ol
 trip, and a node that has fallen behind what we have already seen is caught before its figures are used.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from tickyard.chain import aggregate3
 from tickyard.chain.abi import read_uint
 from tickyard.chain.multicall import LIGHT_CALLS, Call, aggregate
-from tickyard.chain.rpc import Block, Rpc
+from tickyard.chain.rpc import Block, Rpc, RpcError
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
@@ -30,6 +31,22 @@ class Reading:
     """The block's time."""
 
 
+class Form:
+    """Calls that are asked again and again with only one address different: encoded once, with gaps for it."""
+
+    # Any address that no call mentions will do to mark the gaps.
+    _GAP: Final = Address("0x6761702067617020676170206761702067617020")
+
+    def __init__(self, multicall: Address, calls: Callable[[Address], Sequence[Call]]) -> None:
+        self.calls = calls
+        asked = [Call(multicall, _BLOCK_TIME), *calls(self._GAP)]
+        self.count = len(asked)
+        self._parts = aggregate3.encode(asked).split(self._GAP[2:])
+
+    def fill(self, address: Address) -> str:
+        return address[2:].join(self._parts)
+
+
 class ChainReader:
     def __init__(self, rpc: Rpc, multicall: Address, clock: Clock) -> None:
         self._rpc = rpc
@@ -45,13 +62,24 @@ class ChainReader:
         results = await aggregate(
             self._rpc, self._multicall, asked, block=block, max_calls_per_chunk=max_calls_per_chunk
         )
+        return self._judge(results, is_latest=block == "latest")
+
+    async def read_form(self, form: Form, address: Address) -> Reading:
+        """The same for a form. One that is too much for the node in one piece is read the careful way."""
+        try:
+            answer = await self._rpc.eth_call(self._multicall, form.fill(address))
+        except RpcError:
+            return await self.read(form.calls(address))
+        return self._judge(aggregate3.decode(answer, form.count), is_latest=True)
+
+    def _judge(self, results: list[bytes | None], *, is_latest: bool) -> Reading:
         time_word, *rest = results
-        if time_word is None or (rest and all(result is None for result in rest)):
+        if time_word is None or (rest and rest.count(None) == len(rest)):
             raise UpstreamDown("the chain node failed every call")
         seconds = read_uint(time_word)
         if seconds > self._clock.seconds() + _AHEAD_MAX_S:
             raise UpstreamDown("the chain node tells a time that has not come")
-        if block == "latest":
+        if is_latest:
             if seconds < self._newest_s - _LAG_MAX_S:
                 raise UpstreamDown("the chain node is behind what it has shown before")
             self._newest_s = max(self._newest_s, seconds)

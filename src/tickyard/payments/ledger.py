@@ -19,17 +19,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
-from sqlalchemy import ColumnElement, and_, delete, or_, select, update
+from sqlalchemy import Update, and_, select, update
 from sqlalchemy.engine import RowMapping
 
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.ids import Address
+from tickyard.payments import statements as sql
 from tickyard.payments.authorization import Key
 from tickyard.payments.refusal import IDENTIFIER_USED, Refusal
 from tickyard.payments.reply import Reply
-from tickyard.payments.tables import payment, payment_identifier
+from tickyard.payments.tables import payment
 from tickyard.store.engine import Store, Transaction
-from tickyard.store.upsert import insert_new
 
 KEEP_ANSWERS: Final = timedelta(hours=24)
 RUNNING: Final = timedelta(seconds=30)
@@ -86,13 +86,12 @@ class Ledger:
 
     async def find(self, key: Key) -> Row | None:
         async with self.store.read() as tx:
-            found = (await tx.execute(select(payment).where(_is(key)))).mappings().one_or_none()
+            found = (await tx.execute(sql.FIND, sql.key_of(key))).mappings().one_or_none()
         return None if found is None else read_row(found)
 
     async def reserve(self, claim: Claim, holder: str) -> Row | None:
         """Take the payment for one run of its request. None: somebody else has it; look again."""
         now = self._clock.now()
-        free = or_(and_(payment.c.state == "running", payment.c.lease_until <= now), payment.c.state == "failed")
         values: dict[str, Any] = {
             "state": "running",
             "holder": holder,
@@ -108,87 +107,75 @@ class Ledger:
             "request": claim.request,
             "reason": None,
         }
-        key = _columns(claim.key)
         async with self.store.begin() as tx:
-            if (await tx.execute(insert_new(tx, payment), {**key, **values})).rowcount == 0:
-                taken = await tx.execute(update(payment).where(_is(claim.key), free).values(**values))
-                if taken.rowcount == 0:
+            if (await tx.execute(sql.insert_payment(tx), {**_columns(claim.key), **values})).rowcount == 0:
+                over = {**sql.key_of(claim.key), **sql.was(lease_until=now), **sql.becomes(**values)}
+                if (await tx.execute(sql.TAKE_OVER, over)).rowcount == 0:
                     return None
-                await _forget_identifier(tx, claim.key)
+                await tx.execute(sql.FORGET_IDENTIFIER, sql.key_of(claim.key))
             await _name(tx, claim)
-        del values["reason"]
         return Row(key=claim.key, reply=None, **values)
 
     async def release(self, row: Row) -> bool:
         """Nothing was taken: forget the payment, so that it can be used again, for any request."""
         async with self.store.begin() as tx:
-            gone = await tx.execute(delete(payment).where(_held(row, "running")))
-            if gone.rowcount == 1:
-                await _forget_identifier(tx, row.key)
-        return gone.rowcount == 1
+            is_ours = (await tx.execute(sql.RELEASE, _held(row, "running"))).rowcount == 1
+            if is_ours:
+                await tx.execute(sql.FORGET_IDENTIFIER, sql.key_of(row.key))
+        return is_ours
 
     async def start_settling(self, row: Row, reply: Reply) -> Row | None:
         """Write the answer down and say that money may move from here on. None: the row is no longer ours."""
         until = self._clock.now() + self._settling
         values: dict[str, Any] = {"state": "settling", "lease_until": until, "settles": 1}
-        answer = {"status": reply.status, "content_type": reply.content_type, "body": reply.body}
-        if not await self._move(_held(row, "running"), **values, **answer):
+        answer = sql.becomes(status=reply.status, content_type=reply.content_type, body=reply.body)
+        if not await self._move(sql.START_SETTLING, _held(row, "running") | answer, values):
             return None
         return replace(row, **values, reply=reply)
 
     async def settle(self, row: Row, transaction: str) -> Row:
         """The money arrived. True from settling and from unknown, whoever found out."""
         now = self._clock.now()
-        open_row = and_(_is(row.key), payment.c.state.in_(("settling", "unknown")))
         values: dict[str, Any] = {"state": "settled", "transaction": transaction, "settled_at": now, "request": None}
-        if await self._move(open_row, **values, proof="waiting"):
+        if await self._move(sql.SETTLE, sql.key_of(row.key) | sql.becomes(proof="waiting"), values):
             return replace(row, **values)
         return await self.find(row.key) or row
 
     async def refuse(self, row: Row, reason: str) -> Row:
         """Nothing was taken, and this row's settling is over."""
+        values: dict[str, Any] = {"state": "failed", "reason": reason, "request": None}
         async with self.store.begin() as tx:
-            moved = await tx.execute(
-                update(payment)
-                .where(_held(row, row.state))
-                .values(state="failed", reason=reason, request=None, body=None)
-            )
-            if moved.rowcount == 1:
-                await _forget_identifier(tx, row.key)
-        if moved.rowcount == 1:
-            return replace(row, state="failed", reason=reason, request=None, reply=None)
-        return await self.find(row.key) or row
+            parameters = _held(row, row.state) | sql.becomes(**values, body=None)
+            is_ours = (await tx.execute(sql.REFUSE, parameters)).rowcount == 1
+            if is_ours:
+                await tx.execute(sql.FORGET_IDENTIFIER, sql.key_of(row.key))
+        return replace(row, **values, reply=None) if is_ours else await self.find(row.key) or row
 
     async def doubt(self, row: Row) -> Row:
         """Nobody knows. The lease of an unknown row is the pause before a facilitator may be asked again."""
-        values: dict[str, Any] = {
-            "state": "unknown",
-            "lease_until": self._clock.now() + min(timedelta(seconds=2**row.settles), _PAUSE_MAX),
-        }
-        if await self._move(_held(row, "settling"), **values):
+        until = self._clock.now() + min(timedelta(seconds=2**row.settles), _PAUSE_MAX)
+        values: dict[str, Any] = {"state": "unknown", "lease_until": until}
+        if await self._move(sql.DOUBT, _held(row, "settling"), values):
             return replace(row, **values)
         return await self.find(row.key) or row
 
     async def resume(self, row: Row, holder: str) -> Row | None:
         """Take an unknown payment to settle it again. None: it is not time yet, or somebody else did."""
         now = self._clock.now()
-        due = and_(_held(row, "unknown"), payment.c.lease_until <= now, payment.c.settles == row.settles)
-        values: dict[str, Any] = {
-            "state": "settling",
-            "holder": holder,
-            "lease_until": now + self._settling,
-            "settles": row.settles + 1,
-        }
-        return replace(row, **values) if await self._move(due, **values) else None
+        due = _held(row, "unknown") | sql.was(lease_until=now, settles=row.settles)
+        until = now + self._settling
+        values: dict[str, Any] = {"state": "settling", "holder": holder, "lease_until": until}
+        values["settles"] = row.settles + 1
+        return replace(row, **values) if await self._move(sql.RESUME, due, values) else None
 
     async def expire(self, row: Row) -> Row:
         """A settling whose holder is gone: unknown, and due at once."""
-        if row.state == "settling" and row.lease_until <= self._clock.now():
-            late = and_(_held(row, "settling"), payment.c.lease_until == row.lease_until)
-            if await self._move(late, state="unknown"):
-                return replace(row, state="unknown")
-            return await self.find(row.key) or row
-        return row
+        if row.state != "settling" or row.lease_until > self._clock.now():
+            return row
+        late = _held(row, "settling") | sql.was(lease_until=row.lease_until)
+        if await self._move(sql.EXPIRE, late, {"state": "unknown"}):
+            return replace(row, state="unknown")
+        return await self.find(row.key) or row
 
     async def release_abandoned(self) -> int:
         """Forget runs whose holder is gone; how many."""
@@ -197,8 +184,8 @@ class Ledger:
             found = (await tx.execute(select(payment).where(abandoned).limit(1000))).mappings()
             rows = [read_row(each) for each in found]
             for row in rows:
-                await _forget_identifier(tx, row.key)
-                await tx.execute(delete(payment).where(_held(row, "running")))
+                await tx.execute(sql.FORGET_IDENTIFIER, sql.key_of(row.key))
+                await tx.execute(sql.RELEASE, _held(row, "running"))
         return len(rows)
 
     async def doubtful(self, limit: int) -> Sequence[Row]:
@@ -218,9 +205,9 @@ class Ledger:
         async with self.store.begin() as tx:
             return (await tx.execute(update(payment).where(old).values(body=None))).rowcount
 
-    async def _move(self, where: ColumnElement[bool], **values: Any) -> bool:
+    async def _move(self, statement: Update, where: dict[str, Any], values: dict[str, Any]) -> bool:
         async with self.store.begin() as tx:
-            return (await tx.execute(update(payment).where(where).values(**values))).rowcount == 1
+            return (await tx.execute(statement, {**where, **sql.becomes(**values)})).rowcount == 1
 
 
 async def _name(tx: Transaction, claim: Claim) -> None:
@@ -228,26 +215,16 @@ async def _name(tx: Transaction, claim: Claim) -> None:
     if claim.identifier is None:
         return
     names = {**_columns(claim.key), "identifier": claim.identifier}
-    if (await tx.execute(insert_new(tx, payment_identifier), names)).rowcount == 0:
+    if (await tx.execute(sql.insert_identifier(tx), names)).rowcount == 0:
         raise Refusal(IDENTIFIER_USED)
-
-
-async def _forget_identifier(tx: Transaction, key: Key) -> None:
-    c = payment_identifier.c
-    mine = (c.payer == key.payer, c.network == key.network, c.nonce == key.nonce, c.asset == key.asset)
-    await tx.execute(delete(payment_identifier).where(*mine))
 
 
 def _columns(key: Key) -> dict[str, str]:
     return {"network": key.network, "asset": key.asset, "payer": key.payer, "nonce": key.nonce}
 
 
-def _is(key: Key) -> ColumnElement[bool]:
-    return and_(*(payment.c[name] == value for name, value in _columns(key).items()))
-
-
-def _held(row: Row, state: State) -> ColumnElement[bool]:
-    return and_(_is(row.key), payment.c.state == state, payment.c.holder == row.holder)
+def _held(row: Row, state: State) -> dict[str, Any]:
+    return sql.key_of(row.key) | sql.was(state=state, holder=row.holder)
 
 
 def read_row(found: RowMapping) -> Row:

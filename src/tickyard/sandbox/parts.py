@@ -135,5 +135,6 @@ class Parts:
             "TICKYARD_FACILITATOR_4663": f"{far}/facilitator-4663",
             "TICKYARD_FACILITATOR_8453": f"{far}/facilitator-8453",
             "TICKYARD_PAY_TO": TREASURY,
+            "TICKYARD_FINALITY": "4",
             "TICKYARD_SECRET_KEY_FILE": str(self._run_dir / _KEY_FILE),
         }

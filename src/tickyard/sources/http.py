@@ -30,6 +30,7 @@ _THROTTLE_PAUSE_S = (0.4, 0.8)
 # A try that cannot even open a connection in the time left is not worth starting.
 _SHORTEST_TRY_S = 0.05
 _OUTCOMES = {403: "refused", 404: "missing", 429: "throttled"}
+_REFUSALS = (403, 429)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class Source:
         """`judged`: statuses besides 200 that are answers; what they mean is for `decode` to say.
 
         `is_whole_checked`: refuse what is no whole JSON. A reader that looks for itself can spare the second pass.
-        `before_try`: awaited before every request, inside the budget; it may raise.
+        `before_try`: awaited before every request; it may raise.
         """
         self.name = name
         self.clock = clock
@@ -132,6 +133,9 @@ class Source:
                 await self.clock.sleep(pause_s)
             if self._before_try is not None:
                 await self._before_try()
+                if not turn:
+                    # Standing in line is not the source's fault.
+                    deadline = self.clock.monotonic() + self._budget_s
             started = self.clock.monotonic()
             if started + _SHORTEST_TRY_S > deadline:
                 break
@@ -150,7 +154,8 @@ class Source:
             else:
                 self._note(_OUTCOMES.get(fetched.status, "ok"), self.clock.monotonic() - started)
                 self._breaker.succeeded()
-                self.last_ok_at = self.clock.now()
+                if fetched.status not in _REFUSALS:
+                    self.last_ok_at = self.clock.now()
                 return answer
             self._note(outcome, self.clock.monotonic() - started)
         self._breaker.failed(self.clock.monotonic())

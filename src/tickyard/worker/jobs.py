@@ -11,6 +11,10 @@ from tickyard.kernel.clock import SLOT_S
 from tickyard.market.rounds import slot_number
 from tickyard.observe import metrics
 from tickyard.observe.log import log
+from tickyard.payments.chainproof import Finality
+from tickyard.payments.credit import verify_settlements
+from tickyard.payments.office import Payments
+from tickyard.payments.reconcile import reconcile
 from tickyard.store import outbox
 from tickyard.store.leases import Lease
 from tickyard.worker.tick import run_slot
@@ -70,9 +74,26 @@ async def tidy(deps: Deps, _lease: Lease) -> None:
         await outbox.forget_old(tx, now)
 
 
-def jobs(deps: Deps, rng: Random) -> list[Job]:
-    spread_s = 0 if deps.settings.is_sandbox else deps.settings.sample_spread_s
+class Bookkeeper:
+    """Payments in doubt are looked after, and settled ones counted once we have seen them on the chain."""
+
+    def __init__(self, payments: Payments) -> None:
+        self._payments = payments
+
+    async def look(self, deps: Deps, lease: Lease) -> None:
+        office = self._payments
+        await reconcile(office.ledger, office.settlement, holder=f"worker-{lease.owner}-{lease.fence}")
+        await verify_settlements(deps.store, office.chains, deps.clock, finality=finality_of(deps.settings.finality))
+
+
+def jobs(deps: Deps, payments: Payments, rng: Random) -> list[Job]:
+    is_sandbox = deps.settings.is_sandbox
     return [
-        Job("tick", 0.25 if deps.settings.is_sandbox else 1.0, Sampler(rng, spread_s).look),
+        Job("tick", 0.25 if is_sandbox else 1.0, Sampler(rng, 0 if is_sandbox else deps.settings.sample_spread_s).look),
+        Job("payments", 1.0 if is_sandbox else 5.0, Bookkeeper(payments).look),
         Job("tidy", 30.0, tidy),
     ]
+
+
+def finality_of(text: str) -> Finality:
+    return int(text) if text.isdigit() else "finalized"

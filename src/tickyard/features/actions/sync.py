@@ -26,15 +26,16 @@ async def sync_actions(deps: ActionsDeps) -> Synced:
         synced = await archive(tx, actions, await deps.store.now(tx))
     if synced.touched:
         log.info("corporate actions archived", new=synced.new, changed=synced.changed)
-    if synced.touched & {asset.symbol for asset in deps.market.registry.all()}:
-        await _refresh_registry(deps)
+        await _refresh_registry(deps, synced.touched)
     return synced
 
 
-async def _refresh_registry(deps: ActionsDeps) -> None:
-    """An action moves multipliers: look at once, not at the next round."""
+async def _refresh_registry(deps: ActionsDeps, touched: frozenset[str]) -> None:
+    """An action of a listed token moves its multiplier: look at once, not at the next round."""
+    registry = deps.market.registry
     try:
-        await deps.market.registry.refresh()
+        if touched & {asset.symbol for asset in registry.all()}:
+            await registry.refresh()
     except UpstreamDown as failure:
         # The multipliers were read from the chain all the same, and the next round is never far.
         log.warning("registry not refreshed after a corporate action", reason=failure.message)

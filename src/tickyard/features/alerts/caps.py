@@ -26,7 +26,7 @@ async def check_caps(tx: Transaction, made: Alert, caps: Caps, now: datetime) ->
     """BadRequest when one more alert like this would be too many. Insert it in the same transaction."""
     await tx.execute(select(alert_gate.c.id).with_for_update())
     for limit, whose, where in (
-        (caps.per_host, "for this webhook host", (alert.c.host == made.host,)),
+        (caps.per_host, "for this webhook host", (alert.c.domain == made.domain, alert.c.host == made.host)),
         (caps.per_domain, "for this webhook domain", (alert.c.domain == made.domain,)),
         (caps.per_client, "from this client", (alert.c.client == made.client,)),
         (caps.total, "at the moment", ()),

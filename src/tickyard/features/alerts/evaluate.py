@@ -14,6 +14,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from tickyard.features.alerts.payload import parcel_of
 from tickyard.features.alerts.rules import crossed_range
 from tickyard.features.alerts.store import KIND
+from tickyard.kernel.wire import iso
 from tickyard.market.rounds import Round
 from tickyard.store import outbox
 from tickyard.store.engine import Transaction
@@ -33,21 +34,24 @@ class Move(NamedTuple):
 _FIRE: Final = """
     UPDATE alert SET status = 'fired', fired_at = :taken_at, fired_price_e9 = crossed.price
     FROM ({crossed}) AS crossed
-    WHERE alert.id = crossed.id AND alert.status = 'active'
+    WHERE {is_it}
     RETURNING alert.id, symbol, condition, price_e9, webhook_url, key_version, fired_price_e9
 """
 # A plain join would be planned as one scan of all alerts. Both databases are told to go from the moves into the
-# index: SQLite by CROSS JOIN, which it never reorders, PostgreSQL by LATERAL with an OFFSET, which it never unfolds.
+# index: SQLite by CROSS JOIN, which it never reorders, in a subquery with a LIMIT, which it never unfolds (and the
+# plus keeps it from scanning the same index for the outer half); PostgreSQL by LATERAL with an OFFSET.
 FIRE_SQLITE: Final = text(
     _FIRE.format(
         crossed="""
-        SELECT armed.id AS id, json_extract(move.value, '$[4]') AS price
+        SELECT armed.rowid AS place, json_extract(move.value, '$[4]') AS price
         FROM json_each(:moves) AS move CROSS JOIN alert AS armed INDEXED BY ix_alert_armed
         WHERE armed.status = 'active' AND armed.token_id = json_extract(move.value, '$[0]')
           AND armed.condition = json_extract(move.value, '$[1]')
           AND armed.price_e9 BETWEEN json_extract(move.value, '$[2]') AND json_extract(move.value, '$[3]')
           AND armed.expires_at > :taken_at AND armed.created_at <= :taken_at
-        """
+        LIMIT -1
+        """,
+        is_it="alert.rowid = crossed.place AND +alert.status = 'active'",
     )
 )
 FIRE_POSTGRES: Final = text(
@@ -62,7 +66,8 @@ FIRE_POSTGRES: Final = text(
               AND alert.expires_at > :taken_at AND alert.created_at <= :taken_at
             OFFSET 0
         ) AS armed
-        """
+        """,
+        is_it="alert.id = crossed.id AND alert.status = 'active'",
     )
 ).bindparams(
     bindparam("token_id", type_=ARRAY(Integer)),
@@ -88,7 +93,8 @@ async def evaluate(tx: Transaction, taken: Round, previous: Mapping[int, int]) -
     if not moves:
         return 0
     fired = await _fire(tx, moves, to_micros(taken.taken_at))
-    await outbox.put(tx, KIND, {row.id: parcel_of(row, taken.taken_at) for row in fired}, taken.taken_at)
+    fired_at = iso(taken.taken_at)
+    await outbox.put(tx, KIND, {row.id: parcel_of(row, fired_at) for row in fired}, taken.taken_at)
     return len(fired)
 
 

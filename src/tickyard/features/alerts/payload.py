@@ -1,6 +1,6 @@
 """The webhook: its body, made once when the alert fires, and the headers of one attempt."""
 
-from datetime import datetime
+from functools import lru_cache
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -10,7 +10,7 @@ from sqlalchemy import Row
 from tickyard.features.alerts.rules import PLACES
 from tickyard.features.alerts.secret import AlertKeys, sign
 from tickyard.kernel.units import ratio_text
-from tickyard.kernel.wire import Answer, Moment, Ticker, encode, iso
+from tickyard.kernel.wire import Answer, Moment, Ticker, encode
 
 SOURCE: Final = "dex-v3 TOKEN/USDG"
 SECRET_HEADER: Final = "x-svc-alert-secret"  # noqa: S105  a name
@@ -21,6 +21,7 @@ PriceNumber = Annotated[
 ]
 
 
+@lru_cache(maxsize=1024)
 def price_number(price_e9: int) -> msgspec.Raw:
     return msgspec.Raw(ratio_text(price_e9, 10**PLACES, PLACES).encode())
 
@@ -46,7 +47,7 @@ class Letter(msgspec.Struct, frozen=True):
     key_version: int
 
 
-def parcel_of(fired: Row[Any], fired_at: datetime) -> dict[str, Any]:
+def parcel_of(fired: Row[Any], fired_at: str) -> dict[str, Any]:
     event = AlertEvent(
         type="price_alert",
         id=fired.id,
@@ -55,7 +56,7 @@ def parcel_of(fired: Row[Any], fired_at: datetime) -> dict[str, Any]:
         threshold=price_number(fired.price_e9),
         price=price_number(fired.fired_price_e9),
         source=SOURCE,
-        fired_at=iso(fired_at),
+        fired_at=fired_at,
     )
     return {"url": fired.webhook_url, "body": encode(event).decode(), "key_version": fired.key_version}
 

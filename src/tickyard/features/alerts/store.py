@@ -45,8 +45,7 @@ IS_ACTIVE: Final = alert.c.status == literal_column("'active'")
 
 for _name, _columns in {
     "armed": (alert.c.token_id, alert.c.condition, alert.c.price_e9),
-    "host": (alert.c.host,),
-    "domain": (alert.c.domain,),
+    "domain": (alert.c.domain, alert.c.host),
     "client": (alert.c.client,),
     "expires_at": (alert.c.expires_at,),
 }.items():

@@ -9,17 +9,21 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from sqlalchemy import Column, LargeBinary, String, Table, select, update
+from sqlalchemy import Column, Integer, LargeBinary, String, Table, select, update
 
 from tickyard.sources.filings import Marks
 from tickyard.store.engine import Store
 from tickyard.store.tables import METADATA, Instant
 from tickyard.store.upsert import upsert
 
+FORM: Final = 1
+"""Of the reduced form. Whoever changes what is kept of a document raises it: rows of another form are fetched anew."""
+
 document: Final = Table(
     "document",
     METADATA,
     Column("path", String, primary_key=True),
+    Column("form", Integer, nullable=False),
     Column("state", String, nullable=False),
     Column("etag", String),
     Column("last_modified", String),
@@ -46,7 +50,8 @@ class KeptDocument:
 
 async def load(store: Store, path: str) -> KeptDocument | None:
     async with store.glance() as tx:
-        row = (await tx.execute(select(document).where(document.c.path == path))).first()
+        found = await tx.execute(select(document).where(document.c.path == path, document.c.form == FORM))
+        row = found.first()
     if row is None:
         return None
     body = zlib.decompress(row.body) if row.body else b""
@@ -56,6 +61,7 @@ async def load(store: Store, path: str) -> KeptDocument | None:
 async def keep(store: Store, path: str, kept: KeptDocument) -> None:
     row = {
         "path": path,
+        "form": FORM,
         "state": kept.state.value,
         "etag": kept.marks.etag,
         "last_modified": kept.marks.last_modified,
@@ -70,5 +76,5 @@ async def keep(store: Store, path: str, kept: KeptDocument) -> None:
 async def vouch(store: Store, path: str, seen_at: datetime) -> None:
     """It has not changed: as good as fetched again."""
     async with store.begin() as tx:
-        newer = (document.c.path == path, document.c.seen_at < seen_at)
-        await tx.execute(update(document).where(*newer).values(seen_at=seen_at))
+        older = (document.c.path == path, document.c.form == FORM, document.c.seen_at < seen_at)
+        await tx.execute(update(document).where(*older).values(seen_at=seen_at))

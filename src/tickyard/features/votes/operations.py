@@ -95,12 +95,14 @@ async def get_vote_power(deps: Deps, ask: VotePowerAsk) -> VotePower:
     assets = registry.all() if ask.symbol is None else [registry.find(ask.symbol)]
     now = deps.clock.now()
     if any(asset.address is not None for asset in assets):
-        holdings = (await read_holdings(deps.market, ask.address, assets)).all
-        stakes = [Stake(each.asset.symbol, each.balance, each.multiplier_e18) for each in holdings]
+        holdings = await read_holdings(deps.market, ask.address, assets)
+        found = holdings.held if ask.symbol is None else holdings.all
+        stakes = [Stake(each.asset.symbol, each.balance, each.multiplier_e18) for each in found]
     else:
-        # A token that is nowhere on the chain is held by nobody.
-        stakes = [Stake(asset.symbol, TokenAmount(0), asset.multiplier_e18(now)) for asset in assets]
-    shown = ranked(stake for stake in stakes if stake.balance or ask.symbol is not None)
+        # A token that is nowhere on the chain is held by nobody; asked for by name, it is shown all the same.
+        named = assets if ask.symbol is not None else []
+        stakes = [Stake(asset.symbol, TokenAmount(0), asset.multiplier_e18(now)) for asset in named]
+    shown = ranked(stakes)
     return VotePower(
         address=checksum(ask.address),
         chain_id=deps.settings.chain_id,

@@ -11,6 +11,7 @@ def upgrade() -> None:
     op.create_table(
         "document",
         sa.Column("path", sa.String(), nullable=False),
+        sa.Column("form", sa.Integer(), nullable=False),
         sa.Column("state", sa.String(), nullable=False),
         sa.Column("etag", sa.String(), nullable=True),
         sa.Column("last_modified", sa.String(), nullable=True),

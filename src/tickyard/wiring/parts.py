@@ -1,12 +1,10 @@
-"""The composition root: Settings -> Deps. The only place that builds things; `serving` and `working` run them."""
+"""Everything an operation may use, built in order."""
 
 import asyncio
 import contextlib
-import ssl
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from random import Random
 from typing import Final
 
@@ -14,13 +12,9 @@ from tickyard.chain.boot import check_contracts
 from tickyard.chain.rpc import Rpc
 from tickyard.config.settings import Settings, SettingsError
 from tickyard.deps import Deps
-from tickyard.features.alerts.addresses import EgressPolicy
 from tickyard.features.alerts.deliver import Courier
-from tickyard.features.alerts.egress import Egress
 from tickyard.features.alerts.operations import AlertDesk
-from tickyard.features.alerts.resolver import ThreadedResolver
-from tickyard.features.alerts.secret import AlertKeys
-from tickyard.kernel.clock import Clock, WallClock
+from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.market.market import Market
 from tickyard.market.mids import Mids
@@ -29,10 +23,13 @@ from tickyard.market.pools import PoolBook
 from tickyard.market.reading import ChainReader
 from tickyard.market.registry import Registry
 from tickyard.observe.metrics import observe_upstream
+from tickyard.payments.office import Payments
 from tickyard.sources.http import Source
 from tickyard.sources.issuer import MAX_BYTES, Issuer
 from tickyard.store.engine import Store
 from tickyard.store.migrate import is_ready
+from tickyard.wiring.alerts import open_desk
+from tickyard.wiring.payments import open_payments
 
 _NODE_PATIENCE_S: Final = 20
 USER_AGENT: Final = "tickyard-webhook/1.0"
@@ -44,15 +41,7 @@ class ServiceDeps(Deps):
 
     alerts: AlertDesk
     courier: Courier
-
-
-def open_clock(settings: Settings) -> Clock:
-    """Wall time; in the sandbox, the clock that its world shares."""
-    if not settings.is_sandbox:
-        return WallClock()
-    from tickyard.sandbox.clock import CLOCK_FILE, SandboxClock
-
-    return SandboxClock(settings.data_path / CLOCK_FILE)
+    payments: Payments
 
 
 @contextlib.asynccontextmanager
@@ -82,7 +71,8 @@ async def open_deps(settings: Settings, clock: Clock) -> AsyncIterator[ServiceDe
         market = Market(registry, Mids(issuer, clock), pools, reader, settings.contracts)
         for work in (registry.keep_fresh(), _keep_pools_fresh(registry, pools)):
             stack.push_async_callback(stop_task, asyncio.create_task(work))
-        desk = AlertDesk(_alert_keys(settings), _egress(settings, clock))
+        desk = open_desk(settings, clock)
+        payments = await stack.enter_async_context(open_payments(settings, store, rpc, clock))
         yield ServiceDeps(
             settings=settings,
             clock=clock,
@@ -91,6 +81,7 @@ async def open_deps(settings: Settings, clock: Clock) -> AsyncIterator[ServiceDe
             store=store,
             alerts=desk,
             courier=Courier(store, desk.egress, desk.keys, clock, rng, user_agent=USER_AGENT),
+            payments=payments,
         )
 
 
@@ -110,27 +101,6 @@ async def _check_chain(rpc: Rpc, settings: Settings, clock: Clock) -> None:
             if clock.monotonic() > deadline:
                 raise
             await clock.sleep(0.5)
-
-
-def _alert_keys(settings: Settings) -> AlertKeys:
-    try:
-        return AlertKeys.read(Path(settings.secret_key_file).read_text())
-    except OSError:
-        raise SettingsError("the file named by TICKYARD_SECRET_KEY_FILE cannot be read") from None
-    except ValueError as error:
-        raise SettingsError(str(error)) from None
-
-
-def _egress(settings: Settings, clock: Clock) -> Egress:
-    """Public HTTPS only; in the sandbox also its own inbox, whose certificate nobody else trusts."""
-    policy, tls = EgressPolicy(), ssl.create_default_context()
-    if settings.is_sandbox:
-        from tickyard.sandbox.inbox import CERTIFICATE_FILE, HOST, PORT_FILE, read_port
-
-        port = read_port(settings.data_path / PORT_FILE)
-        policy = EgressPolicy(allowed_extra=frozenset({(HOST, port)}))
-        tls = ssl.create_default_context(cafile=str(settings.data_path / CERTIFICATE_FILE))
-    return Egress(policy, ThreadedResolver(), tls, clock)
 
 
 async def stop_task(task: asyncio.Task[None]) -> None:

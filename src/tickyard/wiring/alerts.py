@@ -1,0 +1,37 @@
+"""What alerts need: keys for their secrets, and the one way out to webhooks."""
+
+import ssl
+from pathlib import Path
+
+from tickyard.config.settings import Settings, SettingsError
+from tickyard.features.alerts.addresses import EgressPolicy
+from tickyard.features.alerts.egress import Egress
+from tickyard.features.alerts.operations import AlertDesk
+from tickyard.features.alerts.resolver import ThreadedResolver
+from tickyard.features.alerts.secret import AlertKeys
+from tickyard.kernel.clock import Clock
+
+
+def open_desk(settings: Settings, clock: Clock) -> AlertDesk:
+    return AlertDesk(_alert_keys(settings), _egress(settings, clock))
+
+
+def _alert_keys(settings: Settings) -> AlertKeys:
+    try:
+        return AlertKeys.read(Path(settings.secret_key_file).read_text())
+    except OSError:
+        raise SettingsError("the file named by TICKYARD_SECRET_KEY_FILE cannot be read") from None
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
+
+
+def _egress(settings: Settings, clock: Clock) -> Egress:
+    """Public HTTPS only; in the sandbox also its own inbox, whose certificate nobody else trusts."""
+    policy, tls = EgressPolicy(), ssl.create_default_context()
+    if settings.is_sandbox:
+        from tickyard.sandbox.inbox import CERTIFICATE_FILE, HOST, PORT_FILE, read_port
+
+        port = read_port(settings.data_path / PORT_FILE)
+        policy = EgressPolicy(allowed_extra=frozenset({(HOST, port)}))
+        tls = ssl.create_default_context(cafile=str(settings.data_path / CERTIFICATE_FILE))
+    return Egress(policy, ThreadedResolver(), tls, clock)

@@ -1,0 +1,387 @@
+"""The client against a service that answers as it is told, over real sockets."""
+
+import asyncio
+import base64
+import hmac
+import importlib.util
+import inspect
+import io
+import json
+import pathlib
+import subprocess
+import sys
+from argparse import Namespace
+from contextlib import asynccontextmanager
+from hashlib import sha256
+
+import pytest
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Route as Path
+
+from tickyard import client as package
+from tickyard.catalog import CATALOG
+from tickyard.client import AsyncClient, Client, Payer, errors, verify_webhook
+from tickyard.client.operations import ROUTES, AsyncOperations, Operations
+from tickyard.clientgen.files import FOLDER, files
+from tickyard.doors.examples import example_of
+from tickyard.kernel.clock import WallClock
+from tickyard.terminal.commands import call_command, watch
+
+_spec = importlib.util.spec_from_file_location("serving", pathlib.Path(__file__).with_name("serving.py"))
+_serving = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_serving)
+
+PRICE = example_of(next(row for row in CATALOG if row.name == "get_price").answer)
+
+
+class QuickClock(WallClock):
+    """Pauses are remembered and not waited for."""
+
+    def __init__(self):
+        self.pauses = []
+
+    async def sleep(self, seconds):
+        self.pauses.append(seconds)
+
+
+class Stand:
+    """A stand-in service: each request takes the next answer, the last one stays."""
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+        self.asked = []
+        methods = ["GET", "POST", "DELETE"]
+        self.app = Starlette(routes=[Path("/{path:path}", self.answer, methods=methods)])
+
+    async def answer(self, request):
+        target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        self.asked.append((request.method, target, dict(request.headers), await request.body()))
+        status, body, headers = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        return Response(content, status, {"content-type": "application/json", "x-request-id": "r-1", **headers})
+
+
+def ok(body, status=200, **headers):
+    return status, body, headers
+
+
+def error(status, code, **headers):
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return status, {"error": {"code": code, "message": f"{code} it is"}}, named
+
+
+@asynccontextmanager
+async def at(stand, **options):
+    options = {"clock": QuickClock(), **options}
+    async with asyncio.timeout(30), _serving.serving(stand.app) as base, AsyncClient(base, **options) as client:
+        yield client
+
+
+def asked(stand, work, **options):
+    async def run():
+        async with at(stand, **options) as client:
+            return await work(client)
+
+    return asyncio.run(run())
+
+
+def test_the_operations_are_those_of_the_catalog():
+    written = {path.name: path.read_text() for path in FOLDER.glob("*.py")}
+    assert written == files(), "run: python -m tickyard.clientgen"
+    assert set(ROUTES) == {row.name for row in CATALOG}
+    for kind in (AsyncOperations, Operations):
+        assert all(callable(getattr(kind, row.name)) for row in CATALOG)
+
+
+@pytest.mark.parametrize("row", CATALOG, ids=lambda row: row.name)
+def test_every_operation_is_sent_as_its_row_says_and_read_as_its_answer(row):
+    example = example_of(row.answer)
+    values = {}
+    for param in ROUTES[row.name].params:
+        if param.is_required or param.name == "secret":
+            values[param.name] = example_of(row.ask)[param.name]
+    stand = Stand(ok(example, row.status))
+    answer = asked(stand, lambda client: client.call(row.name, **values))
+    ((method, target, _, body),) = stand.asked
+    assert method == row.method
+    sent = json.loads(body) if body else {}
+    for name, value in values.items():
+        assert sent.get(name) == value or str(value) in target
+    assert type(answer).__name__ == row.answer.__name__
+
+
+def test_a_method_takes_typed_arguments_and_gives_a_typed_answer():
+    stand = Stand(ok(PRICE))
+    price = asked(stand, lambda client: client.get_price(symbol="BRK/B ö"))
+    assert (price.symbol, price.token.multiplier) == ("AAPL", PRICE["token"]["multiplier"])
+    assert stand.asked[0][1] == "/v1/prices/BRK/B ö"
+    signature = inspect.signature(AsyncClient.get_price)
+    assert signature.return_annotation.__name__ == "PriceRecord"
+
+
+def test_a_field_that_the_service_gains_does_no_harm():
+    assert asked(Stand(ok({**PRICE, "later": 1})), lambda client: client.get_price(symbol="A")).symbol == "AAPL"
+
+
+def test_the_other_client_needs_no_loop_and_can_live_beside_one():
+    stand = Stand(ok(PRICE))
+
+    def use(base):
+        with Client(base, clock=QuickClock()) as client:
+            symbol = client.get_price(symbol="AAPL").symbol
+            client.close()
+            return symbol
+
+    async def run():
+        async with asyncio.timeout(30), _serving.serving(stand.app) as base:
+            return await asyncio.to_thread(use, base)
+
+    assert asyncio.run(run()) == "AAPL"
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "kind"),
+    [
+        (400, "bad_request", errors.BadRequest),
+        (404, "not_found", errors.NotFound),
+        (422, "no_liquidity", errors.NoLiquidity),
+        (500, "internal_error", errors.InternalError),
+        (502, "upstream_error", errors.UpstreamError),
+        (413, "bad_request", errors.BadRequest),
+    ],
+)
+def test_a_failure_is_an_exception_with_code_and_status(status, code, kind):
+    with pytest.raises(kind) as caught:
+        asked(Stand(error(status, code)), lambda client: client.get_price(symbol="A"))
+    found = caught.value
+    assert (found.code, found.http_status, found.message, found.request_id) == (code, status, f"{code} it is", "r-1")
+
+
+def test_an_answer_that_is_no_error_object_is_still_a_failure():
+    with pytest.raises(errors.InternalError):
+        asked(Stand(ok(b"<html>", 504)), lambda client: client.get_price(symbol="A"))
+    with pytest.raises(errors.Unreachable):
+        asked(Stand(ok({"symbol": 1})), lambda client: client.get_price(symbol="A"))
+
+
+def test_reads_are_tried_again_a_few_times():
+    stand = Stand(error(502, "upstream_error"), error(429, "bad_request", retry_after="3"), ok(PRICE))
+    clock = QuickClock()
+    asked(stand, lambda client: client.get_price(symbol="A"), clock=clock)
+    assert len(stand.asked) == 3
+    assert 0.2 <= clock.pauses[0] <= 0.4
+    assert clock.pauses[1] == 3
+    stand = Stand(error(502, "upstream_error"))
+    with pytest.raises(errors.UpstreamError):
+        asked(stand, lambda client: client.get_price(symbol="A"), retries=4)
+    assert len(stand.asked) == 5
+
+
+def test_what_changes_something_is_sent_once():
+    stand = Stand(error(502, "upstream_error"))
+    with pytest.raises(errors.UpstreamError):
+        asked(stand, lambda client: client.cancel_alert(id="x", secret="y"))
+    assert len(stand.asked) == 1
+
+
+def test_a_long_wait_is_left_to_the_caller():
+    stand = Stand(error(429, "bad_request", retry_after="60"))
+    with pytest.raises(errors.TooManyRequests) as caught:
+        asked(stand, lambda client: client.get_price(symbol="A"))
+    assert (caught.value.retry_after_s, len(stand.asked)) == (60, 1)
+
+
+def test_nobody_there_is_said():
+    async def run():
+        async with AsyncClient("http://127.0.0.1:1", clock=QuickClock()) as client:
+            await client.get_price(symbol="A")
+
+    with pytest.raises(errors.Unreachable):
+        asyncio.run(run())
+
+
+KEY = "0x" + "11" * 32
+
+
+def challenge(amount="10000"):
+    offers = [
+        {
+            "scheme": "exact",
+            "network": "eip155:8453",
+            "asset": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+            "amount": amount,
+            "payTo": "0x" + "22" * 20,
+            "maxTimeoutSeconds": 300,
+            "extra": {"name": "USD Coin", "version": "2"},
+        }
+    ]
+    url = "http://127.0.0.1/v1/x402/quote"
+    resource = {"url": url, "description": "x", "mimeType": "application/json"}
+    body = {"x402Version": 2, "error": "payment required", "resource": resource, "accepts": offers}
+    return 402, body, {"PAYMENT-REQUIRED": base64.b64encode(json.dumps(body).encode()).decode()}
+
+
+QUOTE = example_of(next(row for row in CATALOG if row.name == "get_quote").answer)
+
+
+def buy(client):
+    return client.get_quote(symbol="AAPL", side="buy", amount="100")
+
+
+def test_a_payer_uses_the_paid_route_and_pays():
+    payer = Payer(KEY, limit_usd="0.015")
+    stand = Stand(challenge(), ok(QUOTE))
+    assert asked(stand, buy, payer=payer).symbol == "AAPL"
+    first, second = stand.asked
+    assert first[1] == second[1] == "/v1/x402/quote?symbol=AAPL&side=buy&amount=100&denom=usd"
+    payment = json.loads(base64.b64decode(second[2]["payment-signature"]))
+    assert payment["accepted"]["amount"] == "10000"
+    assert (payer.spent_usd, payer.left_usd) == ("0.010000", "0.005000")
+
+
+def test_a_payer_never_signs_beyond_its_limit():
+    payer = Payer(KEY, limit_usd="0.015")
+    stand = Stand(challenge(), ok(QUOTE), challenge())
+
+    async def twice(client):
+        await buy(client)
+        await buy(client)
+
+    with pytest.raises(errors.SpendingLimit):
+        asked(stand, twice, payer=payer)
+    assert [("payment-signature" in headers) for _, _, headers, _ in stand.asked] == [False, True, False]
+    assert payer.spent_usd == "0.010000"
+
+
+def test_a_refused_payment_is_not_counted_and_an_uncertain_one_is_repeated():
+    payer = Payer(KEY, limit_usd="1")
+    with pytest.raises(errors.PaymentRequired) as caught:
+        asked(Stand(challenge()), buy, payer=payer)
+    assert (caught.value.message, payer.spent_usd) == ("payment required", "0.000000")
+    stand = Stand(challenge(), error(502, "upstream_error"), ok(QUOTE))
+    asked(stand, buy, payer=payer)
+    assert stand.asked[1][2]["payment-signature"] == stand.asked[2][2]["payment-signature"]
+    assert payer.spent_usd == "0.010000"
+
+
+def test_a_price_is_not_paid_on_another_network_than_asked_for():
+    with pytest.raises(errors.PaymentRequired):
+        asked(Stand(challenge()), buy, payer=Payer(KEY, limit_usd="1", network="eip155:4663"))
+
+
+SECRET = base64.urlsafe_b64encode(bytes(range(32))).rstrip(b"=").decode()
+EVENT = {
+    "type": "price_alert",
+    "id": "a1",
+    "symbol": "AAPL",
+    "condition": "above",
+    "threshold": 1.5,
+    "price": 1.6,
+    "source": "dex-v3 TOKEN/USDG",
+    "firedAt": "2026-10-03T14:00:00Z",
+}
+
+
+def webhook(**changes):
+    body = json.dumps({**EVENT, **changes.pop("event", {})}).encode()
+    sent_at = changes.pop("sent_at", "1000")
+    signed = hmac.new(bytes(range(32)), f"a1.{sent_at}.".encode() + body, sha256).digest()
+    headers = {
+        "Webhook-Id": "a1",
+        "Webhook-Timestamp": sent_at,
+        "Webhook-Signature": "v1,b2xk v1," + base64.b64encode(signed).decode(),
+        "X-Svc-Alert-Secret": SECRET,
+        **changes,
+    }
+    return {name: value for name, value in headers.items() if value is not None}, body
+
+
+def test_a_genuine_webhook_is_read_in_one_call():
+    headers, body = webhook()
+    event = verify_webhook(SECRET, headers, body, now=1100)
+    assert (event.symbol, event.price, event.fired_at) == ("AAPL", 1.6, "2026-10-03T14:00:00Z")
+
+
+@pytest.mark.parametrize(
+    ("changes", "now"),
+    [
+        ({}, 1301),
+        ({}, 699),
+        ({"Webhook-Signature": "v1,AAAA"}, 1000),
+        ({"Webhook-Signature": None}, 1000),
+        ({"Webhook-Timestamp": "soon"}, 1000),
+        ({"Webhook-Timestamp": "1001"}, 1000),
+        ({"X-Svc-Alert-Secret": "other"}, 1000),
+        ({"event": {"id": "a2"}}, 1000),
+        ({"event": {"type": "other"}}, 1000),
+    ],
+)
+def test_anything_else_is_refused(changes, now):
+    headers, body = webhook(**changes)
+    with pytest.raises(errors.WebhookRefused):
+        verify_webhook(SECRET, headers, body, now=now)
+
+
+def test_a_webhook_of_the_service_passes_the_public_library_and_ours():
+    from standardwebhooks import Webhook
+
+    headers, body = webhook(sent_at=str(WallClock().seconds()))
+    key = "whsec_" + base64.b64encode(bytes(range(32))).decode()
+    assert Webhook(key).verify(body.decode(), {name.lower(): value for name, value in headers.items()})
+    assert verify_webhook(SECRET, headers, body, now=WallClock().seconds()).id == "a1"
+
+
+def run_command(stand, capsys, *words, **more):
+    async def run():
+        async with asyncio.timeout(30), _serving.serving(stand.app) as base:
+            operation, *values = words
+            args = Namespace(**{"operation": operation, "values": values, "json": False, "url": base, **more})
+            return await asyncio.to_thread(call_command, args)
+
+    return asyncio.run(run()), capsys.readouterr()
+
+
+def test_call_prints_a_table_or_json(capsys):
+    code, shown = run_command(Stand(ok(PRICE)), capsys, "get_price", "symbol=aapl")
+    assert (code, "underlying\n  bid" in shown.out) == (0, True)
+    code, shown = run_command(Stand(ok(PRICE)), capsys, "get_price", "symbol=aapl", json=True)
+    assert json.loads(shown.out) == PRICE
+
+
+def test_call_says_what_the_service_said(capsys):
+    code, shown = run_command(Stand(error(404, "not_found")), capsys, "get_price", "symbol=aapl")
+    assert (code, shown.err) == (1, "not_found: not_found it is (request r-1)\n")
+    assert run_command(Stand(ok(PRICE)), capsys, "get_price")[0] == 2
+    code, shown = run_command(Stand(ok(PRICE)), capsys, "list")
+    assert all(row.name in shown.out for row in CATALOG)
+
+
+def test_watch_draws_the_candles(capsys):
+    candles = [
+        {"t": f"2026-10-03T14:{5 * at:02}:00Z", "open": 1, "high": 3, "low": 0.5, "close": 2, "ticks": 1}
+        for at in range(12)
+    ]
+    history = {"symbol": "AAPL", "interval": "5m", "source": "test", "historySince": None, "candles": candles}
+    stand, out = Stand(ok(history)), io.StringIO()
+
+    async def run():
+        async with asyncio.timeout(30), _serving.serving(stand.app) as base:
+            await watch("AAPL", "5m", base, once=True, out=out)
+
+    asyncio.run(run())
+    assert out.getvalue().startswith("AAPL  2  5m candles, test\n")
+    assert "┃" in out.getvalue()
+    assert "\x1b" not in out.getvalue()
+
+
+def test_importing_the_client_imports_neither_the_service_nor_a_signer():
+    code = "import sys, tickyard.client; print(*sorted(sys.modules))"
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
+    loaded = set(out.stdout.split())
+    assert not loaded & {"x402", "eth_account", "mcp", "starlette", "uvicorn", "tickyard.catalog", "tickyard.deps"}
+    assert {name.split(".")[1] for name in loaded if name.startswith("tickyard.")} <= {"client", "kernel", "config"}
+
+
+def test_everything_public_is_exported():
+    assert all(hasattr(package, name) for name in package.__all__)

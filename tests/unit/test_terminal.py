@@ -1,0 +1,117 @@
+"""Tables and charts for the terminal."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tickyard.terminal.chart import AXIS, Bar, draw
+from tickyard.terminal.commands import WrongCommand, base_url, chart_screen, read_call
+from tickyard.terminal.tables import label, render
+
+START = datetime(2026, 10, 3, tzinfo=UTC)
+
+
+def bar(at, opened, high, low, closed):
+    return Bar(START + timedelta(minutes=5 * at), opened, high, low, closed)
+
+
+def test_fields_stand_under_one_another_and_null_is_a_dash():
+    shown = render("get_price", {"symbol": "AAPL", "dailyHigh": None, "halted": False, "token": {"midPrice": "1.5"}})
+    assert shown.splitlines() == [
+        "symbol      AAPL",
+        "daily high  -",
+        "halted      no",
+        "",
+        "token",
+        "  mid price  1.5",
+    ]
+
+
+def test_a_list_is_a_table_with_numbers_to_the_right():
+    rows = [{"symbol": "A", "price": {"usd": "1.5"}, "pools": [1, 2]}, {"symbol": "BRK", "price": {"usd": "1250"}}]
+    assert render("list", {"items": rows, "none": []}).splitlines() == [
+        "",
+        "items (2)",
+        "  symbol  price.usd  pools",
+        "  ------  ---------  -----",
+        "  A             1.5      2",
+        "  BRK          1250      -",
+        "",
+        "none (0)",
+        "  none",
+    ]
+
+
+def test_a_text_from_outside_cannot_move_the_cursor():
+    assert "\x1b" not in render("x", {"name": "\x1b[2Jevil", "rows": [{"name": "\x1b]0;evil\x07"}]})
+
+
+def test_names_are_shown_as_words():
+    assert [label(name) for name in ("usdgLiquidity", "change24hPct", "t")] == ["usdg liquidity", "change24h pct", "t"]
+
+
+def test_a_candle_has_a_body_between_open_and_close_and_a_wick_beyond():
+    lines = draw([bar(0, 10, 14, 6, 12)], width=AXIS + 1, height=5)
+    column = [line[0] if line else " " for line in lines[:-1]]
+    assert column == ["│", "┃", "╿", "│"]
+
+
+def test_a_rising_candle_is_green_and_a_falling_one_red_only_where_colours_are_wanted():
+    bars = [bar(0, 1, 2, 1, 2), bar(1, 2, 2, 1, 1)]
+    plain = "\n".join(draw(bars, width=40, height=6))
+    painted = "\n".join(draw(bars, width=40, height=6, colours=True))
+    assert "\x1b" not in plain
+    assert "\x1b[32m" in painted
+    assert "\x1b[31m" in painted
+
+
+def test_without_candles_it_says_so():
+    assert draw([], width=80, height=10) == ["no candles yet"]
+    history = {"symbol": "A", "interval": "5m", "source": "x", "candles": []}
+    assert "no candles yet" in chart_screen(history, 80, 24, colours=False)
+
+
+prices = st.floats(min_value=0.01, max_value=1e6)
+
+
+@given(
+    figures=st.lists(st.tuples(prices, prices, prices, prices), min_size=1, max_size=50),
+    width=st.integers(20, 120),
+    height=st.integers(2, 40),
+)
+def test_a_chart_fits_its_place(figures, width, height):
+    bars = [bar(at, four[0], max(four), min(four), four[1]) for at, four in enumerate(figures)]
+    lines = draw(bars, width=width, height=height)
+    assert len(lines) == height
+    assert max(map(len, lines)) <= max(width, 12)
+
+
+def test_values_are_read_as_the_operation_wants_them():
+    assert read_call("get_history", ["symbol=AAPL", "limit=5"]) == {"symbol": "AAPL", "limit": 5}
+
+
+@pytest.mark.parametrize(
+    ("operation", "pairs", "says"),
+    [
+        ("get_qoute", [], "did you mean get_quote?"),
+        ("get_quote", ["symbol=AAPL"], "needs side, amount"),
+        ("get_quote", ["nothing"], "is not one of"),
+        ("get_quote", ["symbol=A", "symbol=B"], "is not one of"),
+        ("get_history", ["symbol=A", "limit=many"], "limit cannot be"),
+        ("get_quote", ["symbol=A", "side=hold", "amount=1"], "side cannot be"),
+    ],
+)
+def test_what_cannot_be_sent_is_said_in_a_sentence(operation, pairs, says):
+    with pytest.raises(WrongCommand, match=says):
+        read_call(operation, pairs)
+
+
+def test_the_address_is_the_given_one_or_the_environments(monkeypatch):
+    monkeypatch.setenv("TICKYARD_BASE_URL", "https://api.example.com")
+    assert base_url("http://x") == "http://x"
+    assert base_url(None) == "https://api.example.com"
+    monkeypatch.delenv("TICKYARD_BASE_URL")
+    monkeypatch.setenv("TICKYARD_PORT", "9")
+    assert base_url(None) == "http://127.0.0.1:9"
