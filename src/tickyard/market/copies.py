@@ -66,8 +66,10 @@ class Copies(Generic[K, V]):
     def seconds_left(self, copy: Copy[V]) -> int:
         """How long an answer made from this copy may be reused without breaking a promise."""
         age = self._clock.now() - copy.fetched_at
-        limit = self._reuse if age < self._reuse else self._stale
-        return max(0, int((limit - age).total_seconds()))
+        if age < self._reuse:
+            # Never zero: in the last second of every copy each request would be worked out anew.
+            return max(1, int((self._reuse - age).total_seconds()))
+        return max(0, int((self._stale - age).total_seconds()))
 
     def _held(self, key: K, at_most: timedelta) -> Copy[V] | None:
         copy = self._copies.get(key)

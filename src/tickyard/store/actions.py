@@ -10,7 +10,7 @@ from datetime import date, datetime
 from hashlib import sha256
 from typing import Final
 
-from sqlalchemy import Column, Index, Integer, String, Table, and_, or_, select
+from sqlalchemy import Column, Index, Integer, String, Table, bindparam, select
 
 from tickyard.store.engine import Transaction
 from tickyard.store.tables import METADATA, Instant
@@ -98,21 +98,26 @@ async def last_sync(tx: Transaction) -> datetime | None:
     return at
 
 
+# Built once: building it costs more than running it, and every research asks it.
+_OF_SYMBOL: Final = select(
+    corporate_action.c.type,
+    corporate_action.c.status,
+    corporate_action.c.process_date,
+    corporate_action.c.first_seen_at,
+).where(corporate_action.c.symbol == bindparam("symbol"))
+
+
 async def recounts_between(tx: Transaction, symbol: str, after: date, until: date) -> Sequence[date]:
     """Days after the one and up to the other on which the number of the company's shares was changed.
 
     An action without a date counts, when it is completed, from the day on which we first saw it.
     """
-    actions = corporate_action.c
-    dated = and_(actions.process_date > after.isoformat(), actions.process_date <= until.isoformat())
-    undated = and_(actions.process_date == NO_DATE, actions.status == _COMPLETED)
-    rows = await tx.execute(
-        select(actions.process_date, actions.first_seen_at).where(
-            actions.symbol == symbol,
-            actions.type.in_(RECOUNTS),
-            actions.status.not_in(_CANCELLED),
-            or_(dated, undated),
-        )
-    )
-    days = [date.fromisoformat(row.process_date) if row.process_date else row.first_seen_at.date() for row in rows]
+    days = []
+    for kind, status, process_date, first_seen_at in await tx.execute(_OF_SYMBOL, {"symbol": symbol}):
+        if kind not in RECOUNTS or status in _CANCELLED:
+            continue
+        if process_date != NO_DATE:
+            days.append(date.fromisoformat(process_date))
+        elif status == _COMPLETED:
+            days.append(first_seen_at.date())
     return sorted(day for day in days if after < day <= until)
