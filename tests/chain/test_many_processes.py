@@ -111,7 +111,7 @@ def check_alerts(up, books, alerts):
         received = [each["headers"]["webhook-id"] for each in up.get("/sandbox/inbox")[1]["deliveries"]]
         ends = dict(books.execute("SELECT id, delivery FROM alert WHERE status = 'fired'").fetchall())
         books.rollback()
-        if ids <= ends.keys() and all(ends.values()) or time.monotonic() > deadline:
+        if (ids <= ends.keys() and all(ends.values())) or time.monotonic() > deadline:
             break
     assert len(received) == len(set(received)), "an alert was posted twice"
     assert ids <= ends.keys(), "an alert did not fire"

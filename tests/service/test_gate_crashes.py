@@ -157,7 +157,7 @@ def test_a_caller_who_comes_back_after_any_crash_is_served_for_one_payment(tmp_p
 def test_crashes_may_follow_one_another(tmp_path):
     stages = stages_of_a_sale(tmp_path)
     dice = random.Random(20260916)
-    for turn in range(40):
+    for turn in range(20):
         first, second = dice.randint(1, stages), dice.randint(1, stages)
 
         async def scenario(world, reaper, first=first, second=second):

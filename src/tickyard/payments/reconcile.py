@@ -1,5 +1,6 @@
 """The worker's round over payments that nobody holds any more."""
 
+import secrets
 from collections import Counter
 
 from tickyard.kernel.errors import UpstreamDown
@@ -15,7 +16,8 @@ async def reconcile(ledger: Ledger, settlement: Settlement, *, holder: str, limi
     ended: Counter[str] = Counter(released=await ledger.release_abandoned())
     for row in await ledger.doubtful(limit):
         try:
-            ended[(await settlement.reconcile(row, holder)).state] += 1
+            # A name never used before: an earlier round of the same worker may have overslept with this row in hand.
+            ended[(await settlement.reconcile(row, f"{holder}-{secrets.token_hex(8)}")).state] += 1
         except UpstreamDown:
             ended["unknown"] += 1
     return ended

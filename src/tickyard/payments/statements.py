@@ -1,6 +1,6 @@
 """The ledger's statements, built once: putting one together costs more than running it.
 
-Each parameter has a name of its own: `k_` is the payment's key, `was_` what a row must still be, `new_` what it will be.
+Each parameter has a name of its own: `k_` the payment's key, `was_` what a row must still be, `new_` what it will be.
 """
 
 from collections.abc import Sequence

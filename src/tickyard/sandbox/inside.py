@@ -2,9 +2,11 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+import fcntl
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Final
 
 import aiohttp
@@ -24,6 +26,7 @@ from tickyard.sandbox.standins import PORT_FILE
 from tickyard.sandbox.world import World
 
 WORLD_FILE: Final = "world.json"
+TRADER_FILE: Final = "trader.lock"
 NODE_FILE: Final = "node.json"
 _LOOK_S: Final = 1.0
 
@@ -91,13 +94,27 @@ async def open_sandbox(deps: Deps) -> AsyncIterator[tuple[tuple[Operation, ...],
             http,
             slot_of(clock.now()),
         )
-        trading = asyncio.create_task(_trade_every_slot(sandbox), name="trader")
+        with _only_one(run_dir / TRADER_FILE) as is_first:
+            trading = asyncio.create_task(_trade_every_slot(sandbox)) if is_first else None
+            try:
+                yield SANDBOX_CATALOG, sandbox
+            finally:
+                if trading is not None:
+                    trading.cancel()
+                    with contextlib.suppress(asyncio.CancelledError):
+                        await trading
+
+
+@contextlib.contextmanager
+def _only_one(file: Path) -> Iterator[bool]:
+    """Whether we are the first API process of this world: a second trader would undo what the controls set."""
+    with file.open("w") as held:
         try:
-            yield SANDBOX_CATALOG, sandbox
-        finally:
-            trading.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await trading
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield False
+        else:
+            yield True
 
 
 async def _trade_every_slot(sandbox: Sandbox) -> None:

@@ -83,6 +83,7 @@ class Bookkeeper:
     async def look(self, deps: Deps, lease: Lease) -> None:
         office = self._payments
         await reconcile(office.ledger, office.settlement, holder=f"worker-{lease.owner}-{lease.fence}")
+        await office.ledger.forget_answers()
         await verify_settlements(deps.store, office.chains, deps.clock, finality=finality_of(deps.settings.finality))
 
 
