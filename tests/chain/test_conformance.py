@@ -1,0 +1,99 @@
+"""The official conformance suite of the protocol, for both versions.
+
+It is run against the service over a chain of paper and, for all that needs tools made for the suite, against a
+diagnostic server behind the same door. What is expected to fail is listed with its reason in `conformance/`: a
+scenario that fails without being listed fails the test, and so does one that is listed and passes.
+"""
+
+import asyncio
+import contextlib
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from tickyard.doors.cache import FrontCache
+from tickyard.doors.edge import Edge
+from tickyard.doors.http import build_router
+from tickyard.doors.mcp import McpDoor
+from tickyard.kernel.clock import WallClock
+
+pytestmark = pytest.mark.node
+
+HERE = Path(__file__).parent / "conformance"
+ROOT = Path(__file__).parents[2]
+SUITE = ROOT / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
+
+
+def _load(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+fixture = _load(HERE / "fixture.py")
+serving = _load(ROOT / "tests" / "service" / "serving.py")
+catalog = _load(ROOT / "tests" / "service" / "test_mcp_catalog.py")
+
+
+@contextlib.asynccontextmanager
+async def open_fixture(_folder):
+    clock = WallClock()
+    cache = FrontCache(clock)
+    door = McpDoor((), None, cache, base_url="http://127.0.0.1", openapi=b"{}", build=fixture.build)
+    router = build_router((method, "/mcp", door) for method in ("GET", "POST", "DELETE"))
+    app = Edge(router, cache, clock, rate_limit=None, access_log=None, profile_header=None)
+    try:
+        async with serving.serving(app) as base:
+            yield base
+    finally:
+        await door.close()
+
+
+@contextlib.asynccontextmanager
+async def open_service(folder):
+    async with catalog.open_tools(folder) as (_, base):
+        yield base
+
+
+TARGETS = {"service": open_service, "fixture": open_fixture}
+
+
+async def run_suite(url, expected, revision, folder):
+    command = ["node", "--import", str(HERE / "glob.mjs"), str(SUITE), "server", "--url", url]
+    command += ["--requirements", revision, "--timeout", "10000", "--expected-failures", str(expected)]
+    process = await asyncio.create_subprocess_exec(
+        *command, cwd=folder, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )
+    try:
+        out, _ = await asyncio.wait_for(process.communicate(), 90)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return process.returncode, out.decode()
+
+
+@pytest.mark.parametrize("revision", ["2026-07-28", "2025-11-25"])
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_official_suite_passes_but_for_what_is_listed(target, revision, tmp_path):
+    async def run():
+        async with asyncio.timeout(110), TARGETS[target](tmp_path / "data") as base:
+            return await run_suite(f"{base}/mcp", HERE / f"{target}-{revision}.yaml", revision, tmp_path)
+
+    code, shown = asyncio.run(run())
+    summary = shown.partition("=== SUMMARY ===")[2]
+    assert code == 0, summary or shown
+    assert int(re.search(r"Total: (\d+) passed", summary)[1]) >= 35
+
+
+def test_every_expected_failure_has_a_reason():
+    for file in HERE.glob("*.yaml"):
+        reason = False
+        for line in file.read_text().splitlines():
+            if line.startswith("  #"):
+                reason = True
+            elif line.startswith("  - "):
+                assert reason, f"{file.name}: {line}"
