@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-BENCHES = ("http", "rpc")
+BENCHES = ("http", "rpc", "research")
 
 
 def main() -> int:

@@ -1,10 +1,14 @@
 """THE TABLE: one row per operation. Routes, index, API description and docs are made from these rows."""
 
 from tickyard.features import assets, markets, portfolio, prices, quotes, stats
+from tickyard.features.actions import operations as actions
 from tickyard.features.alerts import operations as alerts
 from tickyard.features.history import operations as history
 from tickyard.features.history import status
+from tickyard.features.research import operations as research
+from tickyard.features.research.answer import Research
 from tickyard.features.trades import operations as trades
+from tickyard.features.votes import operations as votes
 from tickyard.kernel.errors import BadRequest, NoLiquidity, NotFound, UpstreamDown
 from tickyard.kernel.operation import Operation
 from tickyard.kernel.units import UsdgAmount
@@ -13,6 +17,17 @@ from tickyard.payments import books
 CENT = UsdgAmount(10_000)
 
 CATALOG: tuple[Operation, ...] = (
+    Operation(
+        name="get_research",
+        method="GET",
+        path="/v1/research/{symbol}",
+        run=research.get_research,
+        ask=research.ResearchAsk,
+        answer=Research,
+        failures=(BadRequest, NotFound, UpstreamDown),
+        tag="research",
+        price=CENT,
+    ),
     Operation(
         name="get_quote",
         method="GET",
@@ -97,6 +112,16 @@ CATALOG: tuple[Operation, ...] = (
         tag="trading",
     ),
     Operation(
+        name="list_corporate_actions",
+        method="GET",
+        path="/v1/corporate-actions",
+        run=actions.list_corporate_actions,
+        ask=actions.ActionsAsk,
+        answer=actions.CorporateActions,
+        failures=(BadRequest, NotFound, UpstreamDown),
+        tag="registry",
+    ),
+    Operation(
         name="list_markets",
         method="GET",
         path="/v1/markets",
@@ -105,6 +130,25 @@ CATALOG: tuple[Operation, ...] = (
         answer=markets.Markets,
         failures=(BadRequest, UpstreamDown),
         tag="trading",
+    ),
+    Operation(
+        name="list_votes",
+        method="GET",
+        path="/v1/votes",
+        run=votes.list_votes,
+        answer=votes.VoteList,
+        failures=(),
+        tag="research",
+    ),
+    Operation(
+        name="get_vote_power",
+        method="GET",
+        path="/v1/votes/power/{address}",
+        run=votes.get_vote_power,
+        ask=votes.VotePowerAsk,
+        answer=votes.VotePower,
+        failures=(BadRequest, NotFound, UpstreamDown),
+        tag="research",
     ),
     Operation(
         name="create_alert",

@@ -20,7 +20,7 @@ async def work(settings: Settings) -> None:
         await deps.market.pools.discovered.wait()
         stack.push_async_callback(deps.courier.stop)
         stack.push_async_callback(stop_task, asyncio.create_task(deps.courier.keep_delivering()))
-        runner = Runner(deps, jobs(deps, deps.payments, Random()))  # noqa: S311  a moment nobody can foresee, not a secret
+        runner = Runner(deps, jobs(deps, deps, Random()))  # noqa: S311  a moment nobody can foresee, not a secret
         stop_on_signal(settings, runner.stop)
         log.info("working", profile=settings.profile)
         await runner.run()

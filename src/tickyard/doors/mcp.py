@@ -5,7 +5,8 @@ by `warm_up` in the background), off the event loop. What can be refused without
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -36,9 +37,10 @@ class McpDoor:
         quotas: Mapping[str, Take] = MappingProxyType({}),
         hosts: Iterable[str] = (),
         origins: Iterable[str] = (),
+        build: Callable[[], Any] | None = None,
     ) -> None:
         """`openapi`: the API description as it is served, which is also a resource. `quotas`: by operation, the
-        bucket that its tool shares with its HTTP route."""
+        bucket that its tool shares with its HTTP route. `build`: another server of the protocol in place of ours."""
         self._rows = tuple(rows)
         self._deps = deps
         self._base_url = base_url
@@ -46,6 +48,7 @@ class McpDoor:
         self._openapi = openapi
         self._client_of = client_of
         self._quotas = quotas
+        self._build = build
         self._guard = HostGuard(base_url, hosts, origins)
         self._app: ASGIApp | None = None
         self._opening: asyncio.Future[ASGIApp] | None = None
@@ -70,6 +73,8 @@ class McpDoor:
             await send_error(send, refused.status, "bad_request", refused.message)
             return
         app = self._app or await self.warm_up()
+        # Blanks around a value are no part of it; servers leave the trailing ones to us.
+        scope["headers"] = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
         await app(scope, _replay(body, receive), send)
 
     async def warm_up(self) -> ASGIApp:
@@ -90,7 +95,8 @@ class McpDoor:
         try:
             protocol = await asyncio.to_thread(_load)
             tools = build_tools(self._rows, self._deps, self._cache, self._quotas)
-            async with protocol.open_protocol(tools, self._client_of, self._openapi, self._base_url) as app:
+            ours = partial(protocol.build_server, tools, self._client_of, self._openapi, self._base_url)
+            async with protocol.open_protocol((self._build or ours)()) as app:
                 self._app = app
                 opening.set_result(app)
                 await asyncio.Event().wait()

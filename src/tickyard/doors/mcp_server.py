@@ -29,14 +29,12 @@ _READ: Final = CacheHint(ttl_ms=60_000, scope="public")
 
 
 @asynccontextmanager
-async def open_protocol(
-    tools: Mapping[str, Tool], client_of: ClientOf, openapi: bytes, base_url: str
-) -> AsyncIterator[ASGIApp]:
+async def open_protocol(server: Server[Any]) -> AsyncIterator[ASGIApp]:
     """An ASGI application that speaks both generations of the protocol, each request on its own."""
     # At INFO the package writes a line per request, which costs more than the request.
     logging.getLogger("mcp").setLevel(logging.WARNING)
     manager = StreamableHTTPSessionManager(
-        build_server(tools, client_of, Library(tools, openapi), base_url),
+        server,
         json_response=True,
         stateless=True,
         max_request_body_size=BODY_MAX_BYTES,
@@ -47,7 +45,8 @@ async def open_protocol(
         yield Splice(manager.asgi_app)
 
 
-def build_server(tools: Mapping[str, Tool], client_of: ClientOf, library: Library, base_url: str) -> Server[Any]:
+def build_server(tools: Mapping[str, Tool], client_of: ClientOf, openapi: bytes, base_url: str) -> Server[Any]:
+    library = Library(tools, openapi)
     shown = types.ListToolsResult(tools=[_shown(tool) for tool in tools.values()])
 
     async def list_tools(_context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:

@@ -67,6 +67,7 @@ class PoolBook:
         self._pools: dict[tuple[Address, int], Pool] = {}
         self._by_token: dict[Address, tuple[Pool, ...]] | None = None
         self._prices: dict[Address, int] = {}
+        self._told: dict[Address, tuple[bytes, bytes, PoolState]] = {}
         self.discovered = asyncio.Event()
         """Set once the pools of the first registry are known."""
         self._has_news = asyncio.Event()
@@ -81,6 +82,10 @@ class PoolBook:
         """What the two calls of `state_calls` say of the pool."""
         if slot0 is None or liquidity is None:
             raise UpstreamDown("the chain node failed to read a pool")
+        told = self._told.get(pool.address)
+        if told is not None and told[:2] == (slot0, liquidity):
+            # Nobody has traded here since we last looked.
+            return told[2]
         state = PoolState(pool, v3.read_slot0(slot0).sqrt_price_x96, v3.read_liquidity(liquidity))
         if state.sqrt_price_x96:
             if not MIN_SQRT_RATIO <= state.sqrt_price_x96 < MAX_SQRT_RATIO:
@@ -89,6 +94,7 @@ class PoolBook:
         elif pool.address in self._prices:
             # A pool never loses its price again: the node lies.
             raise UpstreamDown("the chain node contradicts what it said before")
+        self._told[pool.address] = (slot0, liquidity, state)
         return state
 
     def last_sqrt_price(self, pool: Pool) -> int | None:

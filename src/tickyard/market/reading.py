@@ -38,10 +38,13 @@ class Form:
     _GAP: Final = Address("0x6761702067617020676170206761702067617020")
 
     def __init__(self, multicall: Address, calls: Callable[[Address], Sequence[Call]]) -> None:
-        self.calls = calls
-        asked = [Call(multicall, _BLOCK_TIME), *calls(self._GAP)]
-        self.count = len(asked)
-        self._parts = aggregate3.encode(asked).split(self._GAP[2:])
+        self._head = Call(multicall, _BLOCK_TIME)
+        self._calls = calls
+        self.count = len(self.calls(self._GAP))
+        self._parts = aggregate3.encode(self.calls(self._GAP)).split(self._GAP[2:])
+
+    def calls(self, address: Address) -> list[Call]:
+        return [self._head, *self._calls(address)]
 
     def fill(self, address: Address) -> str:
         return address[2:].join(self._parts)
@@ -59,18 +62,25 @@ class ChainReader:
     ) -> Reading:
         """Return data per call, None where one failed. UpstreamDown when the node is silent, lies or lags."""
         asked = [Call(self._multicall, _BLOCK_TIME), *calls]
+        if block == "latest" and len(asked) <= max_calls_per_chunk:
+            return await self._read_whole(aggregate3.encode(asked), len(asked), lambda: asked)
         results = await aggregate(
             self._rpc, self._multicall, asked, block=block, max_calls_per_chunk=max_calls_per_chunk
         )
         return self._judge(results, is_latest=block == "latest")
 
     async def read_form(self, form: Form, address: Address) -> Reading:
-        """The same for a form. One that is too much for the node in one piece is read the careful way."""
+        """The same for a form."""
+        return await self._read_whole(form.fill(address), form.count, lambda: form.calls(address))
+
+    async def _read_whole(self, data: str, count: int, calls: Callable[[], Sequence[Call]]) -> Reading:
+        """The way of nearly every reading: one request. What is too much in one piece is read the careful way."""
+        deadline = self._rpc.deadline()
         try:
-            answer = await self._rpc.eth_call(self._multicall, form.fill(address))
+            results = aggregate3.decode(await self._rpc.eth_call(self._multicall, data, deadline=deadline), count)
         except RpcError:
-            return await self.read(form.calls(address))
-        return self._judge(aggregate3.decode(answer, form.count), is_latest=True)
+            results = await aggregate(self._rpc, self._multicall, calls(), deadline=deadline)
+        return self._judge(results, is_latest=True)
 
     def _judge(self, results: list[bytes | None], *, is_latest: bool) -> Reading:
         time_word, *rest = results

@@ -16,7 +16,7 @@ from tickyard.store.engine import Store, Transaction
 from tickyard.store.tables import METADATA, Instant, from_micros, to_micros
 from tickyard.store.upsert import insert_new
 
-PATIENCE_S: Final = 4
+PATIENCE_S: Final = 10
 _SECOND: Final = 1_000_000
 # Requests travel at different speeds: a little more than the interval keeps them apart at the other end, too.
 _SLACK_PERCENT: Final = 4

@@ -14,6 +14,8 @@ from tickyard.config.settings import Settings, SettingsError
 from tickyard.deps import Deps
 from tickyard.features.alerts.deliver import Courier
 from tickyard.features.alerts.operations import AlertDesk
+from tickyard.features.research.library import Library
+from tickyard.features.votes.feed import VoteFeed
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.market.market import Market
@@ -30,6 +32,7 @@ from tickyard.store.engine import Store
 from tickyard.store.migrate import is_ready
 from tickyard.wiring.alerts import open_desk
 from tickyard.wiring.payments import open_payments
+from tickyard.wiring.research import open_research
 
 _NODE_PATIENCE_S: Final = 20
 USER_AGENT: Final = "tickyard-webhook/1.0"
@@ -42,6 +45,9 @@ class ServiceDeps(Deps):
     alerts: AlertDesk
     courier: Courier
     payments: Payments
+    issuer: Issuer
+    filings: Library
+    votes: VoteFeed
 
 
 @contextlib.asynccontextmanager
@@ -73,6 +79,7 @@ async def open_deps(settings: Settings, clock: Clock) -> AsyncIterator[ServiceDe
             stack.push_async_callback(stop_task, asyncio.create_task(work))
         desk = open_desk(settings, clock)
         payments = await stack.enter_async_context(open_payments(settings, store, rpc, clock))
+        reading = await stack.enter_async_context(open_research(settings, store, clock, rng))
         yield ServiceDeps(
             settings=settings,
             clock=clock,
@@ -82,6 +89,9 @@ async def open_deps(settings: Settings, clock: Clock) -> AsyncIterator[ServiceDe
             alerts=desk,
             courier=Courier(store, desk.egress, desk.keys, clock, rng, user_agent=USER_AGENT),
             payments=payments,
+            issuer=issuer,
+            filings=reading.filings,
+            votes=reading.votes,
         )
 
 

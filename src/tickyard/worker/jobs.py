@@ -3,8 +3,10 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from random import Random
+from typing import Final, Protocol
 
 from tickyard.deps import Deps
+from tickyard.features.actions.sync import ActionsDeps, sync_actions
 from tickyard.features.alerts.store import expire
 from tickyard.features.history.reading import newest_slot
 from tickyard.kernel.clock import SLOT_S
@@ -18,6 +20,8 @@ from tickyard.payments.reconcile import reconcile
 from tickyard.store import outbox
 from tickyard.store.leases import Lease
 from tickyard.worker.tick import run_slot
+
+_ACTIONS_EVERY_S: Final = 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +91,32 @@ class Bookkeeper:
         await verify_settlements(deps.store, office.chains, deps.clock, finality=finality_of(deps.settings.finality))
 
 
-def jobs(deps: Deps, payments: Payments, rng: Random) -> list[Job]:
+class ActionReader:
+    """The issuer forgets corporate actions after a month: read its list every hour, and archive it."""
+
+    def __init__(self, deps: ActionsDeps) -> None:
+        self._deps = deps
+        self._due_s = 0.0
+
+    async def look(self, deps: Deps, _lease: Lease) -> None:
+        if deps.clock.timestamp() >= self._due_s:
+            await sync_actions(self._deps)
+            self._due_s = deps.clock.timestamp() + _ACTIONS_EVERY_S
+
+
+class WorkDeps(ActionsDeps, Protocol):
+    """What single jobs need beyond Deps."""
+
+    @property
+    def payments(self) -> Payments: ...
+
+
+def jobs(deps: Deps, rooms: WorkDeps, rng: Random) -> list[Job]:
     is_sandbox = deps.settings.is_sandbox
     return [
         Job("tick", 0.25 if is_sandbox else 1.0, Sampler(rng, 0 if is_sandbox else deps.settings.sample_spread_s).look),
-        Job("payments", 1.0 if is_sandbox else 5.0, Bookkeeper(payments).look),
+        Job("payments", 1.0 if is_sandbox else 5.0, Bookkeeper(rooms.payments).look),
+        Job("actions", 5.0, ActionReader(rooms).look),
         Job("tidy", 30.0, tidy),
     ]
 
