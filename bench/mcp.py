@@ -9,6 +9,7 @@ import asyncio
 import json
 import os
 import sys
+import time
 from dataclasses import asdict
 from urllib.parse import urlsplit
 
@@ -18,7 +19,7 @@ from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bench.cpu import cores, pin
+from bench.cpu import cores, cpu_seconds, pin
 from bench.load import Connection, Sample, Target
 from bench.reference import serve, start
 from bench.report import Row, show
@@ -127,10 +128,6 @@ async def answer_length(url: str, sent: bytes) -> int:
 
 
 async def load(url: str, pid: int, name: str, connections: int, warm_up_s: float, seconds: float) -> Sample:
-    import time
-
-    from bench.cpu import cpu_seconds
-
     loop = asyncio.get_running_loop()
     sent = request(url, name)
     length = await answer_length(url, sent)

@@ -8,11 +8,20 @@ from collections.abc import Callable, Coroutine
 from typing import Any, NoReturn, TypeVar
 
 from tickyard.config.settings import Settings, SettingsError, read_settings
+from tickyard.terminal.arguments import add_call_arguments, add_watch_arguments
 
 T = TypeVar("T")
 
 
 def main() -> None:
+    try:
+        _main()
+    except BrokenPipeError:
+        # Whoever read our output has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _main() -> None:
     parser = argparse.ArgumentParser(
         prog="tickyard", description="Data and execution preparation for tokenized stocks."
     )
@@ -33,6 +42,8 @@ def main() -> None:
     pay.add_argument("url", help="a path such as /v1/x402/quote?symbol=AAPL&side=buy&amount=100, or a whole address")
     pay.add_argument("--network", choices=("4663", "8453"), help="pay USDG on 4663 or USDC on 8453")
     pay.add_argument("--data", help="a JSON body; makes it a POST")
+    add_call_arguments(commands.add_parser("call", help="call one operation of a running service"))
+    add_watch_arguments(commands.add_parser("watch", help="draw live candles of one symbol"))
     commands.add_parser("doctor", help="show every setting and reach every upstream once")
     commands.add_parser("openapi", help="print the API description")
     asked = parser.parse_args()
@@ -57,6 +68,10 @@ def main() -> None:
             from tickyard.sandbox.paying import pay_command
 
             sys.exit(_run(pay_command(_base_url(), asked.url, asked.network, asked.data)))
+        case "call" | "watch":
+            from tickyard.terminal.commands import call_command, watch_command
+
+            sys.exit(call_command(asked) if asked.command == "call" else watch_command(asked))
         case "doctor":
             from tickyard.doctor import examine
 

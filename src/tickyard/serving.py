@@ -43,6 +43,7 @@ async def serve(settings: Settings) -> None:
 
             plan.sandbox_rows, plan.sandbox_deps = await stack.enter_async_context(open_sandbox(deps))
         app = build_app(plan, access_log=access_log)
+        stack.push_async_callback(app.mcp.close)
         following = follow_rounds(deps.store, deps.market.samples, clock, app.cache.clear)
         stack.push_async_callback(stop_task, asyncio.create_task(following))
         metrics_server, _thread = serve_metrics(settings.metrics_port)
@@ -51,7 +52,7 @@ async def serve(settings: Settings) -> None:
         if access_log is not None:
             stack.callback(access_log.flush)
         config = uvicorn.Config(
-            app,
+            app.edge,
             host=settings.host,
             port=settings.port,
             loop="none",

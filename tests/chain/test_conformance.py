@@ -8,6 +8,7 @@ scenario that fails without being listed fails the test, and so does one that is
 import asyncio
 import contextlib
 import importlib.util
+import json
 import re
 from pathlib import Path
 
@@ -61,11 +62,9 @@ async def open_service(folder):
 TARGETS = {"service": open_service, "fixture": open_fixture}
 
 
-async def run_suite(url, expected, revision, folder):
-    command = ["node", "--import", str(HERE / "glob.mjs"), str(SUITE), "server", "--url", url]
-    command += ["--requirements", revision, "--timeout", "10000", "--expected-failures", str(expected)]
+async def run_node(*words, folder):
     process = await asyncio.create_subprocess_exec(
-        *command, cwd=folder, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+        "node", *words, cwd=folder, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
     )
     try:
         out, _ = await asyncio.wait_for(process.communicate(), 90)
@@ -81,12 +80,50 @@ async def run_suite(url, expected, revision, folder):
 def test_the_official_suite_passes_but_for_what_is_listed(target, revision, tmp_path):
     async def run():
         async with asyncio.timeout(110), TARGETS[target](tmp_path / "data") as base:
-            return await run_suite(f"{base}/mcp", HERE / f"{target}-{revision}.yaml", revision, tmp_path)
+            words = [
+                "--import",
+                str(HERE / "glob.mjs"),
+                str(SUITE),
+                "server",
+                "--url",
+                f"{base}/mcp",
+                "--timeout",
+                "10000",
+            ]
+            words += ["--requirements", revision, "--expected-failures", str(HERE / f"{target}-{revision}.yaml")]
+            return await run_node(*words, folder=tmp_path)
 
     code, shown = asyncio.run(run())
     summary = shown.partition("=== SUMMARY ===")[2]
     assert code == 0, summary or shown
     assert int(re.search(r"Total: (\d+) passed", summary)[1]) >= 35
+
+
+def test_a_client_of_the_first_generation_lists_and_calls_every_tool(tmp_path):
+    calls = [(row.name, catalog.arguments_of(row)) for row in catalog.TOOLS]
+
+    async def run():
+        async with asyncio.timeout(110), catalog.open_tools(tmp_path / "data") as (app, base):
+            # From its own place, where the packages are found.
+            code, shown = await run_node(
+                str(HERE / "first_generation.mjs"), f"{base}/mcp", json.dumps(calls), folder=tmp_path
+            )
+            assert code == 0, shown
+            answers = {
+                row.name: await catalog.over_http(app, row, values)
+                for row, (_, values) in zip(catalog.TOOLS, calls, strict=True)
+            }
+            return json.loads(shown), answers
+
+    shown, answers = asyncio.run(run())
+    assert shown["tools"] == [name for name, _ in calls]
+    for name, result in shown["results"].items():
+        assert result.get("isError", False) == (answers[name].status >= 400)
+        text = json.loads(result["content"][0]["text"])
+        # Seconds have passed in between: prices and deadlines may have moved, shapes have not.
+        assert text.keys() == answers[name].json().keys()
+        if not result.get("isError"):
+            assert result["structuredContent"] == text
 
 
 def test_every_expected_failure_has_a_reason():

@@ -72,9 +72,13 @@ async def over_http(app, row, values):
 
 async def check(client, app, row):
     values = arguments_of(row)
-    result = await client.call_tool(row.name, values)
-    answer = await over_http(app, row, values)
-    text = json.loads(result.content[0].text)
+    # A quote or a deadline may move between the two calls; it does not do so every time.
+    for _ in range(5):
+        result = await client.call_tool(row.name, values)
+        answer = await over_http(app, row, values)
+        text = json.loads(result.content[0].text)
+        if text == answer.json():
+            break
     if result.is_error:
         assert answer.status >= 400
         assert text == answer.json()

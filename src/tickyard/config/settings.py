@@ -61,6 +61,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     facilitator_8453: str = ""
     finality: str = "finalized"
     """When a block is final: the tag `finalized`, or a number of blocks on top of it."""
+    security_contact: str = "mailto:security@tickyard.example"
+    """Where vulnerabilities are reported, for security.txt."""
     sample_spread_s: Annotated[int, Meta(ge=0, le=240)] = 20
     """A round is read at a random moment within so many seconds of its slot."""
     fee_tiers: tuple[Annotated[int, Meta(ge=1, lt=1_000_000)], ...] = (100, 500, 3000, 10000)

@@ -79,7 +79,7 @@ class Edge:
         profile_header: bytes | None,
     ) -> None:
         self._app = app
-        self.cache = cache
+        self._cache = cache
         self._clock = clock
         self._limit = rate_limit
         self._access_log = access_log
@@ -120,7 +120,7 @@ class Edge:
                 return "(limited)"
         if method == "GET" or method == "HEAD":
             query = scope["query_string"]
-            entry = self.cache.get(raw + b"?" + query if query else raw)
+            entry = self._cache.get(raw + b"?" + query if query else raw)
             if entry is not None:
                 exchange.status, exchange.size = await send_entry(
                     entry, scope, exchange.send, exchange.extra, self._clock.timestamp()

@@ -26,7 +26,7 @@ from tickyard.doors.answers import (
 from tickyard.doors.binding import Binder
 from tickyard.doors.cache import FrontCache, send_entry
 from tickyard.doors.edge import ROUTE
-from tickyard.doors.limits import TokenBuckets, client_key
+from tickyard.doors.limits import TokenBuckets, Verdict, client_key
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import Failure
 from tickyard.kernel.operation import Kept, Operation
@@ -66,9 +66,18 @@ class Endpoint:
         self._buckets = TokenBuckets(quota) if quota else None
         self.binder = Binder(operation)
 
+    @property
+    def has_quota(self) -> bool:
+        return self._buckets is not None
+
+    def take(self, client: str) -> Verdict:
+        """Count one call of this client against the operation's own quota."""
+        assert self._buckets is not None
+        return self._buckets.take(client, self._clock.monotonic())
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._buckets is not None:
-            verdict = self._buckets.take(self._client_of(scope), self._clock.monotonic())
+        if self.has_quota:
+            verdict = self.take(self._client_of(scope))
             if not verdict.is_allowed:
                 await send_too_many(send, verdict.retry_after_s)
                 return

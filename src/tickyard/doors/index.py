@@ -6,13 +6,14 @@ from starlette.types import Receive, Scope, Send
 
 from tickyard.doors.answers import JSON, NO_STORE, Headers, send_bytes, send_failure
 from tickyard.doors.cache import FrontCache, send_entry
+from tickyard.doors.discovery import DOCUMENT_PATHS
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import Failure, UpstreamDown
 from tickyard.kernel.operation import Operation
 from tickyard.kernel.wire import Answer, encode, error_body
 from tickyard.payments.bazaar import paid_path
 
-OWN_PAGES = ("/openapi.json", "/healthz", "/readyz")
+OWN_PAGES = ("/openapi.json", "/docs", *DOCUMENT_PATHS, "/healthz", "/readyz")
 _PAGE_SECONDS = 300
 
 
@@ -32,7 +33,7 @@ def endpoint_lines(rows: Iterable[Operation], sandbox_rows: Iterable[Operation])
         if row.price is not None:
             lines.append(f"{row.method} {paid_path(row)}")
     own = [f"GET {path}" for path in OWN_PAGES]
-    return ["GET /", *lines, *own, *(f"{row.method} {row.path}" for row in sandbox_rows)]
+    return ["GET /", *lines, "ANY /mcp", *own, *(f"{row.method} {row.path}" for row in sandbox_rows)]
 
 
 class Page:

@@ -8,7 +8,6 @@ and the stand-in is exchanged for the real body on its way out.
 import secrets
 from typing import Any, Final
 
-import mcp_types as types
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tickyard.doors.mcp_tools import Outcome
@@ -21,15 +20,18 @@ _TEXT: Final = f'"{_MARK}"'.encode()
 _STRUCTURE: Final = f'{{"{_MARK}":1}}'.encode()
 
 
-# The body goes out as text and as structure. An Error object is text only: it does not fit the output schema.
-_ANSWER: Final = types.CallToolResult(content=[types.TextContent(text=_MARK)], structured_content={_MARK: 1})
-_ERROR: Final = types.CallToolResult(content=[types.TextContent(text=_MARK)], is_error=True)
+def result_in_place(is_error: bool) -> dict[str, Any]:
+    """A result that keeps an outcome's place.
+
+    The body goes out as text and as structure. An Error object is text only: it does not fit the output schema.
+    """
+    structure = {} if is_error else {"structuredContent": {_MARK: 1}}
+    return {"content": [{"type": "text", "text": _MARK}], **structure, "isError": is_error}
 
 
-def hold_place(request: Any, outcome: Outcome) -> types.CallToolResult:
-    """A result that keeps the place of this outcome in the answer to this request."""
-    request.scope[_OUTCOME] = outcome
-    return _ERROR if outcome.is_error else _ANSWER
+def hold(scope: Scope, outcome: Outcome) -> None:
+    """Remember what belongs into the answer to this request."""
+    scope[_OUTCOME] = outcome
 
 
 class Splice:

@@ -34,14 +34,15 @@ def panel(port: int, stand_ins_port: int, world: World) -> str:
     return f"""
   tickyard is up, on a sandbox of its own (chain {world.chain_id}, made-up prices, no real money)
 
-    API          {base}
+    API          {base}            docs: {base}/docs
+    MCP          {base}/mcp
     sandbox RPC  http://127.0.0.1:{stand_ins_port}/rpc
     demo wallet  {checksum(demo.address)}
                  100,000 USDG, ETH and service tokens; its key is in GET /sandbox
 
   Try:
-    curl {base}/v1/prices/AAPL
-    curl {base}/v1/assets/CRWD
+    curl '{base}/v1/quote?symbol=AAPL&side=buy&amount=100'
+    curl {base}/v1/research/NVDA
     curl -X POST {base}/sandbox/tick -H 'content-type: application/json' -d '{{}}'
 
   Ctrl-C stops it all.

@@ -1,0 +1,162 @@
+"""One call over HTTP: send, try again where that is safe, pay where that is asked for, read what came back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Final
+
+import aiohttp
+import msgspec
+from yarl import URL
+
+from tickyard.client.errors import ServiceError, Unreachable, error_of
+from tickyard.client.payer import Payer
+from tickyard.client.routes import Request, Route
+from tickyard.kernel.clock import Clock, WallClock
+
+DEFAULT_URL: Final = "http://127.0.0.1:8402"
+ANSWER_MAX_BYTES: Final = 16 * 2**20
+_PAUSE_S: Final = 0.2
+_PAUSE_MAX_S: Final = 10.0
+_WORTH_A_RETRY: Final = frozenset({429, 502, 503})
+
+
+class _Error(msgspec.Struct):
+    code: str
+    message: str
+
+
+class _ErrorBody(msgspec.Struct):
+    error: _Error
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Caller:
+    def __init__(
+        self,
+        base_url: str = DEFAULT_URL,
+        *,
+        payer: Payer | None = None,
+        retries: int = 2,
+        timeout_s: float = 30.0,
+        clock: Clock | None = None,
+    ) -> None:
+        """`payer`: pay for what has a price, instead of using the free routes. `retries`: of calls that only read."""
+        self._base_url = base_url.rstrip("/")
+        self._payer = payer
+        self._retries = retries
+        self._timeout = aiohttp.ClientTimeout(total=timeout_s)
+        self._clock = clock or WallClock()
+        self._rng = Random()  # noqa: S311  jitter, not secrets
+        self._session: aiohttp.ClientSession | None = None
+
+    async def call(self, route: Route, values: Mapping[str, Any]) -> Any:
+        """The decoded answer; raises a TickyardError."""
+        paid = self._payer is not None and route.is_paid
+        request = route.request(values, paid=paid)
+        reply = await self._repeat(request, {}, route.is_read_only)
+        if reply.status == 402 and self._payer is not None:
+            reply = await self._pay(request, reply)
+        if 200 <= reply.status < 300:
+            try:
+                return msgspec.json.decode(reply.body, type=route.answer)
+            except msgspec.DecodeError as error:
+                raise Unreachable(f"the service answered something else than expected ({error})") from None
+        raise _failure(reply)
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def _pay(self, request: Request, challenge: Reply) -> Reply:
+        assert self._payer is not None
+        signed = await self._payer.sign(challenge.headers, challenge.body, self._base_url + request.path)
+        # The same payment again is never a second one: the service keeps the answer that was paid for.
+        reply = await self._repeat(request, signed.headers, is_repeatable=True)
+        if 400 <= reply.status < 500:
+            self._payer.release(signed)
+        return reply
+
+    async def _repeat(self, request: Request, headers: Mapping[str, str], is_repeatable: bool) -> Reply:
+        tries = 1 + (self._retries if is_repeatable else 0)
+        for attempt in range(tries):
+            is_last = attempt == tries - 1
+            wait_s = _PAUSE_S * 2**attempt * (1 + self._rng.random())
+            try:
+                reply = await self._send(request, headers)
+            except (aiohttp.ClientError, TimeoutError, OSError) as error:
+                if is_last:
+                    raise Unreachable(f"the service did not answer ({type(error).__name__})") from None
+            else:
+                if is_last or reply.status not in _WORTH_A_RETRY:
+                    return reply
+                wait_s = max(wait_s, float(_retry_after(reply) or 0))
+                if wait_s > _PAUSE_MAX_S:
+                    return reply
+            await self._clock.sleep(wait_s)
+        raise AssertionError
+
+    async def _send(self, request: Request, headers: Mapping[str, str]) -> Reply:
+        if self._session is None:
+            # Cookies are not ours to keep, redirects not ours to follow.
+            self._session = aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar(), timeout=self._timeout)
+        sent = {"Accept": "application/json", **headers}
+        if request.body is not None:
+            sent["Content-Type"] = "application/json"
+        url = self._base_url + request.path
+        async with self._session.request(
+            request.method, _as_is(url), data=request.body, headers=sent, allow_redirects=False
+        ) as response:
+            return Reply(response.status, dict(response.headers), await _read(response))
+
+
+def _as_is(url: str) -> URL:
+    """aiohttp would decode and encode again what is encoded already."""
+    return URL(url, encoded=True)
+
+
+async def _read(response: aiohttp.ClientResponse) -> bytes:
+    body = bytearray()
+    async for chunk in response.content.iter_any():
+        body += chunk
+        if len(body) > ANSWER_MAX_BYTES:
+            raise aiohttp.ClientPayloadError("the answer is too long")
+    return bytes(body)
+
+
+def _header(reply: Reply, name: str) -> str | None:
+    return next((value for key, value in reply.headers.items() if key.lower() == name), None)
+
+
+def _retry_after(reply: Reply) -> int | None:
+    text = _header(reply, "retry-after") or ""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 7 else None
+
+
+def _failure(reply: Reply) -> ServiceError:
+    try:
+        error = msgspec.json.decode(reply.body, type=_ErrorBody).error
+        code, message = error.code, error.message
+    except msgspec.DecodeError:
+        code = "payment_required" if reply.status == 402 else "unexpected_answer"
+        message = _reason(reply) or f"the service answered {reply.status}"
+    return error_of(
+        reply.status, code, message, request_id=_header(reply, "x-request-id"), retry_after_s=_retry_after(reply)
+    )
+
+
+def _reason(reply: Reply) -> str | None:
+    """Why a payment was refused: the challenge says it."""
+    try:
+        challenge = msgspec.json.decode(reply.body)
+    except msgspec.DecodeError:
+        return None
+    reason = challenge.get("error") if isinstance(challenge, dict) else None
+    return reason if isinstance(reason, str) else None

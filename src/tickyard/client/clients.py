@@ -1,0 +1,96 @@
+"""The two clients: the same calls, awaited or not."""
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from typing import Any, Final, Self, TypeVar
+
+from tickyard.client.caller import DEFAULT_URL, Caller
+from tickyard.client.operations import ROUTES, AsyncOperations, Operations
+from tickyard.client.payer import Payer
+from tickyard.client.routes import Route
+from tickyard.kernel.clock import Clock
+
+T = TypeVar("T")
+_CLOSE_S: Final = 10
+
+
+class AsyncClient(AsyncOperations):
+    """
+    async with AsyncClient("https://api.example.com") as client:
+        quote = await client.get_quote(symbol="AAPL", side="buy", amount="100")
+    """
+
+    def __init__(
+        self,
+        base_url: str = DEFAULT_URL,
+        *,
+        payer: Payer | None = None,
+        retries: int = 2,
+        timeout_s: float = 30.0,
+        clock: Clock | None = None,
+    ) -> None:
+        self._caller = Caller(base_url, payer=payer, retries=retries, timeout_s=timeout_s, clock=clock)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self._caller.close()
+
+    async def call(self, operation: str, **arguments: Any) -> Any:
+        """Any operation by its name, with wire names as arguments."""
+        return await self._caller.call(ROUTES[operation], arguments)
+
+    async def _call(self, route: Route, values: dict[str, Any]) -> Any:
+        return await self._caller.call(route, values)
+
+
+class Client(Operations):
+    """
+    with Client("https://api.example.com") as client:
+        quote = client.get_quote(symbol="AAPL", side="buy", amount="100")
+
+    It works from any thread, also from one in which an event loop runs.
+    """
+
+    def __init__(
+        self,
+        base_url: str = DEFAULT_URL,
+        *,
+        payer: Payer | None = None,
+        retries: int = 2,
+        timeout_s: float = 30.0,
+        clock: Clock | None = None,
+    ) -> None:
+        self._caller = Caller(base_url, payer=payer, retries=retries, timeout_s=timeout_s, clock=clock)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="tickyard client", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._loop.is_closed():
+            return
+        self._wait(self._caller.close())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_CLOSE_S)
+        self._loop.close()
+
+    def call(self, operation: str, **arguments: Any) -> Any:
+        """Any operation by its name, with wire names as arguments."""
+        return self._call(ROUTES[operation], arguments)
+
+    def _call(self, route: Route, values: dict[str, Any]) -> Any:
+        return self._wait(self._caller.call(route, values))
+
+    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()

@@ -1,0 +1,94 @@
+"""How a call can fail, as exceptions.
+
+ServiceError          the service answered with a failure; has code, status, message and request id
+  BadRequest          400  an argument is wrong; the message names it
+  NotFound            404  no such thing
+  NoLiquidity         422  no pool can fill the swap
+  TooManyRequests     429  wait retry_after_s seconds
+  PaymentRequired     402  the route costs money, or the payment was refused
+  UpstreamError       502  a source of the service did not answer; try again
+  InternalError       500  a bug of the service; the request id names the call
+Unreachable           the service did not answer at all
+SpendingLimit         the next call would cost more than may still be spent; nothing was signed
+WebhookRefused        a received webhook is not genuine
+"""
+
+from typing import ClassVar
+
+
+class TickyardError(Exception):
+    """Whatever this client raises on purpose."""
+
+
+class ServiceError(TickyardError):
+    status: ClassVar[int] = 0
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        status: int,
+        request_id: str | None = None,
+        retry_after_s: int | None = None,
+    ) -> None:
+        super().__init__(f"{code} ({status}): {message}")
+        self.code = code
+        self.message = message
+        self.http_status = status
+        self.request_id = request_id
+        self.retry_after_s = retry_after_s
+
+
+class BadRequest(ServiceError):
+    status = 400
+
+
+class NotFound(ServiceError):
+    status = 404
+
+
+class NoLiquidity(ServiceError):
+    status = 422
+
+
+class TooManyRequests(ServiceError):
+    status = 429
+
+
+class PaymentRequired(ServiceError):
+    status = 402
+
+
+class UpstreamError(ServiceError):
+    status = 502
+
+
+class InternalError(ServiceError):
+    status = 500
+
+
+class Unreachable(TickyardError):
+    pass
+
+
+class SpendingLimit(TickyardError):
+    pass
+
+
+class WebhookRefused(TickyardError):
+    pass
+
+
+_BY_STATUS: dict[int, type[ServiceError]] = {
+    kind.status: kind
+    for kind in (BadRequest, NotFound, NoLiquidity, TooManyRequests, PaymentRequired, UpstreamError, InternalError)
+}
+
+
+def error_of(
+    status: int, code: str, message: str, *, request_id: str | None = None, retry_after_s: int | None = None
+) -> ServiceError:
+    """The exception for an answer. Statuses without one of their own are a wrong request or a broken service."""
+    kind = _BY_STATUS.get(status) or (BadRequest if status < 500 else InternalError)
+    return kind(code, message, status=status, request_id=request_id, retry_after_s=retry_after_s)

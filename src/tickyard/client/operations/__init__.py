@@ -1,0 +1,35 @@
+"""Every operation of the service. Written by `python -m tickyard.clientgen`."""
+
+from tickyard.client.operations import alerts, history, payments, registry, research, trading
+from tickyard.client.routes import Route
+
+ROUTES: dict[str, Route] = {
+    **research.ROUTES,
+    **trading.ROUTES,
+    **history.ROUTES,
+    **registry.ROUTES,
+    **alerts.ROUTES,
+    **payments.ROUTES,
+}
+
+
+class AsyncOperations(
+    research.AsyncResearchGroup,
+    trading.AsyncTradingGroup,
+    history.AsyncHistoryGroup,
+    registry.AsyncRegistryGroup,
+    alerts.AsyncAlertsGroup,
+    payments.AsyncPaymentsGroup,
+):
+    """One method per operation."""
+
+
+class Operations(
+    research.ResearchGroup,
+    trading.TradingGroup,
+    history.HistoryGroup,
+    registry.RegistryGroup,
+    alerts.AlertsGroup,
+    payments.PaymentsGroup,
+):
+    """One method per operation."""

@@ -1,0 +1,70 @@
+"""The operations of the group 'history'. Written by `python -m tickyard.clientgen`."""
+
+# ruff: noqa: A002
+
+from typing import Any, Literal, cast
+
+from tickyard.client.operations.history_answers import History
+from tickyard.client.routes import Param, Route
+
+ROUTES: dict[str, Route] = {
+    "get_history": Route(
+        "GET",
+        "/v1/history/{symbol}",
+        History,
+        params=(
+            Param("symbol", str, is_required=True),
+            Param("interval", Literal["15m", "1d", "1h", "4h", "5m"]),
+            Param("limit", int),
+            Param("before", str | None),
+            Param("format", Literal["csv", "json"]),
+        ),
+        is_paid=True,
+    ),
+}
+
+
+class AsyncHistoryGroup:
+    async def _call(self, route: Route, values: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
+    async def get_history(
+        self,
+        *,
+        symbol: str,
+        interval: Literal["15m", "1d", "1h", "4h", "5m"] = "1h",
+        limit: int = 100,
+        before: str | None = None,
+        format: Literal["csv", "json"] = "json",
+    ) -> History:
+        """Read price candles of one token, from the samples taken every 5 minutes of its deepest TOKEN/USDG pool."""
+        return cast(
+            History,
+            await self._call(
+                ROUTES["get_history"],
+                {"symbol": symbol, "interval": interval, "limit": limit, "before": before, "format": format},
+            ),
+        )
+
+
+class HistoryGroup:
+    def _call(self, route: Route, values: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
+    def get_history(
+        self,
+        *,
+        symbol: str,
+        interval: Literal["15m", "1d", "1h", "4h", "5m"] = "1h",
+        limit: int = 100,
+        before: str | None = None,
+        format: Literal["csv", "json"] = "json",
+    ) -> History:
+        """Read price candles of one token, from the samples taken every 5 minutes of its deepest TOKEN/USDG pool."""
+        return cast(
+            History,
+            self._call(
+                ROUTES["get_history"],
+                {"symbol": symbol, "interval": interval, "limit": limit, "before": before, "format": format},
+            ),
+        )

@@ -1,0 +1,30 @@
+"""The operations of the group 'payments'. Written by `python -m tickyard.clientgen`."""
+
+from typing import Any, cast
+
+from tickyard.client.operations.payments_answers import SettledPayment
+from tickyard.client.routes import Param, Route
+
+ROUTES: dict[str, Route] = {
+    "get_payment": Route(
+        "GET", "/v1/payments/{transaction}", SettledPayment, params=(Param("transaction", str, is_required=True),)
+    ),
+}
+
+
+class AsyncPaymentsGroup:
+    async def _call(self, route: Route, values: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
+    async def get_payment(self, *, transaction: str) -> SettledPayment:
+        """Look up one settled payment by the transaction hash of its receipt."""
+        return cast(SettledPayment, await self._call(ROUTES["get_payment"], {"transaction": transaction}))
+
+
+class PaymentsGroup:
+    def _call(self, route: Route, values: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
+    def get_payment(self, *, transaction: str) -> SettledPayment:
+        """Look up one settled payment by the transaction hash of its receipt."""
+        return cast(SettledPayment, self._call(ROUTES["get_payment"], {"transaction": transaction}))

@@ -1,0 +1,60 @@
+"""The operations of the group 'research'. Written by `python -m tickyard.clientgen`."""
+
+from typing import Any, cast
+
+from tickyard.client.operations.research_answers import Research, VoteList, VotePower
+from tickyard.client.routes import Param, Route
+
+ROUTES: dict[str, Route] = {
+    "get_research": Route(
+        "GET", "/v1/research/{symbol}", Research, params=(Param("symbol", str, is_required=True),), is_paid=True
+    ),
+    "list_votes": Route("GET", "/v1/votes", VoteList),
+    "get_vote_power": Route(
+        "GET",
+        "/v1/votes/power/{address}",
+        VotePower,
+        params=(
+            Param("address", str, is_required=True),
+            Param("symbol", str | None),
+        ),
+    ),
+}
+
+
+class AsyncResearchGroup:
+    async def _call(self, route: Route, values: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
+    async def get_research(self, *, symbol: str) -> Research:
+        """Look up the company behind a token: who it is, its revenue and net income of the newest whole year, its
+        shares and market cap, each from a named filing, beside the token and its price."""
+        return cast(Research, await self._call(ROUTES["get_research"], {"symbol": symbol}))
+
+    async def list_votes(self) -> VoteList:
+        """List shareholder votes that concern stock tokens."""
+        return cast(VoteList, await self._call(ROUTES["list_votes"], {}))
+
+    async def get_vote_power(self, *, address: str, symbol: str | None = None) -> VotePower:
+        """Count the shares that a wallet's stock tokens stand for: balance times multiplier, read at one block,
+        largest first."""
+        return cast(VotePower, await self._call(ROUTES["get_vote_power"], {"address": address, "symbol": symbol}))
+
+
+class ResearchGroup:
+    def _call(self, route: Route, values: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
+    def get_research(self, *, symbol: str) -> Research:
+        """Look up the company behind a token: who it is, its revenue and net income of the newest whole year, its
+        shares and market cap, each from a named filing, beside the token and its price."""
+        return cast(Research, self._call(ROUTES["get_research"], {"symbol": symbol}))
+
+    def list_votes(self) -> VoteList:
+        """List shareholder votes that concern stock tokens."""
+        return cast(VoteList, self._call(ROUTES["list_votes"], {}))
+
+    def get_vote_power(self, *, address: str, symbol: str | None = None) -> VotePower:
+        """Count the shares that a wallet's stock tokens stand for: balance times multiplier, read at one block,
+        largest first."""
+        return cast(VotePower, self._call(ROUTES["get_vote_power"], {"address": address, "symbol": symbol}))

@@ -1,0 +1,1 @@
+"""How the client's typed operations are written from the catalog. Nothing at run time imports it."""

@@ -1,0 +1,181 @@
+"""The API description against the running service, a linter, and its own past."""
+
+import asyncio
+import contextlib
+import copy
+import importlib.util
+import json
+import os
+import pathlib
+import random
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tickyard.catalog import CATALOG
+from tickyard.doors.app import Plan, build_app
+from tickyard.doors.openapi import as_text
+from tickyard.doors.openapi_changes import breaking_changes
+from tickyard.doors.released import main as check_released
+
+HERE = pathlib.Path(__file__).parent
+ROOT = HERE.parents[1]
+RELEASED = ROOT / "docs" / "openapi.released.json"
+REDOCLY = ROOT / "node_modules" / ".bin" / "redocly"
+IS_FULL = os.environ.get("TICKYARD_PROVE") == "full"
+
+
+def _load(name):
+    spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+paperyard, serving = _load("paperyard"), _load("serving")
+
+
+@contextlib.asynccontextmanager
+async def open_service(folder):
+    """The whole service with its paid routes, over a chain of paper."""
+    async with paperyard.open_yard(folder) as yard:
+        payments = yard.deps.payments
+        plan = Plan(CATALOG, yard.deps, terms=payments.terms, cashier=payments.cashier)
+        async with serving.serving(build_app(plan, access_log=None)) as base:
+            yield base
+
+
+async def run(*command, cwd, limit_s):
+    process = await asyncio.create_subprocess_exec(
+        *command, cwd=cwd, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )
+    try:
+        out, _ = await asyncio.wait_for(process.communicate(), limit_s)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return process.returncode, out.decode()
+
+
+@pytest.mark.timeout(1800 if IS_FULL else 240)
+def test_no_request_made_from_the_description_meets_a_surprise(tmp_path, capsys):
+    seed = os.environ.get("TICKYARD_SEED") or str(random.SystemRandom().randrange(10**9))
+    with capsys.disabled():
+        print(f" [TICKYARD_SEED={seed}]", end="", flush=True)
+    phases, examples, least = ("examples,coverage,fuzzing,stateful", 250, 5000) if IS_FULL else ("fuzzing", 40, 500)
+
+    async def work():
+        async with open_service(tmp_path / "data") as base:
+            command = [
+                sys.executable,
+                "-m",
+                "schemathesis.cli",
+                "--config-file",
+                str(HERE / "schemathesis.toml"),
+                "run",
+            ]
+            command += [f"{base}/openapi.json", "--url", base, "--mode", "all", "--phases", phases, "--seed", seed]
+            command += ["--max-examples", str(examples), "--no-color", "--warnings", "off"]
+            return await run(*command, cwd=tmp_path, limit_s=1700 if IS_FULL else 200)
+
+    code, shown = asyncio.run(work())
+    assert code == 0, shown[shown.find("= FAILURES =") :]
+    assert int(re.search(r"([\d,]+) generated", shown)[1].replace(",", "")) >= least
+
+
+@pytest.mark.node
+def test_the_linter_has_nothing_to_say(tmp_path):
+    (tmp_path / "openapi.json").write_text(as_text(CATALOG))
+    command = [str(REDOCLY), "lint", "openapi.json", "--config", str(HERE / "redocly.yaml")]
+    environ = {**os.environ, "REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"}
+    done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=100, check=False)
+    shown = done.stdout + done.stderr
+    assert done.returncode == 0, shown
+    assert "Warning was generated" not in shown, shown
+
+
+def test_nothing_that_was_released_is_taken_away():
+    assert check_released([str(RELEASED)]) == 0
+
+
+@pytest.fixture
+def described():
+    return json.loads(as_text(CATALOG))
+
+
+def changed(described, edit):
+    new = copy.deepcopy(described)
+    edit(new)
+    return breaking_changes(described, new)
+
+
+def quote(document):
+    return document["paths"]["/v1/quote"]["get"]
+
+
+def parameter(document, name):
+    return next(each for each in quote(document)["parameters"] if each["name"] == name)
+
+
+def shape(document, name):
+    return document["components"]["schemas"][name]
+
+
+def test_an_unchanged_description_breaks_nobody(described):
+    assert changed(described, lambda new: None) == []
+
+
+@pytest.mark.parametrize(
+    ("edit", "says"),
+    [
+        (lambda new: new["paths"].pop("/v1/quote"), "GET /v1/quote is gone"),
+        (lambda new: quote(new).update(operationId="x"), "the operation is now called x"),
+        (lambda new: quote(new)["parameters"].pop(0), "parameter symbol is gone"),
+        (lambda new: parameter(new, "denom").update(required=True), "parameter denom is now required"),
+        (
+            lambda new: quote(new)["parameters"].append(
+                {"in": "query", "name": "key", "required": True, "schema": {"type": "string"}}
+            ),
+            "parameter key is new and required",
+        ),
+        (lambda new: parameter(new, "side")["schema"]["enum"].remove("sell"), "parameter side no longer takes sell"),
+        (lambda new: parameter(new, "symbol")["schema"].update(maxLength=5), "symbol has a narrower maxLength"),
+        (lambda new: parameter(new, "symbol")["schema"].update(type="integer"), "was string and is integer"),
+        (lambda new: shape(new, "BuildAsk")["required"].append("slippageBps"), "now needs slippageBps"),
+        (lambda new: shape(new, "Quote")["properties"].pop("asOf"), "answer 200 has no asOf any more"),
+        (lambda new: shape(new, "Quote")["required"].remove("asOf"), "may be without asOf now"),
+        (lambda new: shape(new, "Quote")["properties"]["side"]["enum"].append("hold"), "side may be hold now"),
+        (lambda new: shape(new, "Quote")["properties"]["feeTier"].update(type="string"), "was integer and is string"),
+        (
+            lambda new: shape(new, "PriceRecord")["properties"].update(
+                asOf={"anyOf": [{"type": "string"}, {"type": "null"}]}
+            ),
+            "asOf may be null now",
+        ),
+        (lambda new: shape(new, "Asset")["properties"].pop("isin"), "answer 200.assets[] has no isin any more"),
+        (lambda new: quote(new)["responses"].pop("200"), "there is no answer 200 any more"),
+    ],
+)
+def test_a_breaking_change_is_named(described, edit, says):
+    assert any(says in change for change in changed(described, edit)), changed(described, edit)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda new: new["paths"].update({"/v1/new": {"get": quote(new)}}),
+        lambda new: quote(new)["parameters"].append(
+            {"in": "query", "name": "more", "required": False, "schema": {"type": "string"}}
+        ),
+        lambda new: parameter(new, "denom")["schema"]["enum"].append("euro"),
+        lambda new: parameter(new, "symbol")["schema"].update(maxLength=32),
+        lambda new: shape(new, "Quote")["properties"].update(later={"type": "string"}),
+        lambda new: quote(new)["responses"].pop("422"),
+        lambda new: quote(new).update(description="Other words."),
+    ],
+)
+def test_an_addition_breaks_nobody(described, edit):
+    assert changed(described, edit) == []
