@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-BENCHES = ("http", "rpc", "research")
+BENCHES = ("http", "rpc", "research", "batch", "mcp")
 
 
 def main() -> int:

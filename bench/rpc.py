@@ -175,7 +175,7 @@ async def run() -> dict[str, tuple[Side, Side]]:
         url = f"http://127.0.0.1:{told['port']}"
         issuer_url = f"http://127.0.0.1:{told['standins']}/issuer"
         deps = await stack.enter_async_context(open_house(folder, url, issuer_url, WallClock()))
-        app = build_app(Plan(CATALOG, deps), access_log=None)
+        app = build_app(Plan(CATALOG, deps), access_log=None).edge
         usual = Usual(deps, url)
         stack.push_async_callback(usual.web3.provider.disconnect)
 

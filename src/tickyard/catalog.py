@@ -70,6 +70,7 @@ CATALOG: tuple[Operation, ...] = (
         answer=trades.TradeBuild,
         failures=(BadRequest, NotFound, NoLiquidity, UpstreamDown),
         tag="trading",
+        changes=False,
         price=UsdgAmount(2 * CENT),
     ),
     Operation(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, NoReturn, TypeVar
 
 from tickyard.config.settings import Settings, SettingsError, read_settings
+from tickyard.starting import load
 from tickyard.terminal.arguments import add_call_arguments, add_watch_arguments
 
 T = TypeVar("T")
@@ -53,13 +54,9 @@ def _main() -> None:
 
             sys.exit(_run(run_up(asked.port, asked.demo_history)))
         case "serve":
-            from tickyard.serving import serve
-
-            _run_process(serve)
+            _run_process(load("tickyard.serving").serve)
         case "work":
-            from tickyard.working import work
-
-            _run_process(work)
+            _run_process(load("tickyard.working").work)
         case "migrate" | "backup" | "restore":
             from tickyard.keeping import keep_store
 

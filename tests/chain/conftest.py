@@ -158,7 +158,7 @@ async def _open(stack: AsyncExitStack, yard: Yard, folder: Path) -> Service:
     stack.push_async_callback(runner.cleanup)
     issuer_url = f"http://127.0.0.1:{port}/issuer"
     deps = await stack.enter_async_context(_paperyard.house.open_house(folder, yard.node.url, issuer_url, clock))
-    return Service(yard, deps, build_app(Plan(CATALOG, deps), access_log=None))
+    return Service(yard, deps, build_app(Plan(CATALOG, deps), access_log=None).edge)
 
 
 @pytest.fixture(scope="module")

@@ -130,7 +130,7 @@ async def open_yard(folder, *, chain=None):
         front, front_port = await open_port([issuer])
         try:
             async with house.open_house(folder, node.url, f"http://127.0.0.1:{front_port}", clock) as deps:
-                yield Yard(chain, node, issuer, deps, build_app(Plan(CATALOG, deps), access_log=None))
+                yield Yard(chain, node, issuer, deps, build_app(Plan(CATALOG, deps), access_log=None).edge)
         finally:
             await front.cleanup()
             await standins.cleanup()

@@ -101,8 +101,23 @@ JSON = {"content-type": "application/json"}
 
 @pytest.mark.parametrize(
     "target",
-    ["/v1/items", "/v1/items/", "/v1/items/A/", "//v1/items/A", "/v1//items/A", "/V1/items/A", "/v1/items/A/B"]
-    + ["/v1%2Fitems/A", "/v1/%69tems/A", "/v1/./items/A", "/v1/live/", "/v1/live/.", "/nothing", "/%", "/v1/live%00"],
+    [
+        "/v1/items",
+        "/v1/items/",
+        "/v1/items/A/",
+        "//v1/items/A",
+        "/v1//items/A",
+        "/V1/items/A",
+        "/v1/items/A/B",
+        "/v1%2Fitems/A",
+        "/v1/%69tems/A",
+        "/v1/./items/A",
+        "/v1/live/",
+        "/v1/live/.",
+        "/nothing",
+        "/%",
+        "/v1/live%00",
+    ],
 )
 def test_a_path_that_is_not_exactly_a_route_is_404(ask, app, target):
     response = ask(app, "GET", target)

@@ -43,7 +43,7 @@ async def open_service(folder):
     async with paperyard.open_yard(folder) as yard:
         payments = yard.deps.payments
         plan = Plan(CATALOG, yard.deps, terms=payments.terms, cashier=payments.cashier)
-        async with serving.serving(build_app(plan, access_log=None)) as base:
+        async with serving.serving(build_app(plan, access_log=None).edge) as base:
             yield base
 
 

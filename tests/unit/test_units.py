@@ -22,8 +22,29 @@ def test_a_token_amount_is_read_exactly(text, raw):
 
 @pytest.mark.parametrize(
     "text",
-    ["", ".", "1.", ".5", "+1", "-1", " 1", "1 ", "1\n", "1_000", "1e3", "0x10", "١", "1,5", "NaN", "inf", "0", "0.0"]
-    + ["0.0000001", "1" * 101, "1.0000001"],
+    [
+        "",
+        ".",
+        "1.",
+        ".5",
+        "+1",
+        "-1",
+        " 1",
+        "1 ",
+        "1\n",
+        "1_000",
+        "1e3",
+        "0x10",
+        "١",
+        "1,5",
+        "NaN",
+        "inf",
+        "0",
+        "0.0",
+        "0.0000001",
+        "1" * 101,
+        "1.0000001",
+    ],
 )
 def test_an_amount_out_of_shape_is_refused(text):
     with pytest.raises(BadRequest):
@@ -85,8 +106,9 @@ def test_a_value_is_rounded_down_to_the_base_unit():
         (15, 10**7, "0.0002"),
         (25, 10**7, "0.0002"),
         (0, 1, "0.0000"),
-    ]
-    + [(-5, 10**7, "0.0000"), (7, 5, "140.0000")],
+        (-5, 10**7, "0.0000"),
+        (7, 5, "140.0000"),
+    ],
 )
 def test_percentages_round_half_to_even_at_four_decimals(num, den, text):
     assert percent_text(num, den) == text

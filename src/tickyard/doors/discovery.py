@@ -14,8 +14,8 @@ from tickyard.doors.discovery_cards import agent_card, server_card
 from tickyard.doors.examples import example_of
 from tickyard.doors.mcp import PATH as MCP_PATH
 from tickyard.doors.openapi import TITLE
+from tickyard.doors.payment_info import price_text
 from tickyard.kernel.operation import Operation
-from tickyard.kernel.units import UsdgAmount, ratio_text
 from tickyard.kernel.wire import encode, iso
 from tickyard.payments.bazaar import paid_path
 
@@ -54,20 +54,6 @@ DOCUMENT_PATHS: Final = (
     "/.well-known/security.txt",
     "/llms.txt",
 )
-
-
-def price_text(price: UsdgAmount) -> str:
-    """Dollars without trailing zeros: 0.01."""
-    return ratio_text(price, 10**6, 6)
-
-
-def payment_info(row: Operation) -> dict[str, Any]:
-    """`x-payment-info` of the paid twin of an operation, as directories read it."""
-    assert row.price is not None, f"{row.name} has no price"
-    return {
-        "price": {"mode": "fixed", "currency": "USD", "amount": price_text(row.price)},
-        "protocols": [{"x402": {}}],
-    }
 
 
 def example_path(row: Operation, path: str) -> str:

@@ -11,8 +11,8 @@ import msgspec
 
 from tickyard.doors.binding import Binder
 from tickyard.doors.examples import example_of
+from tickyard.doors.payment_info import payment_info, price_text
 from tickyard.kernel.operation import Operation
-from tickyard.kernel.units import ratio_text
 from tickyard.kernel.wire import Answer, ErrorBody
 from tickyard.payments.bazaar import paid_path
 
@@ -129,17 +129,23 @@ def _operation(row: Operation, components: dict[str, Any]) -> dict[str, Any]:
             "content": {
                 "application/json": {
                     "schema": {"$ref": _REF.format(name=row.ask.__name__)},
-                    "example": example_of(row.ask),
+                    "example": _ask_example(row, binder),
                 }
             },
         }
     return described
 
 
+def _ask_example(row: Operation, binder: Binder) -> dict[str, Any]:
+    """A body that can be sent: what the door fills in by itself is left out."""
+    example: dict[str, Any] = example_of(row.ask)
+    return {name: value for name, value in example.items() if name in binder.other_names}
+
+
 def _paid(row: Operation, free: dict[str, Any]) -> dict[str, Any]:
     """The paid twin: the same operation behind the gate."""
     assert row.price is not None
-    price = ratio_text(row.price, 10**6, 6)
+    price = price_text(row.price)
     challenge = {
         "description": "Payment required: what to pay is in the body and, as base64, in PAYMENT-REQUIRED.",
         "headers": {
@@ -153,7 +159,7 @@ def _paid(row: Operation, free: dict[str, Any]) -> dict[str, Any]:
         "summary": f"{free['summary']} (pay per call)",
         "description": f"{free['description']} Costs {price} USD per call by x402; a failed call is never charged.",
         "responses": {**free["responses"], "402": challenge},
-        "x-payment-info": {"protocol": "x402", "price": {"amount": price, "currency": "USD"}},
+        "x-payment-info": payment_info(row),
     }
 
 
@@ -182,7 +188,8 @@ def _responses(row: Operation, binder: Binder) -> dict[str, Any]:
                 "application/json": {
                     "schema": {"$ref": _REF.format(name=row.answer.__name__)},
                     "example": example_of(row.answer),
-                }
+                },
+                **({"text/csv": {"schema": {"type": "string"}}} if "format" in binder.rules else {}),
             },
         }
     }

@@ -2,8 +2,6 @@
 
 from typing import Final
 
-from coincurve import PublicKey
-
 from tickyard.chain.keccak import keccak256
 from tickyard.kernel.ids import Address
 from tickyard.payments.authorization import Payment
@@ -23,6 +21,9 @@ def check_signature(payment: Payment) -> None:
 
 def recover(digest: bytes, signature: bytes) -> Address | None:
     """The address that signed; None when nobody can have. High `s` is refused as the token refuses it."""
+    # Loaded by the first payment: half a process's life may pass without one.
+    from coincurve import PublicKey
+
     parity = signature[64] - 27
     if parity not in (0, 1) or int.from_bytes(signature[32:64], "big") > _HALF_ORDER:
         return None

@@ -5,10 +5,10 @@ there the rows travel as one array per column, in a single statement.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
-from sqlalchemy import ARRAY, Table, bindparam, column, func, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import ARRAY, Insert, Table, bindparam, column, func, select
 
 from tickyard.store.engine import Transaction
 from tickyard.store.upsert import Merge
@@ -24,19 +24,32 @@ class Bulk:
     def __init__(
         self, table: Table, *, key: Sequence[str] = (), merge: Merge | None = None, only_new: bool = False
     ) -> None:
+        self._table = table
+        self._key = key
+        self._merge = merge
+        self._only_new = only_new
         self._names = [each.name for each in table.columns]
-        arrays = [bindparam(each.name, type_=ARRAY(each.type)) for each in table.columns]
-        unnested = func.unnest(*arrays).table_valued(*[column(each.name, each.type) for each in table.columns])
-        lite = sqlite.insert(table)
-        post = postgresql.insert(table).from_select(self._names, select(*unnested.render_derived().columns))
-        if merge is not None:
-            lite = lite.on_conflict_do_update(index_elements=key, set_=merge(lite.excluded))
-            post = post.on_conflict_do_update(index_elements=key, set_=merge(post.excluded))
-        elif only_new:
-            lite = lite.on_conflict_do_nothing()
-            post = post.on_conflict_do_nothing()
-        self._sqlite = lite
-        self._postgresql = post
+
+    @cached_property
+    def _sqlite(self) -> Insert:
+        from sqlalchemy.dialects import sqlite
+
+        insert = sqlite.insert(self._table)
+        if self._merge is not None:
+            return insert.on_conflict_do_update(index_elements=self._key, set_=self._merge(insert.excluded))
+        return insert.on_conflict_do_nothing() if self._only_new else insert
+
+    @cached_property
+    def _postgresql(self) -> Insert:
+        from sqlalchemy.dialects import postgresql
+
+        columns = list(self._table.columns)
+        arrays = [bindparam(each.name, type_=ARRAY(each.type)) for each in columns]
+        unnested = func.unnest(*arrays).table_valued(*[column(each.name, each.type) for each in columns])
+        insert = postgresql.insert(self._table).from_select(self._names, select(*unnested.render_derived().columns))
+        if self._merge is not None:
+            return insert.on_conflict_do_update(index_elements=self._key, set_=self._merge(insert.excluded))
+        return insert.on_conflict_do_nothing() if self._only_new else insert
 
     async def run(self, tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> int:
         """Insert the rows; how many were inserted or merged."""

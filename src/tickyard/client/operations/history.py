@@ -1,7 +1,5 @@
 """The operations of the group 'history'. Written by `python -m tickyard.clientgen`."""
 
-# ruff: noqa: A002
-
 from typing import Any, Literal, cast
 
 from tickyard.client.operations.history_answers import History
@@ -17,7 +15,6 @@ ROUTES: dict[str, Route] = {
             Param("interval", Literal["15m", "1d", "1h", "4h", "5m"]),
             Param("limit", int),
             Param("before", str | None),
-            Param("format", Literal["csv", "json"]),
         ),
         is_paid=True,
     ),
@@ -35,14 +32,12 @@ class AsyncHistoryGroup:
         interval: Literal["15m", "1d", "1h", "4h", "5m"] = "1h",
         limit: int = 100,
         before: str | None = None,
-        format: Literal["csv", "json"] = "json",
     ) -> History:
         """Read price candles of one token, from the samples taken every 5 minutes of its deepest TOKEN/USDG pool."""
         return cast(
             History,
             await self._call(
-                ROUTES["get_history"],
-                {"symbol": symbol, "interval": interval, "limit": limit, "before": before, "format": format},
+                ROUTES["get_history"], {"symbol": symbol, "interval": interval, "limit": limit, "before": before}
             ),
         )
 
@@ -58,13 +53,11 @@ class HistoryGroup:
         interval: Literal["15m", "1d", "1h", "4h", "5m"] = "1h",
         limit: int = 100,
         before: str | None = None,
-        format: Literal["csv", "json"] = "json",
     ) -> History:
         """Read price candles of one token, from the samples taken every 5 minutes of its deepest TOKEN/USDG pool."""
         return cast(
             History,
             self._call(
-                ROUTES["get_history"],
-                {"symbol": symbol, "interval": interval, "limit": limit, "before": before, "format": format},
+                ROUTES["get_history"], {"symbol": symbol, "interval": interval, "limit": limit, "before": before}
             ),
         )

@@ -33,7 +33,6 @@ ROUTES: dict[str, Route] = {
             Param("denom", Literal["token", "usd"]),
             Param("slippageBps", int),
         ),
-        is_read_only=False,
         is_paid=True,
     ),
     "list_stats": Route("GET", "/v1/stats", ManyStats, params=(Param("symbols", str | None),)),

@@ -35,6 +35,7 @@ class ActionsAsk(Ask):
             Meta(
                 examples=["COMPLETED"],
                 description="COMPLETED or IN_PROGRESS, say; the full CORPORATE_ACTION_STATUS_COMPLETED works too.",
+                pattern="^[A-Za-z][A-Za-z_]{0,79}$",
                 extra={"says": "a status such as COMPLETED", "read": read_status},
             ),
         ]

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import BigInteger, Integer, Row, String, bindparam, text
-from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy import ARRAY, BigInteger, Integer, Row, String, bindparam, text
 
 from tickyard.features.alerts.payload import parcel_of
 from tickyard.features.alerts.rules import crossed_range

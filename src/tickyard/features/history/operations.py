@@ -81,7 +81,10 @@ class HistoryAsk(Ask):
         ]
         | None
     ) = None
-    format: Annotated[Literal["json", "csv"], Meta(description="csv: one line per candle, prices exact.")] = "json"
+    format: Annotated[
+        Literal["json", "csv"],
+        Meta(description="csv: one line per candle, prices exact.", extra={"http_only": True}),
+    ] = "json"
 
 
 async def get_history(deps: Deps, ask: HistoryAsk) -> Kept[History] | Kept[TextAnswer]:
