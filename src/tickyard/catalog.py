@@ -3,6 +3,9 @@
 from tickyard.features import assets, markets, portfolio, prices, quotes, stats
 from tickyard.features.actions import operations as actions
 from tickyard.features.alerts import operations as alerts
+from tickyard.features.earn import books as earn_books
+from tickyard.features.earn import operations as earn
+from tickyard.features.earn import wire as earn_wire
 from tickyard.features.history import operations as history
 from tickyard.features.history import status
 from tickyard.features.research import operations as research
@@ -204,6 +207,47 @@ CATALOG: tuple[Operation, ...] = (
         tag="alerts",
     ),
     Operation(
+        name="get_earn",
+        method="GET",
+        path="/v1/earn",
+        run=earn.get_earn,
+        answer=earn_wire.Earn,
+        failures=(UpstreamDown,),
+        tag="earn",
+    ),
+    Operation(
+        name="get_earn_status",
+        method="GET",
+        path="/v1/earn/status/{address}",
+        run=earn.get_earn_status,
+        ask=earn.StatusAsk,
+        answer=earn_wire.WalletStatus,
+        failures=(BadRequest, UpstreamDown),
+        tag="earn",
+    ),
+    Operation(
+        name="claim_earn",
+        method="POST",
+        path="/v1/earn/claim",
+        run=earn.claim,
+        ask=earn.ClaimAsk,
+        answer=earn_wire.Claimed,
+        failures=(BadRequest, NotFound, UpstreamDown),
+        tag="earn",
+        is_tool=False,
+    ),
+    Operation(
+        name="get_epoch_books",
+        method="GET",
+        path="/v1/earn/epochs/{id}",
+        run=earn_books.get_epoch_books,
+        ask=earn_books.BooksAsk,
+        answer=earn_books.EpochBooks,
+        failures=(BadRequest, NotFound, UpstreamDown),
+        tag="earn",
+        is_tool=False,
+    ),
+    Operation(
         name="get_payment",
         method="GET",
         path="/v1/payments/{transaction}",
@@ -224,3 +268,8 @@ CATALOG: tuple[Operation, ...] = (
         tag="registry",
     ),
 )
+
+
+def rows_of(*, has_earn: bool) -> tuple[Operation, ...]:
+    """The rows that this deployment serves: without a reward program its routes do not exist."""
+    return CATALOG if has_earn else tuple(row for row in CATALOG if row.tag != "earn")

@@ -34,6 +34,9 @@ def _main() -> None:
     )
     commands.add_parser("serve", help="run the API")
     commands.add_parser("work", help="run a worker: samples, alerts and all that is due at a time")
+    commands.add_parser("payout", help="run the payout agent, the only process with the payout key")
+    claim = commands.add_parser("claim", help="claim the newest reward of a running sandbox with one of its wallets")
+    claim.add_argument("--wallet", default="demo", help="its name in GET /sandbox")
     commands.add_parser("migrate", help="bring the store's schema up to date")
     backup = commands.add_parser("backup", help="copy the store into a file, while everything runs")
     backup.add_argument("file")
@@ -57,6 +60,12 @@ def _main() -> None:
             _run_process(load("tickyard.serving").serve)
         case "work":
             _run_process(load("tickyard.working").work)
+        case "payout":
+            _run_process(load("tickyard.paying_out").pay_out)
+        case "claim":
+            from tickyard.sandbox.claiming import claim_command
+
+            sys.exit(_run(claim_command(_base_url(), asked.wallet)))
         case "migrate" | "backup" | "restore":
             from tickyard.keeping import keep_store
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import uvicorn
 
-from tickyard.catalog import CATALOG
+from tickyard.catalog import rows_of
 from tickyard.config.settings import Settings
 from tickyard.doors.app import Plan, build_app
 from tickyard.doors.protocol import LimitedProtocol
@@ -37,11 +37,11 @@ async def serve(settings: Settings) -> None:
     access_log = AccessLog() if settings.access_log else None
     async with contextlib.AsyncExitStack() as stack:
         deps = await stack.enter_async_context(open_deps(settings, clock))
-        plan = Plan(CATALOG, deps, terms=deps.payments.terms, cashier=deps.payments.cashier)
+        plan = Plan(rows_of(has_earn=settings.has_earn), deps, terms=deps.payments.terms, cashier=deps.payments.cashier)
         if settings.is_sandbox:
             from tickyard.sandbox.inside import open_sandbox
 
-            plan.sandbox_rows, plan.sandbox_deps = await stack.enter_async_context(open_sandbox(deps))
+            plan.sandbox_rows, plan.sandbox_deps = await stack.enter_async_context(open_sandbox(deps, deps))
         app = build_app(plan, access_log=access_log)
         stack.push_async_callback(app.mcp.close)
         following = follow_rounds(deps.store, deps.market.samples, clock, app.cache.clear)

@@ -8,8 +8,9 @@ import jsonschema
 import pytest
 
 from tickyard.catalog import CATALOG
-from tickyard.doors.discovery import DOCUMENT_PATHS, documents, payment_info
+from tickyard.doors.discovery import DOCUMENT_PATHS, documents
 from tickyard.doors.discovery_cards import PROTOCOLS, registry_entry, server_name
+from tickyard.doors.payment_info import payment_info
 
 BASE = "https://api.example.com"
 NOW = datetime(2026, 10, 3, 14, tzinfo=UTC)

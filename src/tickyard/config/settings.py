@@ -63,6 +63,17 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """When a block is final: the tag `finalized`, or a number of blocks on top of it."""
     security_contact: str = "mailto:security@tickyard.example"
     """Where vulnerabilities are reported, for security.txt."""
+    earn: bool = True
+    """The daily reward program; off: its routes do not exist."""
+    service_token: str = ""
+    """The token whose holders share the reward pool; without it the program is off."""
+    payout_keystore: str = ""
+    """The payout agent alone: its encrypted key file."""
+    payout_password_file: str = ""
+    """The payout agent alone: the file with the password of that key."""
+    payout_max_per_claim_usd: Annotated[int, Meta(ge=1)] = 1_000
+    payout_max_per_day_usd: Annotated[int, Meta(ge=1)] = 10_000
+    """What the payout agent never goes over, whatever the books say."""
     sample_spread_s: Annotated[int, Meta(ge=0, le=240)] = 20
     """A round is read at a random moment within so many seconds of its slot."""
     fee_tiers: tuple[Annotated[int, Meta(ge=1, lt=1_000_000)], ...] = (100, 500, 3000, 10000)
@@ -80,6 +91,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     @property
     def contracts(self) -> pinned.Contracts:
         return pinned.MAINNET
+
+    @property
+    def has_earn(self) -> bool:
+        return self.earn and bool(self.service_token)
 
     @property
     def store_url(self) -> str:
@@ -174,7 +189,7 @@ def _problems(settings: Settings) -> list[str]:
     for name in ("rpc_urls", "rpc_urls_8453"):
         if not all(_is_http_url(url) for url in getattr(settings, name)):
             found.append(f"{PREFIX}{name.upper()} must be http or https addresses separated by commas")
-    for name in ("pay_to", "spender"):
+    for name in ("pay_to", "spender", "service_token"):
         if getattr(settings, name) and not is_address(getattr(settings, name)):
             found.append(f"{PREFIX}{name.upper()} must be 0x followed by 40 hex digits")
     if settings.finality != "finalized" and not (settings.finality.isascii() and settings.finality.isdigit()):

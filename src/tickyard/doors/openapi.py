@@ -97,6 +97,7 @@ def describe(rows: Sequence[Operation], *, base_url: str, description: str) -> d
 _TAGS: Final = {
     "research": "The companies behind the tokens, and votes.",
     "registry": "The listed stock tokens and their prices.",
+    "earn": "The daily reward program.",
     "payments": "Receipts of pay-per-call.",
     "history": "Prices sampled every five minutes.",
     "alerts": "One-shot webhooks when a price crosses a threshold.",

@@ -29,7 +29,7 @@ from tickyard.kernel.wire import (
 from tickyard.sandbox import trader
 from tickyard.sandbox.faults import TARGETS
 from tickyard.sandbox.inside import Sandbox
-from tickyard.sandbox.living import TickReport, live_through
+from tickyard.sandbox.living import TickReport, do_what_is_due, live_through
 from tickyard.sandbox.second_chain import mint_usdc
 
 _YEAR_S = 366 * 24 * 3600
@@ -171,7 +171,8 @@ async def read_clock(sandbox: Sandbox, _ask: NoAsk) -> ClockReading:
 
 
 async def move_clock(sandbox: Sandbox, ask: ClockAsk) -> ClockReading:
-    """Move the sandbox's clock forward, by seconds or to a moment. Slots that are skipped stay missing."""
+    """Move the sandbox's clock forward, by seconds or to a moment, and answer when what is due by then is done:
+    snapshot, seal, opening, close, expiry. Slots that are skipped stay missing."""
     if (ask.advance_seconds is None) == (ask.to is None):
         raise BadRequest("give either advanceSeconds or to")
     async with sandbox.moving:
@@ -184,6 +185,7 @@ async def move_clock(sandbox: Sandbox, ask: ClockAsk) -> ClockReading:
                 raise BadRequest("to is more than a year ahead")
         sandbox.clock.advance(by)
         await trader.follow_clock(sandbox.node, sandbox.clock.now())
+        await do_what_is_due(sandbox.deps, sandbox.earn, sandbox.node)
     return ClockReading(now=iso(sandbox.clock.now()))
 
 

@@ -13,6 +13,7 @@ import aiohttp
 import msgspec
 
 from tickyard.deps import Deps
+from tickyard.features.earn.desk import EarnDeps
 from tickyard.kernel.clock import slot_of
 from tickyard.kernel.errors import BadRequest, UpstreamDown
 from tickyard.kernel.operation import Operation
@@ -36,6 +37,7 @@ class Sandbox:
     """What the controls work with."""
 
     deps: Deps
+    earn: EarnDeps
     clock: SandboxClock
     node: Node
     second_node: Node
@@ -71,7 +73,7 @@ class Sandbox:
 
 
 @contextlib.asynccontextmanager
-async def open_sandbox(deps: Deps) -> AsyncIterator[tuple[tuple[Operation, ...], Sandbox]]:
+async def open_sandbox(deps: Deps, earn: EarnDeps) -> AsyncIterator[tuple[tuple[Operation, ...], Sandbox]]:
     """The rows of the sandbox's controls, and what they work with."""
     from tickyard.sandbox.catalog import SANDBOX_CATALOG
 
@@ -85,6 +87,7 @@ async def open_sandbox(deps: Deps) -> AsyncIterator[tuple[tuple[Operation, ...],
     ):
         sandbox = Sandbox(
             deps,
+            earn,
             clock,
             node,
             second_node,

@@ -7,16 +7,20 @@ from msgspec import Meta
 from sqlalchemy import func, select
 
 from tickyard.deps import Deps
-from tickyard.features.alerts.store import alert
+from tickyard.features.alerts.store import alert, expire
+from tickyard.features.earn.desk import EarnDeps
+from tickyard.features.earn.epochs import index_holders, run_due
 from tickyard.features.history.tables import recorded
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.wire import Answer, Moment, iso
 from tickyard.market.rounds import slot_number
+from tickyard.sandbox.node import Node
 from tickyard.worker.tick import run_slot
 
 _DELIVERY_S: Final = 15.0
 _LOOK_S: Final = 0.02
+_DUE_S: Final = 20.0
 
 
 class TickReport(Answer):
@@ -44,6 +48,23 @@ async def live_through(deps: Deps, slot: datetime) -> TickReport:
         delivered=ends.get("delivered", 0),
         failed=ends.get("failed", 0),
     )
+
+
+async def do_what_is_due(deps: Deps, earn: EarnDeps, node: Node) -> None:
+    """What the worker would do within seconds: expire alerts, and move the epochs of the reward program."""
+    async with deps.store.begin() as tx:
+        await expire(tx, deps.clock.now())
+    if not deps.settings.has_earn:
+        return
+    # A snapshot waits for its block to be final.
+    await node.call("hardhat_mine", [hex(int(deps.settings.finality) + 2)])
+    deadline = deps.clock.monotonic() + _DUE_S
+    while True:
+        await index_holders(earn)
+        done = await run_due(earn, deps.clock.now())
+        if (done.is_idle and not done.waiting) or deps.clock.monotonic() > deadline:
+            return
+        await deps.clock.sleep(_LOOK_S)
 
 
 async def _ends(deps: Deps, fired_at: datetime, clock: Clock) -> dict[str | None, int]:

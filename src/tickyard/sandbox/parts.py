@@ -16,6 +16,7 @@ from tickyard.sandbox.children import Child
 from tickyard.sandbox.clock import CLOCK_FILE, SandboxClock
 from tickyard.sandbox.demo_history import fill_history
 from tickyard.sandbox.facilitator_front import port_file
+from tickyard.sandbox.holders import settle_holders, write_payout_keystore
 from tickyard.sandbox.inside import NODE_FILE, WORLD_FILE
 from tickyard.sandbox.node import Node
 from tickyard.sandbox.panel import Progress
@@ -79,6 +80,7 @@ class Parts:
     async def build_market(self) -> None:
         self._progress.begin("building a market of 194 assets")
         self.world = await build_world(self._node, self._began)
+        await settle_holders(self._node)
         (self._run_dir / WORLD_FILE).write_bytes(self.world.to_json())
 
     async def prepare_store(self, demo_days: int) -> None:
@@ -105,6 +107,10 @@ class Parts:
         (self._run_dir / SETTINGS_FILE).write_bytes(encode(ours))
         await self._child("api", "tickyard", "serve", environ=environ)
         await self._child("worker", "tickyard", "work", environ=environ)
+        keystore, password = write_payout_keystore(self._run_dir)
+        # The key's files are named to the agent alone.
+        key = {"TICKYARD_PAYOUT_KEYSTORE": str(keystore), "TICKYARD_PAYOUT_PASSWORD_FILE": str(password)}
+        await self._child("payout", "tickyard", "payout", environ=environ | key)
         facilitators = {child.name: child for child in self.children}
         for chain_id in (CHAIN_ID, SECOND_CHAIN_ID):
             await facilitators[f"facilitator-{chain_id}"].announced(self._run_dir / port_file(chain_id))
@@ -136,5 +142,6 @@ class Parts:
             "TICKYARD_FACILITATOR_8453": f"{far}/facilitator-8453",
             "TICKYARD_PAY_TO": TREASURY,
             "TICKYARD_FINALITY": "4",
+            "TICKYARD_SERVICE_TOKEN": self.world.contracts["serviceToken"],
             "TICKYARD_SECRET_KEY_FILE": str(self._run_dir / _KEY_FILE),
         }

@@ -14,6 +14,7 @@ from tickyard.config.settings import Settings, SettingsError
 from tickyard.deps import Deps
 from tickyard.features.alerts.deliver import Courier
 from tickyard.features.alerts.operations import AlertDesk
+from tickyard.features.earn.desk import EarnDesk
 from tickyard.features.research.library import Library
 from tickyard.features.votes.feed import VoteFeed
 from tickyard.kernel.clock import Clock
@@ -31,6 +32,7 @@ from tickyard.sources.issuer import MAX_BYTES, Issuer
 from tickyard.store.engine import Store
 from tickyard.store.migrate import is_ready
 from tickyard.wiring.alerts import open_desk
+from tickyard.wiring.earn import open_earn
 from tickyard.wiring.payments import open_payments
 from tickyard.wiring.research import open_research
 
@@ -45,6 +47,7 @@ class ServiceDeps(Deps):
     alerts: AlertDesk
     courier: Courier
     payments: Payments
+    earn: EarnDesk
     issuer: Issuer
     filings: Library
     votes: VoteFeed
@@ -89,6 +92,7 @@ async def open_deps(settings: Settings, clock: Clock) -> AsyncIterator[ServiceDe
             alerts=desk,
             courier=Courier(store, desk.egress, desk.keys, clock, rng, user_agent=USER_AGENT),
             payments=payments,
+            earn=open_earn(settings),
             issuer=issuer,
             filings=reading.filings,
             votes=reading.votes,

@@ -8,6 +8,8 @@ from typing import Final, Protocol
 from tickyard.deps import Deps
 from tickyard.features.actions.sync import ActionsDeps, sync_actions
 from tickyard.features.alerts.store import expire
+from tickyard.features.earn.desk import EarnDeps
+from tickyard.features.earn.epochs import index_holders, run_due
 from tickyard.features.history.reading import newest_slot
 from tickyard.kernel.clock import SLOT_S
 from tickyard.market.rounds import slot_number
@@ -104,7 +106,18 @@ class ActionReader:
             self._due_s = deps.clock.timestamp() + _ACTIONS_EVERY_S
 
 
-class WorkDeps(ActionsDeps, Protocol):
+class EpochKeeper:
+    """Snapshot, seal, open, close: whatever the reward program owes by now."""
+
+    def __init__(self, deps: EarnDeps) -> None:
+        self._deps = deps
+
+    async def look(self, deps: Deps, _lease: Lease) -> None:
+        await index_holders(self._deps)
+        await run_due(self._deps, deps.clock.now())
+
+
+class WorkDeps(ActionsDeps, EarnDeps, Protocol):
     """What single jobs need beyond Deps."""
 
     @property
@@ -113,7 +126,9 @@ class WorkDeps(ActionsDeps, Protocol):
 
 def jobs(deps: Deps, rooms: WorkDeps, rng: Random) -> list[Job]:
     is_sandbox = deps.settings.is_sandbox
+    earn = [Job("earn", 0.25 if is_sandbox else 5.0, EpochKeeper(rooms).look)] if deps.settings.has_earn else []
     return [
+        *earn,
         Job("tick", 0.25 if is_sandbox else 1.0, Sampler(rng, 0 if is_sandbox else deps.settings.sample_spread_s).look),
         Job("payments", 1.0 if is_sandbox else 5.0, Bookkeeper(rooms.payments).look),
         Job("actions", 5.0, ActionReader(rooms).look),

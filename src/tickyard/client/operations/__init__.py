@@ -1,6 +1,6 @@
 """Every operation of the service. Written by `python -m tickyard.clientgen`."""
 
-from tickyard.client.operations import alerts, history, payments, registry, research, trading
+from tickyard.client.operations import alerts, earn, history, payments, registry, research, trading
 from tickyard.client.routes import Route
 
 ROUTES: dict[str, Route] = {
@@ -9,6 +9,7 @@ ROUTES: dict[str, Route] = {
     **history.ROUTES,
     **registry.ROUTES,
     **alerts.ROUTES,
+    **earn.ROUTES,
     **payments.ROUTES,
 }
 
@@ -19,6 +20,7 @@ class AsyncOperations(
     history.AsyncHistoryGroup,
     registry.AsyncRegistryGroup,
     alerts.AsyncAlertsGroup,
+    earn.AsyncEarnGroup,
     payments.AsyncPaymentsGroup,
 ):
     """One method per operation."""
@@ -30,6 +32,7 @@ class Operations(
     history.HistoryGroup,
     registry.RegistryGroup,
     alerts.AlertsGroup,
+    earn.EarnGroup,
     payments.PaymentsGroup,
 ):
     """One method per operation."""

@@ -1,0 +1,84 @@
+"""The operations of the group 'earn'. Written by `python -m tickyard.clientgen`."""
+
+# ruff: noqa: A002
+
+from typing import Any, Literal, cast
+
+from tickyard.client.operations.earn_answers import Claimed, Earn, EpochBooks, WalletStatus
+from tickyard.client.routes import Param, Route
+
+ROUTES: dict[str, Route] = {
+    "get_earn": Route("GET", "/v1/earn", Earn),
+    "get_earn_status": Route(
+        "GET", "/v1/earn/status/{address}", WalletStatus, params=(Param("address", str, is_required=True),)
+    ),
+    "claim_earn": Route(
+        "POST",
+        "/v1/earn/claim",
+        Claimed,
+        params=(
+            Param("address", str, is_required=True),
+            Param("epoch", int, is_required=True),
+            Param("signature", str, is_required=True),
+        ),
+        is_read_only=False,
+    ),
+    "get_epoch_books": Route(
+        "GET",
+        "/v1/earn/epochs/{id}",
+        EpochBooks,
+        params=(
+            Param("id", int, is_required=True),
+            Param("format", Literal["csv", "json"]),
+        ),
+    ),
+}
+
+
+class AsyncEarnGroup:
+    async def _call(self, route: Route, values: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
+    async def get_earn(self) -> Earn:
+        """The daily reward program: token, schedule, the pool that accrues today, and the newest epoch."""
+        return cast(Earn, await self._call(ROUTES["get_earn"], {}))
+
+    async def get_earn_status(self, *, address: str) -> WalletStatus:
+        """A wallet's standing in the newest epoch, with the exact message to sign for a claim."""
+        return cast(WalletStatus, await self._call(ROUTES["get_earn_status"], {"address": address}))
+
+    async def claim_earn(self, *, address: str, epoch: int, signature: str) -> Claimed:
+        """Claim a wallet's share of one epoch's pool with its signature."""
+        return cast(
+            Claimed,
+            await self._call(ROUTES["claim_earn"], {"address": address, "epoch": epoch, "signature": signature}),
+        )
+
+    async def get_epoch_books(self, *, id: int, format: Literal["csv", "json"] = "json") -> EpochBooks:
+        """The public books of one epoch: pool, revenue, rollover, every share, claim and transaction, as JSON or
+        CSV."""
+        return cast(EpochBooks, await self._call(ROUTES["get_epoch_books"], {"id": id, "format": format}))
+
+
+class EarnGroup:
+    def _call(self, route: Route, values: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
+    def get_earn(self) -> Earn:
+        """The daily reward program: token, schedule, the pool that accrues today, and the newest epoch."""
+        return cast(Earn, self._call(ROUTES["get_earn"], {}))
+
+    def get_earn_status(self, *, address: str) -> WalletStatus:
+        """A wallet's standing in the newest epoch, with the exact message to sign for a claim."""
+        return cast(WalletStatus, self._call(ROUTES["get_earn_status"], {"address": address}))
+
+    def claim_earn(self, *, address: str, epoch: int, signature: str) -> Claimed:
+        """Claim a wallet's share of one epoch's pool with its signature."""
+        return cast(
+            Claimed, self._call(ROUTES["claim_earn"], {"address": address, "epoch": epoch, "signature": signature})
+        )
+
+    def get_epoch_books(self, *, id: int, format: Literal["csv", "json"] = "json") -> EpochBooks:
+        """The public books of one epoch: pool, revenue, rollover, every share, claim and transaction, as JSON or
+        CSV."""
+        return cast(EpochBooks, self._call(ROUTES["get_epoch_books"], {"id": id, "format": format}))

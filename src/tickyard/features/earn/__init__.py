@@ -1,0 +1,1 @@
+"""The daily reward program: who holds the service token shares the day's revenue."""

@@ -1,0 +1,130 @@
+"""What is due in the life of the epochs, for the worker: called again and again, by any number of workers.
+
+Every step is a conditional write, so a step that is repeated, raced or interrupted changes nothing twice; and each
+is decided by where an epoch stands, not by what was done at which hour, so a worker that was down catches up.
+"""
+
+from collections.abc import Awaitable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from sqlalchemy import func, select
+
+from tickyard.features.earn.blocks import final_header
+from tickyard.features.earn.closing import close
+from tickyard.features.earn.desk import EarnDeps, holder_index
+from tickyard.features.earn.opening import open_claims
+from tickyard.features.earn.pool import seal
+from tickyard.features.earn.rules import (
+    accruing_epoch,
+    closes_at,
+    epochs_between,
+    is_in_window,
+    opens_at,
+    snapshot_at,
+)
+from tickyard.features.earn.snapshot import take
+from tickyard.features.earn.tables import earn_epoch
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.observe.log import log
+from tickyard.store.engine import Store, Transaction
+from tickyard.store.upsert import insert_new
+
+
+@dataclass(slots=True)
+class Done:
+    """What one call of `run_due` did, and what it could not do yet."""
+
+    began: list[int] = field(default_factory=list)
+    taken: list[int] = field(default_factory=list)
+    sealed: list[int] = field(default_factory=list)
+    opened: list[int] = field(default_factory=list)
+    closed: list[int] = field(default_factory=list)
+    waiting: dict[int, str] = field(default_factory=dict)
+    """Epochs with a step that is due and not done, and why."""
+
+    @property
+    def is_idle(self) -> bool:
+        return not (self.began or self.taken or self.sealed or self.opened or self.closed)
+
+
+async def run_due(deps: EarnDeps, now: datetime) -> Done:
+    """Do every step that is due by now, oldest epoch first. Raises UpstreamDown only for the store's trouble."""
+    done = Done()
+    done.began = await _begin(deps.store, now)
+    for epoch, state in await _unfinished(deps.store):
+        await _advance(deps, epoch, state, now, done)
+    if not done.is_idle:
+        log.info("epochs moved", taken=done.taken, sealed=done.sealed, opened=done.opened, closed=done.closed)
+    return done
+
+
+async def index_holders(deps: EarnDeps, *, steps: int = 50) -> int:
+    """Read on in the token's transfers, so that the snapshot has little left to read. How many blocks."""
+    final = await final_header(deps.rpc, deps.earn.finality)
+    return await holder_index(deps).catch_up(final, steps=steps)
+
+
+def next_due(now: datetime) -> datetime:
+    """The next moment at which something becomes due by the clock alone."""
+    today = accruing_epoch(now)
+    closing = closes_at(today) - timedelta(days=1)
+    return min(moment for moment in (closing, snapshot_at(today), opens_at(today)) if moment > now)
+
+
+async def _advance(deps: EarnDeps, epoch: int, state: str, now: datetime, done: Done) -> None:
+    """Take one epoch as far as it can go."""
+    if state == "accruing" and now >= snapshot_at(epoch):
+        if (outcome := await _try_chain(take(deps, epoch))) == "taken":
+            done.taken.append(epoch)
+            state = "taken"
+        else:
+            done.waiting[epoch] = f"snapshot: {outcome}"
+    if state == "taken" and now >= opens_at(epoch):
+        if await seal(deps.store, epoch):
+            done.sealed.append(epoch)
+            state = "sealed"
+        else:
+            done.waiting[epoch] = "seal: an earlier epoch is not closed"
+    if state == "sealed" and is_in_window(epoch, now):
+        if (outcome := await _try_chain(open_claims(deps, epoch))) == "opened":
+            done.opened.append(epoch)
+        else:
+            done.waiting[epoch] = f"open: {outcome}"
+    if state in ("sealed", "open") and now >= closes_at(epoch) and await close(deps.store, epoch):
+        done.closed.append(epoch)
+
+
+async def _try_chain(step: Awaitable[str]) -> str:
+    """A node that is down holds up this step only; it is tried again at the next call."""
+    try:
+        return await step
+    except UpstreamDown as down:
+        return down.message
+
+
+async def _begin(store: Store, now: datetime) -> list[int]:
+    """A row for every day from the first to this one: what happened while nobody looked is caught up in order."""
+    today = accruing_epoch(now)
+    async with store.read() as tx:
+        newest = await _newest(tx)
+    if newest is not None and newest >= today:
+        return []
+    days = [today] if newest is None else list(epochs_between(newest, today))
+    async with store.begin() as tx:
+        rows = [{"id": day, "state": "accruing"} for day in days]
+        added = await tx.execute(insert_new(tx, earn_epoch), rows) if rows else None
+    return days if added is not None and added.rowcount else []
+
+
+async def _newest(tx: Transaction) -> int | None:
+    newest: int | None = (await tx.execute(select(func.max(earn_epoch.c.id)))).scalar_one()
+    return newest
+
+
+async def _unfinished(store: Store) -> list[tuple[int, str]]:
+    async with store.read() as tx:
+        found = await tx.execute(
+            select(earn_epoch.c.id, earn_epoch.c.state).where(earn_epoch.c.state != "closed").order_by(earn_epoch.c.id)
+        )
+        return [(row.id, row.state) for row in found]

@@ -1,0 +1,204 @@
+"""Who holds the service token: its Transfer logs folded into balances, block after block.
+
+The index stands at its newest mark, a block number with its hash. Each step reads the next range of blocks, checks
+that it continues from the mark, and writes transfers, balances and the new mark in one transaction. When a mark's
+block is no longer in the chain, the index goes back to one that is, and reads on from there.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from sqlalchemy import delete, select
+
+from tickyard.chain.rpc import Rpc
+from tickyard.chain.trouble import TooManyLogs
+from tickyard.features.earn.blocks import Header, header
+from tickyard.features.earn.tables import holder_balance, holder_mark, holder_transfer
+from tickyard.features.earn.transfers import Chunk, Transfer, read_chunk
+from tickyard.kernel.ids import ZERO_ADDRESS, Address
+from tickyard.observe.log import log
+from tickyard.store.bulk import Bulk
+from tickyard.store.engine import Store, Transaction
+
+FIRST_RANGE: Final = 2_000
+RANGE_MAX: Final = 1_000_000
+_EASY_LOGS: Final = 2_000
+"""A range with fewer logs than this may be twice as long the next time."""
+_ASKED_AT_ONCE: Final = 500
+
+_new_transfers: Final = Bulk(holder_transfer)
+_set_balances: Final = Bulk(holder_balance, key=["address"], merge=lambda new: {"balance": new.balance})
+_set_mark: Final = Bulk(holder_mark, key=["block_number"], merge=lambda new: {"block_hash": new.block_hash})
+
+
+class BrokenIndex(Exception):
+    """What the index holds cannot be: logs are missing. It must be read again from its beginning."""
+
+
+@dataclass(slots=True)
+class Stride:
+    """How many blocks to ask for next: what this node serves without complaint."""
+
+    blocks: int = FIRST_RANGE
+    most: int = RANGE_MAX
+
+    def refused(self, asked: int) -> bool:
+        """Ask for fewer. False: even one block is too many."""
+        self.blocks = max(1, asked // 2)
+        # The node has shown its limit: grow back to it, not over it again and again.
+        self.most = max(1, asked - 1)
+        return asked > 1
+
+    def went_well(self, logs: int) -> None:
+        if logs < _EASY_LOGS:
+            self.blocks = min(self.blocks * 2, self.most)
+
+
+@dataclass(slots=True)
+class HolderIndex:
+    store: Store
+    rpc: Rpc
+    token: Address
+    first_block: int = 0
+    """Nothing of the token is older than this."""
+    stride: Stride = field(default_factory=Stride)
+
+    async def catch_up(self, final: Header, *, steps: int = 1_000_000) -> int:
+        """Read on to the final block, at most so many ranges. How many blocks were added."""
+        added = 0
+        for _ in range(steps):
+            mark = await self.mark()
+            if mark is not None and not await self._is_on_chain(mark):
+                await self._go_back(mark)
+                continue
+            first = self.first_block if mark is None else mark[0] + 1
+            if first > final.number:
+                break
+            last = min(first + self.stride.blocks - 1, final.number)
+            try:
+                chunk = await read_chunk(self.rpc, self.token, first, last)
+            except TooManyLogs:
+                if not self.stride.refused(last - first + 1):
+                    raise
+                continue
+            if await self._add(mark, last, chunk):
+                self.stride.went_well(len(chunk.transfers))
+                added += last - first + 1
+        return added
+
+    async def mark(self) -> tuple[int, str] | None:
+        async with self.store.read() as tx:
+            return await newest_mark(tx)
+
+    async def reset(self) -> None:
+        """Forget everything and read again from the beginning."""
+        async with self.store.begin() as tx:
+            for table in (holder_transfer, holder_balance, holder_mark):
+                await tx.execute(delete(table))
+
+    async def _is_on_chain(self, mark: tuple[int, str]) -> bool:
+        return (await header(self.rpc, mark[0])).hash == mark[1]
+
+    async def _add(self, mark: tuple[int, str] | None, last: int, chunk: Chunk) -> bool:
+        """Write a range. False: it does not continue from where the index stands."""
+        if mark is not None and chunk.parent_hash != mark[1]:
+            return False
+        async with self.store.begin() as tx:
+            if await newest_mark(tx) != mark:
+                return False
+            await _apply(tx, chunk.transfers, sign=1)
+            await _new_transfers.run(tx, [_row(transfer) for transfer in chunk.transfers])
+            await _set_mark.run(tx, [{"block_number": last, "block_hash": chunk.last_hash}])
+        return True
+
+    async def _go_back(self, broken: tuple[int, str]) -> None:
+        """Undo to the newest mark that is still on the chain; without one, begin again."""
+        async with self.store.read() as tx:
+            found = await tx.execute(select(holder_mark).order_by(holder_mark.c.block_number.desc()))
+            marks = [(row.block_number, row.block_hash) for row in found]
+        for mark in marks[1:]:
+            if await self._is_on_chain(mark):
+                break
+        else:
+            log.warning("no mark of the holder index is on the chain any more, reading it again")
+            await self.reset()
+            return
+        async with self.store.begin() as tx:
+            if await newest_mark(tx) == broken:
+                undone = await _transfers_after(tx, mark[0])
+                await _apply(tx, undone, sign=-1)
+                await tx.execute(delete(holder_transfer).where(holder_transfer.c.block_number > mark[0]))
+                await tx.execute(delete(holder_mark).where(holder_mark.c.block_number > mark[0]))
+        log.warning("the chain was reorganised, the holder index went back", blocks=broken[0] - mark[0])
+
+
+async def newest_mark(tx: Transaction) -> tuple[int, str] | None:
+    found = await tx.execute(select(holder_mark).order_by(holder_mark.c.block_number.desc()).limit(1))
+    row = found.one_or_none()
+    return None if row is None else (row.block_number, row.block_hash)
+
+
+async def balances_at(tx: Transaction, block: int) -> tuple[dict[str, int], int]:
+    """Every balance at a block not after the mark, and the supply at the mark itself."""
+    found = await tx.execute(select(holder_balance.c.address, holder_balance.c.balance))
+    held: dict[str, int] = {row.address: row.balance for row in found}
+    supply = sum(held.values())
+    changes = fold(await _transfers_after(tx, block))
+    for address, change in changes.items():
+        held[address] = held.get(address, 0) - change
+    if any(held[address] < 0 for address in changes):
+        raise BrokenIndex("a balance was negative")
+    return held, supply
+
+
+async def forget_before(tx: Transaction, block: int) -> None:
+    """Drop what a snapshot at this block has made useless; the mark that is needed to go on stays."""
+    await tx.execute(delete(holder_transfer).where(holder_transfer.c.block_number <= block))
+    await tx.execute(delete(holder_mark).where(holder_mark.c.block_number < block))
+
+
+def fold(transfers: Iterable[Transfer]) -> dict[str, int]:
+    """By how much each balance changes. The zero address mints and burns; it holds nothing."""
+    changes: defaultdict[str, int] = defaultdict(int)
+    for transfer in transfers:
+        changes[transfer.sender] -= transfer.amount
+        changes[transfer.receiver] += transfer.amount
+    changes.pop(ZERO_ADDRESS, None)
+    return changes
+
+
+async def _apply(tx: Transaction, transfers: Iterable[Transfer], *, sign: int) -> None:
+    changes = {address: sign * change for address, change in fold(transfers).items() if change}
+    held = await _held(tx, list(changes))
+    after = {address: held.get(address, 0) + change for address, change in changes.items()}
+    if any(balance < 0 or balance >= 2**256 for balance in after.values()):
+        raise BrokenIndex("a balance would be negative")
+    await _set_balances.run(tx, [{"address": address, "balance": balance} for address, balance in after.items()])
+    if 0 in after.values():
+        await tx.execute(delete(holder_balance).where(holder_balance.c.balance == 0))
+
+
+async def _held(tx: Transaction, addresses: list[str]) -> Mapping[str, int]:
+    held: dict[str, int] = {}
+    for start in range(0, len(addresses), _ASKED_AT_ONCE):
+        some = addresses[start : start + _ASKED_AT_ONCE]
+        found = await tx.execute(select(holder_balance).where(holder_balance.c.address.in_(some)))
+        held.update((row.address, row.balance) for row in found)
+    return held
+
+
+async def _transfers_after(tx: Transaction, block: int) -> list[Transfer]:
+    found = await tx.execute(select(holder_transfer).where(holder_transfer.c.block_number > block))
+    return [Transfer(row.block_number, row.log_index, row.sender, row.receiver, row.amount) for row in found]
+
+
+def _row(transfer: Transfer) -> dict[str, object]:
+    return {
+        "block_number": transfer.block,
+        "log_index": transfer.log_index,
+        "sender": transfer.sender,
+        "receiver": transfer.receiver,
+        "amount": transfer.amount,
+    }

@@ -1,0 +1,131 @@
+"""The pool of a day: revenue that is in no pool yet, and what earlier epochs left over. Sealed once, at midnight.
+
+Only arithmetic on the store: every amount moves by a row with a unique key, so nothing is counted twice, and what
+becomes known after the sealing is simply found by the next one.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Select, and_, func, insert, or_, select, update
+
+from tickyard.features.earn.digest import sealed_digest
+from tickyard.features.earn.rules import opens_at, starts_at
+from tickyard.features.earn.tables import earn_close, earn_credit, earn_epoch, earn_payout, earn_rollover
+from tickyard.store.engine import Store, Transaction
+from tickyard.store.revenue import revenue
+
+_earlier: Final = earn_epoch.alias("earlier")
+
+
+@dataclass(frozen=True, slots=True)
+class Accrued:
+    revenue_raw: int
+    calls: int
+    rollover_raw: int
+
+
+async def seal(store: Store, epoch: int) -> bool:
+    """Seal the pool of an epoch whose snapshot is taken and whose predecessors are all closed."""
+    async with store.begin() as tx:
+        now = await store.now(tx)
+        if now < opens_at(epoch):
+            return False
+        # First of all: whoever else wants to seal waits here, and then finds it done.
+        sealed = await tx.execute(
+            update(earn_epoch)
+            .where(
+                earn_epoch.c.id == epoch,
+                earn_epoch.c.state == "taken",
+                ~_before(epoch, _earlier.c.state != "closed").exists(),
+            )
+            .values(state="sealed", sealed_at=now)
+        )
+        if sealed.rowcount != 1:
+            return False
+        revenue_raw = await _credit(tx, epoch)
+        rollover_raw = await _collect_rest(tx, epoch) + await _collect_late(tx, epoch)
+        row = (await tx.execute(select(earn_epoch).where(earn_epoch.c.id == epoch))).one()
+        pool = revenue_raw + rollover_raw
+        await tx.execute(
+            update(earn_epoch)
+            .where(earn_epoch.c.id == epoch)
+            .values(
+                revenue_raw=revenue_raw,
+                rollover_raw=rollover_raw,
+                pool_raw=pool,
+                digest=sealed_digest(epoch, row.block_hash, pool, row.eligible_total, row.shares_digest),
+            )
+        )
+    return True
+
+
+async def accrued(tx: Transaction, epoch: int) -> Accrued:
+    """What the pool of the epoch whose day it is would hold if it were sealed now."""
+    unsealed = (await tx.execute(_before(epoch, _earlier.c.state.in_(("accruing", "taken"))))).first()
+    # While yesterday's pool is not sealed, yesterday's revenue is still its own.
+    since = None if unsealed is None else revenue.c.settled_at >= starts_at(epoch)
+    found = await tx.execute(_sum_of(_uncredited(epoch, since), revenue.c.amount_raw))
+    amount, calls = found.one()
+    rest = (await tx.execute(_sum_of(_unrolled(), earn_epoch.c.rolled_raw))).one()
+    late = (await tx.execute(_sum_of(_late(), earn_close.c.amount_raw))).one()
+    return Accrued(int(amount or 0), calls, int(rest[0] or 0) + int(late[0] or 0))
+
+
+async def _credit(tx: Transaction, epoch: int) -> int:
+    """Put every settlement that is in no pool yet into this one."""
+    found = (await tx.execute(_uncredited(epoch))).all()
+    if found:
+        await tx.execute(insert(earn_credit), [{"settlement": row.settlement, "epoch": epoch} for row in found])
+    return sum(row.amount_raw for row in found)
+
+
+async def _collect_rest(tx: Transaction, epoch: int) -> int:
+    """What closed epochs left over."""
+    found = (await tx.execute(_unrolled())).all()
+    if found:
+        rows = [{"epoch": row.id, "into_epoch": epoch, "amount_raw": row.rolled_raw} for row in found]
+        await tx.execute(insert(earn_rollover), rows)
+    return sum(row.rolled_raw for row in found)
+
+
+async def _collect_late(tx: Transaction, epoch: int) -> int:
+    """Claims that were on their way when their epoch was closed, and failed for good afterwards."""
+    found = (await tx.execute(_late())).all()
+    for row in found:
+        await tx.execute(
+            update(earn_close)
+            .where(earn_close.c.epoch == row.epoch, earn_close.c.address == row.address)
+            .values(returned_to=epoch)
+        )
+    return sum(row.amount_raw for row in found)
+
+
+def _uncredited(epoch: int, also: ColumnElement[bool] | None = None) -> Select[Any]:
+    is_new = ~select(earn_credit.c.settlement).where(earn_credit.c.settlement == revenue.c.settlement).exists()
+    wanted = [revenue.c.settled_at < opens_at(epoch), is_new, *([] if also is None else [also])]
+    return select(revenue.c.settlement, revenue.c.amount_raw).where(*wanted)
+
+
+def _unrolled() -> Select[Any]:
+    is_new = ~select(earn_rollover.c.epoch).where(earn_rollover.c.epoch == earn_epoch.c.id).exists()
+    return select(earn_epoch.c.id, earn_epoch.c.rolled_raw).where(earn_epoch.c.state == "closed", is_new)
+
+
+def _late() -> Select[Any]:
+    ended = and_(
+        earn_payout.c.epoch == earn_close.c.epoch,
+        earn_payout.c.address == earn_close.c.address,
+        earn_payout.c.attempt == earn_close.c.attempt,
+        or_(earn_payout.c.state == "failed", earn_payout.c.state == "refused"),
+    )
+    return select(earn_close).join(earn_payout, ended).where(earn_close.c.returned_to.is_(None))
+
+
+def _sum_of(rows: Select[Any], column: Any) -> Select[Any]:
+    within = rows.subquery()
+    return select(func.sum(within.c[column.name]), func.count()).select_from(within)
+
+
+def _before(epoch: int, which: ColumnElement[bool]) -> Select[Any]:
+    return select(_earlier.c.id).where(_earlier.c.id < epoch, which)

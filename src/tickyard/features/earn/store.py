@@ -1,0 +1,149 @@
+"""What the operations read, and the one thing they write: a claim."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Row, Select, and_, func, insert, select, update
+
+from tickyard.features.earn.closing import ENDED_UNPAID
+from tickyard.features.earn.rules import is_in_window, share
+from tickyard.features.earn.tables import earn_claim, earn_epoch, earn_gate, earn_payout, earn_share
+from tickyard.kernel.errors import BadRequest, UpstreamDown
+from tickyard.kernel.ids import Address
+from tickyard.store.engine import Store, Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One wallet in one epoch."""
+
+    epoch: int
+    state: str
+    in_snapshot: bool
+    share_raw: int | None
+    """Null until the pool is sealed."""
+    attempt: int | None
+    """Null: never claimed."""
+    payout_state: str | None
+    tx: str | None
+
+    @property
+    def is_claimed(self) -> bool:
+        """Reserved, on its way or paid. A claim that failed for good is none."""
+        return self.attempt is not None and self.payout_state not in ENDED_UNPAID
+
+    def is_open(self, now: datetime) -> bool:
+        """The same judgement for showing and for reserving."""
+        return self.state == "open" and is_in_window(self.epoch, now)
+
+
+async def standing(tx: Transaction, epoch: int, address: Address) -> Standing | None:
+    """Null: there is no such epoch."""
+    row = (await tx.execute(_standing(address).where(earn_epoch.c.id == epoch))).one_or_none()
+    return None if row is None else _read(row)
+
+
+async def newest_standing(tx: Transaction, address: Address) -> Standing | None:
+    """In the newest epoch with a snapshot; null before the first."""
+    newest = _standing(address).where(earn_epoch.c.state != "accruing").order_by(earn_epoch.c.id.desc()).limit(1)
+    row = (await tx.execute(newest)).one_or_none()
+    return None if row is None else _read(row)
+
+
+async def newest_epoch(tx: Transaction) -> Row[Any] | None:
+    found = await tx.execute(
+        select(earn_epoch).where(earn_epoch.c.state != "accruing").order_by(earn_epoch.c.id.desc()).limit(1)
+    )
+    return found.one_or_none()
+
+
+async def claimed(tx: Transaction, epoch: int) -> tuple[int, int]:
+    """How many wallets have a payout that has not failed, and its sum."""
+    found = await tx.execute(
+        select(func.count(), func.sum(earn_payout.c.amount_raw)).where(
+            earn_payout.c.epoch == epoch, earn_payout.c.state.in_(("signed", "confirmed"))
+        )
+    )
+    wallets, amount = found.one()
+    return wallets, int(amount or 0)
+
+
+async def reserve(store: Store, epoch: int, address: Address, signature: str) -> int:
+    """Reserve the claim, or find that it is reserved already. The number of its attempt.
+
+    The window is judged here and nowhere else. Once the row is written the claim will be paid, whenever that is.
+    """
+    async with store.begin() as tx:
+        # Shared with other claims; closing waits until all of them are written.
+        gate = select(earn_gate.c.epoch).where(earn_gate.c.epoch == epoch).with_for_update(read=True)
+        await tx.execute(gate)
+        now = await store.now(tx)
+        found = await standing(tx, epoch, address)
+        assert found is not None
+        if found.attempt is not None and found.is_claimed:
+            return found.attempt
+        must_be_open(found, now)
+        attempt = 0 if found.attempt is None else found.attempt + 1
+        content = {"attempt": attempt, "signature": signature, "reserved_at": now}
+        if found.attempt is None:
+            await tx.execute(insert(earn_claim), {"epoch": epoch, "address": address, **content})
+        else:
+            await tx.execute(
+                update(earn_claim)
+                .where(
+                    earn_claim.c.epoch == epoch,
+                    earn_claim.c.address == address,
+                    earn_claim.c.attempt == found.attempt,
+                )
+                .values(**content)
+            )
+        return attempt
+
+
+def must_be_open(found: Standing, now: datetime) -> None:
+    if not is_in_window(found.epoch, now):
+        raise BadRequest("the claim window of this epoch is closed")
+    if found.state != "open":
+        # Sealed late, or the payout account is short: neither is the caller's fault.
+        raise UpstreamDown("claims of this epoch are not open yet", retry_after_s=30)
+
+
+def _standing(address: Address) -> Select[Any]:
+    return (
+        select(
+            earn_epoch.c.id,
+            earn_epoch.c.state,
+            earn_epoch.c.pool_raw,
+            earn_epoch.c.eligible_total,
+            earn_share.c.balance,
+            earn_claim.c.attempt,
+            earn_payout.c.state.label("payout_state"),
+            earn_payout.c.hash,
+        )
+        .select_from(earn_epoch)
+        .join(earn_share, and_(earn_share.c.epoch == earn_epoch.c.id, earn_share.c.address == address), isouter=True)
+        .join(earn_claim, and_(earn_claim.c.epoch == earn_epoch.c.id, earn_claim.c.address == address), isouter=True)
+        .join(
+            earn_payout,
+            and_(
+                earn_payout.c.epoch == earn_epoch.c.id,
+                earn_payout.c.address == address,
+                earn_payout.c.attempt == earn_claim.c.attempt,
+            ),
+            isouter=True,
+        )
+    )
+
+
+def _read(row: Row[Any]) -> Standing:
+    sealed = row.pool_raw is not None
+    return Standing(
+        epoch=row.id,
+        state=row.state,
+        in_snapshot=row.balance is not None,
+        share_raw=share(row.pool_raw, row.balance or 0, row.eligible_total) if sealed else None,
+        attempt=row.attempt,
+        payout_state=row.payout_state,
+        tx=row.hash if row.payout_state not in ENDED_UNPAID else None,
+    )

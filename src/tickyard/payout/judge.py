@@ -1,0 +1,79 @@
+"""Whether a claim is to be paid, and how much. The agent believes the chain's cryptography and its own memory only."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from tickyard.features.earn.digest import Sealed
+from tickyard.features.earn.message import Terms, claim_message, message_digest
+from tickyard.features.earn.rules import is_in_window
+from tickyard.features.earn.signature import recover
+from tickyard.kernel.ids import Address
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """What the agent never goes over, whatever the books say. Base units of USDG."""
+
+    per_claim_raw: int
+    per_epoch_raw: int
+    per_day_raw: int
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    epoch: int
+    address: Address
+    attempt: int
+    signature: str
+    reserved_at: datetime
+    is_kept: bool
+    """Its epoch is open, or closing counted it as on its way."""
+
+
+class Refused(Exception):
+    """This claim is never paid: it cannot have been made by our own API."""
+
+
+class Held(Exception):
+    """Not now: a cap is reached. It stays reserved until an operator raises the cap."""
+
+
+def amount_of(claim: Claim, sealed: Sealed, terms: Terms) -> int:
+    """What the claim is worth by the accepted snapshot. Raises Refused."""
+    if not claim.is_kept:
+        raise Refused("written after the closing")
+    if not is_in_window(claim.epoch, claim.reserved_at):
+        raise Refused("reserved outside the window")
+    try:
+        signature = bytes.fromhex(claim.signature.removeprefix("0x"))
+    except ValueError:
+        raise Refused("not a signature") from None
+    if recover(message_digest(claim_message(terms, claim.epoch, claim.address)), signature) != claim.address:
+        raise Refused("signed by somebody else")
+    amount = sealed.share_of(claim.address)
+    if amount <= 0:
+        raise Refused("no share in the snapshot")
+    return amount
+
+
+@dataclass(slots=True)
+class Allowance:
+    """What the caps leave, counted down while claims are signed."""
+
+    caps: Caps
+    pool_raw: int
+    epoch_raw: int
+    """Signed for this epoch so far."""
+    day_raw: int
+    """Signed today so far."""
+
+    def spend(self, amount: int) -> None:
+        """Raises Held, and then nothing is spent."""
+        if amount > self.caps.per_claim_raw:
+            raise Held("the cap per claim")
+        if self.epoch_raw + amount > min(self.caps.per_epoch_raw, self.pool_raw):
+            raise Held("the cap per epoch")
+        if self.day_raw + amount > self.caps.per_day_raw:
+            raise Held("the cap per day")
+        self.epoch_raw += amount
+        self.day_raw += amount

@@ -1,0 +1,71 @@
+"""The one transaction that the agent ever signs: a USDG transfer, as EIP-1559 lays it out."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from tickyard.chain.abi import address_word, uint_word
+from tickyard.chain.keccak import keccak256
+from tickyard.kernel.ids import Address
+
+TRANSFER: Final = bytes.fromhex("a9059cbb")
+_TYPE: Final = b"\x02"
+
+Item = int | bytes | list["Item"]
+
+
+@dataclass(frozen=True, slots=True)
+class TransferTransaction:
+    chain_id: int
+    nonce: int
+    max_fee: int
+    gas_limit: int
+    usdg: Address
+    receiver: Address
+    amount_raw: int
+
+    @property
+    def digest(self) -> bytes:
+        """What is signed."""
+        return keccak256(_TYPE + rlp(self._fields()))
+
+    def signed(self, signature: bytes) -> bytes:
+        """The bytes that are broadcast. The signature is r, s and the parity of y as one byte."""
+        r, s = int.from_bytes(signature[:32], "big"), int.from_bytes(signature[32:64], "big")
+        return _TYPE + rlp([*self._fields(), signature[64], r, s])
+
+    def _fields(self) -> list[Item]:
+        data = TRANSFER + address_word(self.receiver) + uint_word(self.amount_raw)
+        # No tip: the chain serves in the order of arrival. No value, no access list.
+        return [
+            self.chain_id,
+            self.nonce,
+            0,
+            self.max_fee,
+            self.gas_limit,
+            bytes.fromhex(self.usdg[2:]),
+            0,
+            data,
+            [],
+        ]
+
+
+def transaction_hash(raw: bytes) -> str:
+    return "0x" + keccak256(raw).hex()
+
+
+def rlp(item: Item) -> bytes:
+    """Ethereum's serialisation: numbers without leading zeros, lengths in front."""
+    if isinstance(item, list):
+        body = b"".join(map(rlp, item))
+        return _length(len(body), 0xC0) + body
+    content = item if isinstance(item, bytes) else item.to_bytes((item.bit_length() + 7) // 8, "big")
+    if len(content) == 1 and content[0] < 0x80:
+        return content
+    return _length(len(content), 0x80) + content
+
+
+def _length(size: int, offset: int) -> bytes:
+    if size < 56:
+        return bytes([offset + size])
+    count = size.to_bytes((size.bit_length() + 7) // 8, "big")
+    return bytes([offset + 55 + len(count)]) + count

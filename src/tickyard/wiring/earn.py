@@ -1,0 +1,21 @@
+"""What the reward program needs."""
+
+from tickyard.config.settings import Settings
+from tickyard.features.earn.blocks import Finality
+from tickyard.features.earn.desk import EarnDesk
+from tickyard.features.earn.message import Terms
+from tickyard.kernel.ids import ZERO_ADDRESS, Address
+
+
+def earn_terms(settings: Settings) -> Terms:
+    token = Address(settings.service_token.lower()) if settings.service_token else ZERO_ADDRESS
+    return Terms(settings.chain_id, token, settings.contracts.usdg)
+
+
+def earn_finality(settings: Settings) -> Finality:
+    return int(settings.finality) if settings.finality.isdigit() else "finalized"
+
+
+def open_earn(settings: Settings) -> EarnDesk:
+    """Without a reward program nobody comes to this desk: it has no routes and no work."""
+    return EarnDesk(earn_terms(settings), earn_finality(settings))

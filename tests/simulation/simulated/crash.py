@@ -1,0 +1,111 @@
+"""One claim, from the request to the closing of its epoch, with processes killed at chosen awaits."""
+
+import asyncio
+import logging
+import shutil
+from contextlib import suppress
+from datetime import timedelta
+
+from simulated.auditor import Auditor
+from simulated.loop import START, VirtualLoop
+from simulated.process import Doom, Faults
+from simulated.run import scratch
+from simulated.world import WALLETS, World
+from sqlalchemy import select
+
+from tickyard.features.earn import rules
+from tickyard.features.earn.tables import earn_payout
+from tickyard.kernel.errors import Failure
+
+EPOCH = rules.accruing_epoch(START)
+OPENS = rules.opens_at(EPOCH)
+
+
+def run_claim(*kills):
+    """Kill at these awaits. How many awaits there were, and what the auditor found."""
+    folder = scratch()
+    logging.disable(logging.CRITICAL)
+    try:
+        with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+            return runner.run(_live(Doom(*kills), folder))
+    finally:
+        logging.disable(logging.NOTSET)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+async def _live(doom, folder):
+    world = World(1, folder, Faults(), doom)
+    world.rng.seed(5)
+    await world.open()
+    try:
+        await _prepare(world)
+        doom.is_counting = True
+        world.spawn("api-1", world.api_life)
+        world.spawn("agent-1", lambda process: _agent(world, process))
+        world._jobs.append(world.loop.create_task(_mine(world)))
+        await world.clock.sleep(0)
+        answer = await _claim(world, WALLETS[0])
+        await _confirmed(world)
+        doom.is_counting = False
+        points = doom.points
+        world.retire()
+        await world.clock.until(rules.closes_at(EPOCH))
+        await world.work_once(world.birth("worker-1"))
+        found = await Auditor(world).audit(is_final=True)
+        if answer is None:
+            found.append("the claim was never answered")
+        if world.chain.state.usdg.get(WALLETS[0].address, 0) == 0:
+            found.append("the claim was never paid")
+        return points, found
+    finally:
+        await world.close()
+
+
+async def _prepare(world):
+    """A day until its claims are open."""
+    world.chain.give("0x" + "7e" * 20, WALLETS[0].address, 10**25)
+    world.birth("agent-0")
+    agent = world.agent_of(world.processes["agent-0"])
+    await world.agent_round(world.processes["agent-0"], agent, None)
+    worker = world.birth("worker-0")
+    await world.work_once(worker)
+    world.rng.seed(7)
+    for _ in range(3):
+        await world.settle_payment()
+    for moment in (rules.snapshot_at(EPOCH) - timedelta(seconds=9), rules.snapshot_at(EPOCH), OPENS):
+        await world.clock.until(moment)
+        for _ in range(6):
+            world.chain.mine()
+        await world.work_once(worker)
+
+
+async def _agent(world, process):
+    agent, lease = world.agent_of(process), None
+    while True:
+        lease = await world.agent_round(process, agent, lease)
+        await world.clock.sleep(2)
+
+
+async def _mine(world):
+    while True:
+        await world.clock.sleep(2)
+        world.chain.mine()
+
+
+async def _claim(world, wallet):
+    for _ in range(200):
+        with suppress(KeyError):
+            answer = await world.ask("api-1", wallet, EPOCH)
+            if answer is not None and not isinstance(answer, Failure):
+                return answer
+        await world.clock.sleep(2)
+    return None
+
+
+async def _confirmed(world):
+    for _ in range(600):
+        async with world.store.read() as tx:
+            states = (await tx.execute(select(earn_payout.c.state))).scalars().all()
+        if "confirmed" in states:
+            return
+        await world.clock.sleep(2)

@@ -1,0 +1,178 @@
+"""A process that can be killed at any await, and the far ends as it sees them: a store and a node that fail."""
+
+import asyncio
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from tickyard.chain.rpc import Rpc
+from tickyard.chain.trouble import Trouble
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.store.sqlite import PATIENCE_S, SqliteStore, SqliteTransaction
+
+
+class Killed(BaseException):
+    """The process is gone. Nothing catches it, as nothing catches a kill -9."""
+
+
+@dataclass
+class Faults:
+    """Chances of things going wrong; each world draws its own."""
+
+    kill: float = 0.0
+    store_error: float = 0.0
+    lost_commit: float = 0.0
+    lost_request: float = 0.0
+    lost_reply: float = 0.0
+    slow: float = 0.0
+    drop: float = 0.0
+    delay: float = 0.0
+    reorg: float = 0.0
+    freeze: float = 0.0
+    flip: float = 0.0
+    interleave: float = 0.0
+    log_range: int = 10**9
+    log_limit: int = 10**9
+
+    def calm(self):
+        """Nothing fails any more. Limits of nodes stay."""
+        for name in vars(self):
+            if not name.startswith("log_"):
+                setattr(self, name, 0.0)
+
+
+class Doom:
+    """Kills whoever comes to the n-th await, counted over all processes together, for each n given."""
+
+    def __init__(self, *at):
+        self._at = set(at)
+        self.points = 0
+        self.is_counting = False
+
+    def strikes(self):
+        if not self.is_counting:
+            return False
+        self.points += 1
+        return self.points in self._at
+
+
+class Process:
+    """One life of one process. Every await on a far end passes through `point`."""
+
+    def __init__(self, name, rng, faults, doom=None):
+        self.name = name
+        self.rng = rng
+        self.faults = faults
+        self._doom = doom or Doom()
+        self.is_dead = False
+        self.attentive = 0
+        self.tasks = set()
+
+    async def point(self):
+        if self.is_dead:
+            raise Killed
+        if self._doom.strikes() or (self.faults.kill and self.rng.random() < self.faults.kill):
+            self.die()
+            raise Killed
+        if self.faults.interleave and self.rng.random() < self.faults.interleave:
+            # Somebody else's turn.
+            await asyncio.sleep(self.rng.choice((0, 0, 0.001, 0.05)))
+            if self.is_dead:
+                raise Killed
+
+    def chance(self, name):
+        chance = getattr(self.faults, name)
+        return chance > 0 and self.rng.random() < chance
+
+    def start(self, work):
+        task = asyncio.get_running_loop().create_task(work)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+        return task
+
+    def die(self):
+        self.is_dead = True
+        current = asyncio.current_task()
+        for task in sorted(self.tasks, key=lambda each: each.get_name()):
+            if task is not current:
+                task.cancel()
+
+
+class FrailTransaction(SqliteTransaction):
+    def __init__(self, link, process):
+        super().__init__(link)
+        self._process = process
+
+    async def execute(self, statement, values=None):
+        await self._process.point()
+        if self._process.chance("store_error"):
+            raise UpstreamDown("the store does not answer")
+        return await super().execute(statement, values)
+
+
+class FrailStore(SqliteStore):
+    """The real store, whose commits can fail before, after, or in the middle."""
+
+    def __init__(self, path, clock, rng, process):
+        super().__init__(path, clock, rng)
+        self._process = process
+
+    @asynccontextmanager
+    async def begin(self, *, serializable=False, patience_s=PATIENCE_S):
+        await self._process.point()
+        async with super().begin(serializable=serializable, patience_s=patience_s) as tx:
+            yield FrailTransaction(tx._link, self._process)
+            await self._process.point()
+            if self._process.chance("store_error"):
+                raise UpstreamDown("the store does not answer")
+        await self._process.point()
+        if self._process.chance("lost_commit"):
+            raise UpstreamDown("the store does not answer")
+
+    @asynccontextmanager
+    async def read(self):
+        await self._process.point()
+        async with super().read() as tx:
+            yield FrailTransaction(tx._link, self._process)
+
+    @asynccontextmanager
+    async def glance(self):
+        await self._process.point()
+        async with super().glance() as tx:
+            yield FrailTransaction(tx._link, self._process)
+
+
+class _Wire:
+    """What stands in for sockets: a request may get lost, its reply may get lost, both may be late."""
+
+    endpoints = ()
+
+    def __init__(self, chain, clock, process):
+        self._chain = chain
+        self._clock = clock
+        self._process = process
+
+    def deadline(self):
+        return self._clock.monotonic() + 5
+
+    async def ask(self, _method, body, read, _deadline=None):
+        await self._process.point()
+        if self._process.chance("lost_request"):
+            raise UpstreamDown("the chain node did not answer")
+        if self._process.chance("slow"):
+            await self._clock.sleep(self._process.rng.uniform(0, 4))
+        answer = self._chain.handle(body)
+        await self._process.point()
+        if self._process.chance("lost_reply"):
+            raise UpstreamDown("the chain node did not answer")
+        try:
+            return read(answer)
+        except Trouble:
+            raise UpstreamDown("the chain node did not answer") from None
+
+
+class FrailRpc(Rpc):
+    """The real client, with the chain in memory at the other end."""
+
+    def __init__(self, chain, clock, process):
+        super().__init__(["http://simulated"], chain_id=4663, clock=clock)
+        self._nodes = _Wire(chain, clock, process)

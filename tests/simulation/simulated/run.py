@@ -1,0 +1,87 @@
+"""Simulated days: `python -m simulated.run --seed 7 --days 10` in this folder replays one world exactly."""
+
+import argparse
+import asyncio
+import hashlib
+import logging
+import shutil
+import sys
+import tempfile
+from datetime import timedelta
+from pathlib import Path
+
+from simulated.auditor import Auditor
+from simulated.loop import START, VirtualLoop
+from simulated.world import WALLETS, World
+
+DAYS_PER_WORLD = 10
+CALM_DAYS = 2
+
+
+def scratch():
+    """Memory when the system has a folder for it: every commit is synced, and nothing here outlives the run."""
+    memory = Path("/dev/shm")
+    return Path(tempfile.mkdtemp(prefix="tickyard-sim-", dir=memory if memory.is_dir() else None))
+
+
+async def live(seed, days, folder):
+    """One world for so many days, audited each noon; then two calm days, after which nothing may be open."""
+    world = World(seed, folder)
+    await world.open()
+    found = []
+    try:
+        world._jobs += [
+            world.loop.create_task(life)
+            for life in (world.miner_life(), world.buyer_life(), world.trader_life(), world.mischief_life())
+        ]
+        for n in (1, 2, 3):
+            world.spawn(f"api-{n}", world.api_life)
+        for n in (1, 2):
+            world.spawn(f"worker-{n}", world.worker_life)
+            world.spawn(f"agent-{n}", world.agent_life)
+        world._jobs += [world.loop.create_task(world.holder_life(wallet)) for wallet in WALLETS]
+        for day in range(1, days + CALM_DAYS + 1):
+            await world.clock.until(START + timedelta(days=day))
+            if day == days:
+                world.faults.calm()
+                world.chain.frozen.clear()
+            found = await Auditor(world).audit(is_final=day == days + CALM_DAYS)
+            if found:
+                break
+        seen = world.truth
+        trace = world.chain.blocks[-1].hash, seen.answers, sorted(seen.lies), seen.settlements, seen.kills, found
+        return found, world.truth, hashlib.sha256(repr(trace).encode()).hexdigest()[:16], world.chain
+    finally:
+        await world.close()
+
+
+def run_world(seed, days=DAYS_PER_WORLD):
+    folder = scratch()
+    logging.disable(logging.CRITICAL)
+    try:
+        with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+            return runner.run(live(seed, days, folder))
+    finally:
+        logging.disable(logging.NOTSET)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--days", type=int, default=DAYS_PER_WORLD)
+    parser.add_argument("--worlds", type=int, default=1, help="this many, with one seed after the other")
+    asked = parser.parse_args()
+    for seed in range(asked.seed, asked.seed + asked.worlds):
+        found, truth, trace, chain = run_world(seed, asked.days)
+        print(
+            f"seed {seed}: {asked.days} days, {truth.claims} claims, {truth.paid_answers} answered, "
+            f"{truth.kills} kills, {chain.reorgs} reorganisations, {chain.forgets} lost, trace {trace}"
+        )
+        if found:
+            print(*(f"  VIOLATION: {each}" for each in found[:10]), sep="\n")
+            sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
