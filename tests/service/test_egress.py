@@ -12,7 +12,8 @@ import pytest
 import uvloop
 
 from tickyard.features.alerts.addresses import EgressPolicy
-from tickyard.features.alerts.egress import PER_ADDRESS, PER_HOST, Egress, Outcome
+from tickyard.features.alerts.egress import PER_ADDRESS, PER_HOST, Egress
+from tickyard.features.alerts.outcome import Outcome
 from tickyard.features.alerts.resolver import ThreadedResolver, Unresolved
 from tickyard.features.alerts.url import WebhookUrl, read_webhook_url
 from tickyard.kernel.clock import WallClock

@@ -1,8 +1,17 @@
-"""Keccak-256 as Ethereum means it: the original padding, not NIST's SHA3."""
+"""The hash of everything on an EVM chain."""
 
-from Crypto.Hash import keccak
+from functools import cache
+from typing import Any
+
+
+@cache
+def _library() -> Any:
+    # Loading it costs more than all else in this folder, so it waits for the first hash.
+    from Crypto.Hash import keccak
+
+    return keccak
 
 
 def keccak256(data: bytes) -> bytes:
-    digest: bytes = keccak.new(digest_bits=256, data=data).digest()
+    digest: bytes = _library().new(digest_bits=256, data=data).digest()
     return digest

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tickyard.chain.keccak import keccak256
+from tickyard.chain.recovery import signer_of
 from tickyard.kernel.ids import Address
 from tickyard.payments.authorization import Payment
 from tickyard.payments.refusal import BadPayment
@@ -21,14 +21,7 @@ def check_signature(payment: Payment) -> None:
 
 def recover(digest: bytes, signature: bytes) -> Address | None:
     """The address that signed; None when nobody can have. High `s` is refused as the token refuses it."""
-    # Loaded by the first payment: half a process's life may pass without one.
-    from coincurve import PublicKey
-
     parity = signature[64] - 27
     if parity not in (0, 1) or int.from_bytes(signature[32:64], "big") > _HALF_ORDER:
         return None
-    try:
-        key = PublicKey.from_signature_and_message(signature[:64] + bytes([parity]), digest, hasher=None)
-    except ValueError:
-        return None
-    return Address("0x" + keccak256(key.format(compressed=False)[1:])[12:].hex())
+    return signer_of(digest, signature[:64], parity)

@@ -1,6 +1,6 @@
 """The service token's holders, and the account that pays them: a reward program to try out in an afternoon."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -29,13 +29,13 @@ _ROUNDS: Final = 2**10
 @cache
 def holders() -> tuple[Wallet, ...]:
     """Wallets with keys, so that anybody can claim for any of them."""
-    return tuple(_wallet(f"holder-{n}") for n in range(HOLDERS))
+    return tuple(wallet_of(f"holder-{n}") for n in range(HOLDERS))
 
 
 @cache
 def payout_wallet() -> Wallet:
     """Who pays the rewards. Its key is in the keystore file, where only the payout agent looks."""
-    return _wallet("payout")
+    return wallet_of("payout")
 
 
 def holding(n: int) -> int:
@@ -47,10 +47,12 @@ def holding(n: int) -> int:
     return _THRESHOLD + (n * n * 7_919 % 49_000) * 10**21 + n
 
 
-async def settle_holders(node: Node, among: Sequence[Wallet] | None = None) -> None:
+async def settle_holders(
+    node: Node, among: Sequence[Wallet] | None = None, held: Callable[[int], int] = holding
+) -> None:
     """Mint the holders' tokens, and fund the account that pays them."""
     people = holders() if among is None else among
-    gifts: list[Step] = [mint_step(SERVICE_TOKEN, each.address, holding(n)) for n, each in enumerate(people)]
+    gifts: list[Step] = [mint_step(SERVICE_TOKEN, each.address, held(n)) for n, each in enumerate(people)]
     payer = payout_wallet().address
     await send_all(node, MAKER, [*gifts, mint_step(USDG, payer, _FLOAT_USDG)], per_block=_PER_BLOCK)
     await node.call("hardhat_setBalance", [payer, hex(_ETH)])
@@ -63,7 +65,8 @@ def write_payout_keystore(folder: Path) -> tuple[Path, Path]:
     return keystore, password
 
 
-def _wallet(name: str) -> Wallet:
+def wallet_of(name: str) -> Wallet:
+    """A wallet whose key follows from its name."""
     from coincurve import PrivateKey
 
     secret = keccak256(f"tickyard sandbox wallet {name}".encode())

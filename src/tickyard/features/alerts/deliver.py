@@ -15,7 +15,8 @@ from typing import Any, Final
 import msgspec
 
 from tickyard.features.alerts import store as rows
-from tickyard.features.alerts.egress import PER_HOST, Egress, Outcome
+from tickyard.features.alerts.egress import PER_HOST, Egress
+from tickyard.features.alerts.outcome import Outcome
 from tickyard.features.alerts.payload import Letter, headers_of
 from tickyard.features.alerts.rules import Delivery
 from tickyard.features.alerts.secret import AlertKeys

@@ -8,16 +8,13 @@ against the name. One connection, one request, no redirects.
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
-from enum import StrEnum
 from typing import Final
-
-import httpcore
 
 from tickyard.features.alerts.addresses import EgressPolicy, IpAddress
 from tickyard.features.alerts.gates import Gates
+from tickyard.features.alerts.outcome import Outcome
 from tickyard.features.alerts.resolver import Resolver, Unresolved
 from tickyard.features.alerts.url import WebhookUrl, registrable_domain
-from tickyard.features.alerts.wire import Aborted, CheckedDial
 from tickyard.kernel.clock import Clock
 
 TOTAL_S: Final = 10.0
@@ -26,21 +23,7 @@ PER_HOST: Final = 2
 PER_ADDRESS: Final = 16
 AT_ONCE: Final = 512
 _ADDRESSES_MAX: Final = 3
-_DRAIN_S: Final = 0.5
 _SCREEN_S: Final = 2.0
-
-
-class Outcome(StrEnum):
-    DELIVERED = "delivered"
-    """The receiver answered 2xx."""
-    FAILED = "failed"
-    """It answered something else. Redirects are not followed."""
-    UNKNOWN = "unknown"
-    """The request was written, at least in part, and no clear answer came back."""
-    NOT_DELIVERED = "not_delivered"
-    """Proven: no byte of the request was written."""
-    ABORTED = "aborted"
-    """`before_first_byte` said no; no byte was written."""
 
 
 class Egress:
@@ -74,6 +57,9 @@ class Egress:
 
         It is asked at most once; after it said yes nothing is tried again.
         """
+        # The HTTP library is loaded by the first delivery: a process that only takes orders never needs it.
+        from tickyard.features.alerts.posting import CheckedDial, post
+
         async with self._hosts.enter(url.host):
             began = self._clock.monotonic()
             try:
@@ -87,7 +73,7 @@ class Egress:
                 async with self._addresses.enter(address), self._sockets:
                     began = self._clock.monotonic()
                     dial = CheckedDial(address, began + left_s, self._clock, before_first_byte)
-                    outcome = await self._post(dial, url, headers, body)
+                    outcome = await post(dial, self._tls, url, headers, body)
                     left_s -= self._clock.monotonic() - began
                 if outcome is not Outcome.NOT_DELIVERED or left_s <= 0:
                     return outcome
@@ -119,49 +105,3 @@ class Egress:
 
     def _all_permitted(self, addresses: list[IpAddress], port: int) -> bool:
         return all(self.policy.permits(address, port) for address in addresses)
-
-    async def _post(self, dial: CheckedDial, url: WebhookUrl, headers: Mapping[str, str], body: bytes) -> Outcome:
-        connection = httpcore.AsyncHTTPConnection(
-            origin=httpcore.Origin(b"https", url.host.encode(), url.port), ssl_context=self._tls, network_backend=dial
-        )
-        try:
-            response = await connection.handle_async_request(_request(url, headers, body))
-            await self._drain(response)
-        except Aborted:
-            return Outcome.ABORTED
-        except (
-            httpcore.NetworkError,
-            httpcore.TimeoutException,
-            httpcore.RemoteProtocolError,
-            httpcore.UnsupportedProtocol,
-        ):
-            return Outcome.UNKNOWN if dial.has_written else Outcome.NOT_DELIVERED
-        finally:
-            await connection.aclose()
-        return Outcome.DELIVERED if 200 <= response.status < 300 else Outcome.FAILED
-
-    async def _drain(self, response: httpcore.Response) -> None:
-        """Take the short answer of a polite receiver, so that it sees a clean end. Its content is not looked at."""
-        try:
-            async with asyncio.timeout(_DRAIN_S):
-                async for _ in response.aiter_stream():
-                    pass
-        except (TimeoutError, httpcore.NetworkError, httpcore.RemoteProtocolError):
-            # The status has been said; what follows it cannot change the outcome.
-            return
-
-
-def _request(url: WebhookUrl, headers: Mapping[str, str], body: bytes) -> httpcore.Request:
-    fixed = {
-        "Host": url.authority,
-        "Accept": "*/*",
-        "Accept-Encoding": "identity",
-        "Connection": "close",
-        "Content-Length": str(len(body)),
-    }
-    return httpcore.Request(
-        method=b"POST",
-        url=httpcore.URL(scheme=b"https", host=url.host.encode(), port=url.port, target=url.target.encode()),
-        headers=[(name.encode(), value.encode()) for name, value in {**fixed, **headers}.items()],
-        content=body,
-    )

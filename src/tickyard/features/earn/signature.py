@@ -3,9 +3,7 @@
 import re
 from typing import Final
 
-from coincurve import PublicKey
-
-from tickyard.chain.keccak import keccak256
+from tickyard.chain.recovery import signer_of
 from tickyard.kernel.errors import BadRequest
 from tickyard.kernel.ids import Address
 
@@ -33,11 +31,7 @@ def recover(digest: bytes, signature: bytes) -> Address | None:
     """
     if len(signature) != 65 or (parity := _PARITY.get(signature[64])) is None:
         return None
-    try:
-        key = PublicKey.from_signature_and_message(signature[:64] + bytes([parity]), digest, hasher=None)
-    except ValueError:
-        return None
-    return Address("0x" + keccak256(key.format(compressed=False)[1:])[12:].hex())
+    return signer_of(digest, signature[:64], parity)
 
 
 def is_key_account(code: str) -> bool:
