@@ -89,7 +89,7 @@ def test_every_setting_is_in_the_operations_docs():
 
 def test_the_docs_name_no_setting_that_does_not_exist():
     known = {PREFIX + field.name.upper() for field in msgspec.structs.fields(Settings)}
-    known |= {"TICKYARD_SETTINGS", "TICKYARD_SANDBOX_RPC_URL", "TICKYARD_PROVE"}
+    known |= {"TICKYARD_SETTINGS", "TICKYARD_SANDBOX_RPC_URL", "TICKYARD_PROVE", "TICKYARD_SEED"}
     named = set()
     for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
         named |= set(re.findall(r"TICKYARD_[A-Z0-9_]+", page.read_text()))
