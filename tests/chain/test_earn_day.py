@@ -240,7 +240,7 @@ def test_a_day_with_two_hundred_claims_over_three_processes_and_a_bad_node(on_a_
                 assert await yard.usdg_of(holders()[n].address) == POOL * holding(n) // total
             await yard.node.call("evm_setIntervalMining", [0])
             assert (await yard.to(rules.closes_at(yard.epoch))).closed == [yard.epoch]
-            books = await get_epoch_books(yard, BooksAsk(id=yard.epoch))
+            books = (await get_epoch_books(yard, BooksAsk(id=yard.epoch))).answer
             assert books.balanced is True
             paid = sum(POOL * holding(n) // total for n in people)
             assert books.paid_usd == f"{paid // 10**6}.{paid % 10**6:06d}"

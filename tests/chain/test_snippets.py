@@ -40,14 +40,14 @@ def test_there_are_snippets():
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_snippet_works_as_written(up, page, tmp_path):
+def test_every_snippet_works_as_written(up, page):
     path = f"{ROOT / '.venv' / 'bin'}:{os.environ['PATH']}"
     environ = {**os.environ, "PATH": path, "TICKYARD_BASE_URL": up.base, "TICKYARD_PORT": str(up.port)}
     for block in snippets(page):
         script = block.replace(DEFAULT, f"127.0.0.1:{up.port}")
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", script],
-            cwd=tmp_path,
+            cwd=ROOT,
             env=environ,
             capture_output=True,
             text=True,

@@ -27,6 +27,7 @@ async def outcomes(
     for payout, receipt in zip(payouts, receipts, strict=True):
         if receipt is None or isinstance(receipt, RpcError):
             # The nonce is used but the node does not show by what: it may lag, or forget. Wait.
+            log.warning("a payout's nonce is used, but its receipt is not there", nonce=payout.nonce, hash=payout.hash)
             continue
         verdict = _verdict(receipt, payout, usdg, payer, final.number)
         if verdict is not None:

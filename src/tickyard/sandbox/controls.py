@@ -185,7 +185,7 @@ async def move_clock(sandbox: Sandbox, ask: ClockAsk) -> ClockReading:
                 raise BadRequest("to is more than a year ahead")
         sandbox.clock.advance(by)
         await trader.follow_clock(sandbox.node, sandbox.clock.now())
-        await do_what_is_due(sandbox.deps, sandbox.earn, sandbox.node)
+        await do_what_is_due(sandbox.deps, sandbox.rooms, (sandbox.node, sandbox.second_node))
     return ClockReading(now=iso(sandbox.clock.now()))
 
 

@@ -13,7 +13,6 @@ import aiohttp
 import msgspec
 
 from tickyard.deps import Deps
-from tickyard.features.earn.desk import EarnDeps
 from tickyard.kernel.clock import slot_of
 from tickyard.kernel.errors import BadRequest, UpstreamDown
 from tickyard.kernel.operation import Operation
@@ -21,6 +20,7 @@ from tickyard.observe.log import log
 from tickyard.sandbox import inbox, trader
 from tickyard.sandbox.clock import SandboxClock
 from tickyard.sandbox.inbox import read_port
+from tickyard.sandbox.living import DueDeps
 from tickyard.sandbox.node import Node, NodeError
 from tickyard.sandbox.second_chain import NODE_FILE as SECOND_NODE_FILE
 from tickyard.sandbox.standins import PORT_FILE
@@ -37,7 +37,8 @@ class Sandbox:
     """What the controls work with."""
 
     deps: Deps
-    earn: EarnDeps
+    rooms: DueDeps
+    """The same, seen as what single rooms need."""
     clock: SandboxClock
     node: Node
     second_node: Node
@@ -73,7 +74,7 @@ class Sandbox:
 
 
 @contextlib.asynccontextmanager
-async def open_sandbox(deps: Deps, earn: EarnDeps) -> AsyncIterator[tuple[tuple[Operation, ...], Sandbox]]:
+async def open_sandbox(deps: Deps, rooms: DueDeps) -> AsyncIterator[tuple[tuple[Operation, ...], Sandbox]]:
     """The rows of the sandbox's controls, and what they work with."""
     from tickyard.sandbox.catalog import SANDBOX_CATALOG
 
@@ -87,7 +88,7 @@ async def open_sandbox(deps: Deps, earn: EarnDeps) -> AsyncIterator[tuple[tuple[
     ):
         sandbox = Sandbox(
             deps,
-            earn,
+            rooms,
             clock,
             node,
             second_node,

@@ -1,7 +1,8 @@
 """Living through a slot at once: sample, evaluate, deliver, and only then answer."""
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Final
+from typing import Annotated, Final, Protocol
 
 from msgspec import Meta
 from sqlalchemy import func, select
@@ -15,12 +16,19 @@ from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.wire import Answer, Moment, iso
 from tickyard.market.rounds import slot_number
+from tickyard.payments.credit import verify_settlements
+from tickyard.payments.office import Payments
 from tickyard.sandbox.node import Node
 from tickyard.worker.tick import run_slot
 
 _DELIVERY_S: Final = 15.0
 _LOOK_S: Final = 0.02
 _DUE_S: Final = 20.0
+
+
+class DueDeps(EarnDeps, Protocol):
+    @property
+    def payments(self) -> Payments: ...
 
 
 class TickReport(Answer):
@@ -50,18 +58,21 @@ async def live_through(deps: Deps, slot: datetime) -> TickReport:
     )
 
 
-async def do_what_is_due(deps: Deps, earn: EarnDeps, node: Node) -> None:
-    """What the worker would do within seconds: expire alerts, and move the epochs of the reward program."""
+async def do_what_is_due(deps: Deps, rooms: DueDeps, nodes: Sequence[Node]) -> None:
+    """What the worker would do within seconds: expire alerts, count revenue, move the reward program's epochs."""
     async with deps.store.begin() as tx:
         await expire(tx, deps.clock.now())
     if not deps.settings.has_earn:
         return
-    # A snapshot waits for its block to be final.
-    await node.call("hardhat_mine", [hex(int(deps.settings.finality) + 2)])
+    # Revenue and snapshots wait for their blocks to be final.
+    finality = int(deps.settings.finality)
+    for node in nodes:
+        await node.call("hardhat_mine", [hex(finality + 2)])
+    await verify_settlements(deps.store, rooms.payments.chains, deps.clock, finality=finality)
     deadline = deps.clock.monotonic() + _DUE_S
     while True:
-        await index_holders(earn)
-        done = await run_due(earn, deps.clock.now())
+        await index_holders(rooms)
+        done = await run_due(rooms, deps.clock.now())
         if (done.is_idle and not done.waiting) or deps.clock.monotonic() > deadline:
             return
         await deps.clock.sleep(_LOOK_S)

@@ -1,13 +1,20 @@
-"""Simulated days: `python -m simulated.run --seed 7 --days 10` in this folder replays one world exactly."""
+"""Simulated days over the real code.
+
+python -m simulated.run --seed 7            one world, exactly as it was
+python -m simulated.run --total 100000      the long run
+"""
 
 import argparse
 import asyncio
 import hashlib
 import logging
+import os
 import shutil
 import sys
 import tempfile
+from concurrent.futures import ProcessPoolExecutor
 from datetime import timedelta
+from multiprocessing import get_context
 from pathlib import Path
 
 from simulated.auditor import Auditor
@@ -66,20 +73,37 @@ def run_world(seed, days=DAYS_PER_WORLD):
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def shard(work, *arguments):
+    """Run on every core, in processes of their own; results as they come."""
+    with ProcessPoolExecutor(os.cpu_count() or 2, get_context("spawn")) as pool:
+        yield from pool.map(work, *arguments)
+
+
+def tell(seed, days=DAYS_PER_WORLD):
+    """One world: a line about it, and how many violations there were."""
+    found, truth, trace, chain = run_world(seed, days)
+    line = (
+        f"seed {seed}: {days} days, {truth.claims} claims, {truth.paid_answers} answered, {truth.kills} kills, "
+        f"{chain.reorgs} reorganisations, {chain.forgets} lost, trace {trace}"
+    )
+    return "\n".join([line, *(f"  VIOLATION: {each}" for each in found[:10])]), truth.paid_answers, len(found)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--days", type=int, default=DAYS_PER_WORLD)
+    parser.add_argument("--days", type=int, default=DAYS_PER_WORLD, help="in one world, before the calm ones")
     parser.add_argument("--worlds", type=int, default=1, help="this many, with one seed after the other")
+    parser.add_argument("--total", type=int, help="instead: so many days in all, on every core")
     asked = parser.parse_args()
-    for seed in range(asked.seed, asked.seed + asked.worlds):
-        found, truth, trace, chain = run_world(seed, asked.days)
-        print(
-            f"seed {seed}: {asked.days} days, {truth.claims} claims, {truth.paid_answers} answered, "
-            f"{truth.kills} kills, {chain.reorgs} reorganisations, {chain.forgets} lost, trace {trace}"
-        )
-        if found:
-            print(*(f"  VIOLATION: {each}" for each in found[:10]), sep="\n")
+    if asked.total:
+        worlds = -(-asked.total // (DAYS_PER_WORLD + CALM_DAYS))
+        told = shard(tell, range(asked.seed, asked.seed + worlds))
+    else:
+        told = (tell(seed, asked.days) for seed in range(asked.seed, asked.seed + asked.worlds))
+    for text, _, violations in told:
+        print(text, flush=True)
+        if violations:
             sys.exit(1)
 
 

@@ -142,10 +142,14 @@ async def claim(deps: EarnDeps, ask: ClaimAsk) -> Claimed:
 
 async def _paid(deps: EarnDeps, ask: ClaimAsk, attempt: int) -> Claimed:
     """The transaction of a reserved claim. Its hash is known before it is sent, so it cannot get lost."""
-    acted = await deps.earn.waiting.wait(deps.store, (ask.epoch, ask.address, attempt))
-    async with deps.store.read() as tx:
-        found = await store.standing(tx, ask.epoch, ask.address)
-    if found is None or not acted or found.tx is None or found.share_raw is None:
+    try:
+        await deps.earn.waiting.wait(deps.store, (ask.epoch, ask.address, attempt))
+        async with deps.store.read() as tx:
+            found = await store.standing(tx, ask.epoch, ask.address)
+    except UpstreamDown:
+        # Whatever keeps us from looking, the claim itself is safe: say that, not what went wrong.
+        found = None
+    if found is None or found.tx is None or found.share_raw is None:
         raise UpstreamDown("the claim is reserved, repeat to read its transaction", retry_after_s=10)
     status: Literal["sent", "confirmed"] = "confirmed" if found.payout_state == "confirmed" else "sent"
     return Claimed(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, Select, and_, func, insert, select, update
+from sqlalchemy import Row, Select, and_, func, select, update
 
 from tickyard.features.earn.closing import ENDED_UNPAID
 from tickyard.features.earn.rules import is_in_window, share
@@ -12,6 +12,7 @@ from tickyard.features.earn.tables import earn_claim, earn_epoch, earn_gate, ear
 from tickyard.kernel.errors import BadRequest, UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.store.engine import Store, Transaction
+from tickyard.store.upsert import insert_new
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,21 +85,28 @@ async def reserve(store: Store, epoch: int, address: Address, signature: str) ->
         if found.attempt is not None and found.is_claimed:
             return found.attempt
         must_be_open(found, now)
-        attempt = 0 if found.attempt is None else found.attempt + 1
-        content = {"attempt": attempt, "signature": signature, "reserved_at": now}
-        if found.attempt is None:
-            await tx.execute(insert(earn_claim), {"epoch": epoch, "address": address, **content})
-        else:
-            await tx.execute(
-                update(earn_claim)
-                .where(
-                    earn_claim.c.epoch == epoch,
-                    earn_claim.c.address == address,
-                    earn_claim.c.attempt == found.attempt,
-                )
-                .values(**content)
-            )
-        return attempt
+        if await _write(tx, found, address, signature, now):
+            return 0 if found.attempt is None else found.attempt + 1
+        # The same claim over another replica was faster: it is as good as this one.
+        again = await standing(tx, epoch, address)
+        assert again is not None
+        assert again.attempt is not None
+        return again.attempt
+
+
+async def _write(tx: Transaction, found: Standing, address: Address, signature: str, now: datetime) -> bool:
+    """The first attempt, or the one after the one that failed. False: somebody was faster."""
+    content = {"signature": signature, "reserved_at": now}
+    if found.attempt is None:
+        row = {"epoch": found.epoch, "address": address, "attempt": 0, **content}
+        return (await tx.execute(insert_new(tx, earn_claim), row)).rowcount == 1
+    mine = (
+        earn_claim.c.epoch == found.epoch,
+        earn_claim.c.address == address,
+        earn_claim.c.attempt == found.attempt,
+    )
+    moved = await tx.execute(update(earn_claim).where(*mine).values(attempt=found.attempt + 1, **content))
+    return moved.rowcount == 1
 
 
 def must_be_open(found: Standing, now: datetime) -> None:
