@@ -1,11 +1,12 @@
 # tickyard: everything a newcomer types. Each target sets up what it needs.
 PORT ?= 8402
 DEMO_HISTORY ?= 0
+DAYS ?= 1000
 PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help up test quick prove check bench format lock setup
+.PHONY: help up test quick prove simulate check bench format lock setup
 
 help: ## this list
 	@awk 'BEGIN {FS = ":.*## "; print "make TARGET"} /^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' Makefile
@@ -25,6 +26,10 @@ quick: ## run the tests that need no node and no database server
 prove: ## run all tests with the proofs at their full count
 	@$(MAKE) --no-print-directory -j2 setup
 	@TICKYARD_PROVE=full $(BIN)/python -m pytest
+
+simulate: ## live through DAYS simulated days of the reward program (DAYS=1000)
+	@$(MAKE) --no-print-directory -j2 setup
+	@cd tests/simulation && ../../$(BIN)/python -m simulated.run --total $(DAYS)
 
 check: ## check format, lint, types and the import stairs
 	@$(MAKE) --no-print-directory -j2 setup

@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-BENCHES = ("http", "rpc", "research", "batch", "mcp")
+BENCHES = ("http", "rpc", "research", "batch", "mcp", "earn")
 
 
 def main() -> int:

@@ -471,6 +471,22 @@ def test_an_index_that_missed_a_transfer_is_noticed_and_read_again(run):
     run(work)
 
 
+def test_an_index_with_a_balance_that_cannot_be_starts_again(run):
+    async def work(town):
+        index = holder_index(town)
+        await index.catch_up(await final_header(town.rpc, 0))
+        async with town.store.begin() as tx:
+            await tx.execute(update(holder_balance).where(holder_balance.c.address == BOB.address).values(balance=7))
+        town.chain.send(BOB.address, TOKEN, CAROL.address, 8)
+        town.mine()
+        assert await index.catch_up(await final_header(town.rpc, 0)) == 0
+        assert await index.mark() is None
+        await index.catch_up(await final_header(town.rpc, 0))
+        assert (await _balances(town))[BOB.address] == THRESHOLD - 8
+
+    run(work)
+
+
 def test_the_agent_refuses_what_its_own_api_could_not_have_written(run):
     async def work(town):
         await town.open_day()

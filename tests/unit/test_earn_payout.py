@@ -126,7 +126,7 @@ def _imports(path):
 
 def test_no_room_that_serves_can_sign():
     signing = ("eth_account", "eth_keys", "eth_keyfile", "coincurve.PrivateKey", "tickyard.payout")
-    allowed = {"payout", "sandbox", "client", "cli.py", "wiring.py", "cli", "wiring"}
+    allowed = {"payout", "sandbox", "client", "cli.py", "wiring.py", "paying_out.py"}
     found = [
         f"{path.relative_to(SOURCE)} imports {name}"
         for path in SOURCE.rglob("*.py")

@@ -8,6 +8,7 @@ from typing import Final, Protocol
 from tickyard.deps import Deps
 from tickyard.features.actions.sync import ActionsDeps, sync_actions
 from tickyard.features.alerts.store import expire
+from tickyard.features.earn.books import unbalanced_epochs
 from tickyard.features.earn.desk import EarnDeps
 from tickyard.features.earn.epochs import index_holders, run_due
 from tickyard.features.history.reading import newest_slot
@@ -24,6 +25,7 @@ from tickyard.store.leases import Lease
 from tickyard.worker.tick import run_slot
 
 _ACTIONS_EVERY_S: Final = 3600
+_AUDIT_EVERY_S: Final = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +113,15 @@ class EpochKeeper:
 
     def __init__(self, deps: EarnDeps) -> None:
         self._deps = deps
+        self._audit_s = 0.0
 
     async def look(self, deps: Deps, _lease: Lease) -> None:
         await index_holders(self._deps)
         await run_due(self._deps, deps.clock.now())
+        if deps.clock.timestamp() >= self._audit_s:
+            if epochs := await unbalanced_epochs(self._deps):
+                log.error("THE BOOKS OF AN EPOCH DO NOT BALANCE", epochs=epochs)
+            self._audit_s = deps.clock.timestamp() + _AUDIT_EVERY_S
 
 
 class WorkDeps(ActionsDeps, EarnDeps, Protocol):

@@ -66,7 +66,18 @@ class HolderIndex:
     stride: Stride = field(default_factory=Stride)
 
     async def catch_up(self, final: Header, *, steps: int = 1_000_000) -> int:
-        """Read on to the final block, at most so many ranges. How many blocks were added."""
+        """Read on to the final block, at most so many ranges. How many blocks were added.
+
+        An index that turns out to be broken is emptied, and read again from its beginning the next time.
+        """
+        try:
+            return await self._read_on(final, steps)
+        except BrokenIndex as broken:
+            log.error("the holder index is broken, reading it again", why=str(broken))
+            await self.reset()
+            return 0
+
+    async def _read_on(self, final: Header, steps: int) -> int:
         added = 0
         for _ in range(steps):
             mark = await self.mark()
