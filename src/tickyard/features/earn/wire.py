@@ -10,7 +10,9 @@ from tickyard.features.earn import rules
 from tickyard.kernel.units import money_text
 from tickyard.kernel.wire import AddressText, Answer, ChainId, Moment, MoneyText, TokenText, iso
 
-EpochId = Annotated[int, Meta(examples=[20261115], description="The day of the snapshot as YYYYMMDD.")]
+EpochId = Annotated[
+    int, Meta(ge=0, le=99_991_231, examples=[20261115], description="The day of the snapshot as YYYYMMDD.")
+]
 TxHash = Annotated[str, Meta(examples=["0x" + "9f2c1d5be8a04c6f" * 4], description="Hash of the payout transaction.")]
 UtcTime = Annotated[str, Meta(examples=["23:00"])]
 
