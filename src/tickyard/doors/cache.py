@@ -5,6 +5,7 @@ with validated 200 answers, under the one canonical spelling of their URL; it is
 stands in front of the payment gate (a paid path is never filled).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from starlette.types import Scope, Send
@@ -31,9 +32,9 @@ class FrontCache:
         self._clock = clock
         self._entries: dict[bytes, Entry] = {}
 
-    def get(self, target: bytes) -> Entry | None:
+    def get(self, target: bytes, now: float | None = None) -> Entry | None:
         entry = self._entries.get(target)
-        if entry is None or entry.until > self._clock.timestamp():
+        if entry is None or entry.until > (self._clock.timestamp() if now is None else now):
             return entry
         del self._entries[target]
         return None
@@ -78,21 +79,21 @@ def _length(body: bytes) -> tuple[bytes, bytes]:
     return (b"content-length", str(len(body)).encode())
 
 
-async def send_entry(entry: Entry, scope: Scope, send: Send, extra: Headers, now: float) -> tuple[int, int]:
-    """Send what this caller needs of a kept answer: nothing new, the compressed form, or the plain one.
-
-    Returns status and size.
-    """
+def choose(entry: Entry, asked: Iterable[tuple[bytes, bytes]], now: float) -> tuple[int, Headers, bytes]:
+    """What a caller with these request headers needs of a kept answer: nothing new, the compressed form, or the
+    plain one. Status, headers, body."""
     headers, body, status = *entry.plain, 200
-    for name, value in scope["headers"]:
+    for name, value in asked:
         if name == b"accept-encoding":
             if entry.zipped is not None and status == 200 and accepts_gzip(value):
                 headers, body = entry.zipped
         elif name == b"if-none-match" and tag_matches(value, entry.etag):
             headers, body, status = entry.not_modified, b"", 304
     age = int(now - entry.made_at)
-    if age > 0:
-        headers = [*headers, (b"age", b"%d" % age)]
-    await send({"type": "http.response.start", "status": status, "headers": headers + extra})
+    return status, [*headers, (b"age", b"%d" % age)] if age > 0 else headers, body
+
+
+async def send_entry(entry: Entry, scope: Scope, send: Send, now: float) -> None:
+    status, headers, body = choose(entry, scope["headers"], now)
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
-    return status, len(body)

@@ -12,8 +12,8 @@ from typing import Final
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tickyard.doors.answers import Headers, send_error, send_too_many
-from tickyard.doors.cache import FrontCache, send_entry
-from tickyard.doors.limits import RateLimit
+from tickyard.doors.cache import Entry, FrontCache, choose
+from tickyard.doors.limits import RateLimit, Verdict
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.wire import iso
 from tickyard.observe.log import AccessLog, log
@@ -84,7 +84,7 @@ class Edge:
         self._limit = rate_limit
         self._access_log = access_log
         self._extra = [*_CORS, *([(b"x-tickyard-profile", profile_header)] if profile_header else [])]
-        self._id_prefix = secrets.token_hex(6)
+        self._id_prefix = secrets.token_hex(6).encode()
         self._id_count = 0
         self._second = (0, "")
 
@@ -93,41 +93,52 @@ class Edge:
             return
         began = time.perf_counter_ns()
         request_id = self._request_id(scope)
-        exchange = _Exchange(send, [(b"x-request-id", request_id), *self._extra])
-        route = await self._answer(scope, receive, exchange)
+        extra = [(b"x-request-id", request_id), *self._extra]
+        verdict = self._count(scope)
+        if verdict is not None:
+            extra += verdict.headers
+        entry = self._kept(scope) if verdict is None or verdict.is_allowed else None
+        if entry is not None:
+            # The one hot path, kept flat: a call more in here is felt by every request.
+            status, headers, body = choose(entry, scope["headers"], self._clock.timestamp())
+            await send({"type": "http.response.start", "status": status, "headers": headers + extra})
+            await send({"type": "http.response.body", "body": body})
+            route, size = entry.route, len(body)
+        else:
+            exchange = _Exchange(send, extra)
+            if verdict is not None and not verdict.is_allowed:
+                await send_too_many(exchange.forward, verdict.retry_after_s)
+                route = "(limited)"
+            else:
+                route = await self._answer(scope, receive, exchange)
+            status, size = exchange.status, exchange.size
         micros = (time.perf_counter_ns() - began) // 1000
-        request_counts.add(route, exchange.status, micros)
+        request_counts.add(route, status, micros)
         if self._access_log is not None:
             method = scope["method"] if scope["method"] in _METHODS else "OTHER"
-            self._access_log.add(
-                self._timestamp(), method, route, exchange.status, micros, exchange.size, request_id.decode()
-            )
+            self._access_log.add(self._timestamp(), method, route, status, micros, size, request_id.decode())
+
+    def _count(self, scope: Scope) -> Verdict | None:
+        """Count the request against its client's limit. None: it does not count."""
+        if self._limit is None or scope["method"] == "OPTIONS" or scope["raw_path"].startswith(_UNLIMITED):
+            return None
+        return self._limit.take(scope, self._clock.monotonic())
+
+    def _kept(self, scope: Scope) -> Entry | None:
+        method = scope["method"]
+        if method != "GET" and method != "HEAD":
+            return None
+        raw, query = scope["raw_path"], scope["query_string"]
+        return self._cache.get(raw + b"?" + query if query else raw)
 
     async def _answer(self, scope: Scope, receive: Receive, exchange: _Exchange) -> str:
-        """Answer the request; returns its route template."""
-        method, raw = scope["method"], scope["raw_path"]
-        if method == "OPTIONS":
-            headers = [*_PREFLIGHT, *exchange.extra]
-            exchange.status = 204
-            await exchange.send({"type": "http.response.start", "status": 204, "headers": headers})
-            await exchange.send({"type": "http.response.body", "body": b""})
+        """Answer what is not kept; returns the request's route template."""
+        if scope["method"] == "OPTIONS":
+            await exchange.forward({"type": "http.response.start", "status": 204, "headers": [*_PREFLIGHT]})
+            await exchange.forward({"type": "http.response.body", "body": b""})
             return "OPTIONS"
-        if self._limit is not None and not raw.startswith(_UNLIMITED):
-            verdict = self._limit.take(scope, self._clock.monotonic())
-            exchange.extra += verdict.headers
-            if not verdict.is_allowed:
-                await send_too_many(exchange.forward, verdict.retry_after_s)
-                return "(limited)"
-        if method == "GET" or method == "HEAD":
-            query = scope["query_string"]
-            entry = self._cache.get(raw + b"?" + query if query else raw)
-            if entry is not None:
-                exchange.status, exchange.size = await send_entry(
-                    entry, scope, exchange.send, exchange.extra, self._clock.timestamp()
-                )
-                return entry.route
         # Routes match the path as it was sent: an encoded slash or dot is then just a character of a parameter.
-        scope["path"] = raw.decode("latin-1")
+        scope["path"] = scope["raw_path"].decode("latin-1")
         scope[ROUTE] = "(none)"
         try:
             await self._app(scope, receive, exchange.forward)
@@ -143,7 +154,7 @@ class Edge:
             if name == b"x-request-id" and 0 < len(value) <= 64 and _SAFE_ID.issuperset(value):
                 return bytes(value)
         self._id_count += 1
-        return f"{self._id_prefix}-{self._id_count:x}".encode()
+        return b"%b-%x" % (self._id_prefix, self._id_count)
 
     def _timestamp(self) -> str:
         second = self._clock.seconds()

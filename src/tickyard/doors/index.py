@@ -48,7 +48,7 @@ class Page:
 
     async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
         entry = self._cache.put(self._path.encode(), self._path, self._body, _PAGE_SECONDS, self._content_type)
-        await send_entry(entry, scope, send, [], self._clock.timestamp())
+        await send_entry(entry, scope, send, self._clock.timestamp())
 
 
 class Health:

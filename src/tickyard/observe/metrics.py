@@ -5,7 +5,6 @@ metric families only when somebody scrapes.
 """
 
 import threading
-from collections import defaultdict
 from collections.abc import Iterable
 from wsgiref.simple_server import WSGIServer
 
@@ -40,20 +39,22 @@ class RequestCounts(Collector):
     """Requests and time by route template and status."""
 
     def __init__(self) -> None:
-        self._counts: defaultdict[tuple[str, int], int] = defaultdict(int)
-        self._micros: defaultdict[tuple[str, int], int] = defaultdict(int)
+        self._cells: dict[tuple[str, int], list[int]] = {}
+        """Requests and microseconds."""
 
     def add(self, route: str, status: int, micros: int) -> None:
-        key = (route, status)
-        self._counts[key] += 1
-        self._micros[key] += micros
+        cell = self._cells.get((route, status))
+        if cell is None:
+            cell = self._cells[route, status] = [0, 0]
+        cell[0] += 1
+        cell[1] += micros
 
     def collect(self) -> Iterable[Metric]:
         requests = CounterMetricFamily("tickyard_requests", "Requests answered", labels=["route", "status"])
         seconds = CounterMetricFamily("tickyard_request_seconds", "Time to answer", labels=["route", "status"])
-        for (route, status), count in list(self._counts.items()):
+        for (route, status), (count, micros) in list(self._cells.items()):
             requests.add_metric([route, str(status)], count)
-            seconds.add_metric([route, str(status)], self._micros[route, status] / 1e6)
+            seconds.add_metric([route, str(status)], micros / 1e6)
         return [requests, seconds]
 
 
