@@ -6,7 +6,6 @@ stands in front of the payment gate (a paid path is never filled).
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from starlette.types import Scope, Send
 
@@ -16,15 +15,47 @@ from tickyard.kernel.clock import Clock
 _ENTRIES_MAX = 8192
 
 
-@dataclass(slots=True)
 class Entry:
-    route: str
-    made_at: float
-    until: float
-    etag: bytes
-    plain: tuple[Headers, bytes]
-    zipped: tuple[Headers, bytes] | None
-    not_modified: Headers
+    """A kept answer in its forms. Their headers say how many seconds are left, and are renewed when that changes."""
+
+    __slots__ = (
+        "_first",
+        "_left",
+        "_tagged",
+        "_zipped_body",
+        "body",
+        "etag",
+        "not_modified",
+        "plain",
+        "route",
+        "until",
+        "zipped",
+    )
+
+    def __init__(self, route: str, body: bytes, until: float, content_type: Headers) -> None:
+        self.route = route
+        self.body = body
+        self.until = until
+        self.etag = etag_of(body)
+        self._zipped_body = compress(body)
+        self._first = content_type
+        self._tagged: Headers = [(b"etag", self.etag), (b"vary", b"accept-encoding")]
+        self._left = -1
+        self.plain: tuple[Headers, bytes]
+        self.zipped: tuple[Headers, bytes] | None = None
+        self.not_modified: Headers
+
+    def renew(self, now: float) -> None:
+        # To the nearest second: an answer made a moment ago has all of its time left.
+        left = int(self.until - now + 0.5)
+        if left == self._left:
+            return
+        self._left = left
+        shared: Headers = [*self._tagged, (b"cache-control", b"public, max-age=%d" % max(left, 0))]
+        self.not_modified = shared
+        self.plain = ([*self._first, *shared, _length(self.body)], self.body)
+        if (zipped := self._zipped_body) is not None:
+            self.zipped = ([*self._first, *shared, (b"content-encoding", b"gzip"), _length(zipped)], zipped)
 
 
 class FrontCache:
@@ -41,7 +72,7 @@ class FrontCache:
 
     def put(self, target: bytes, route: str, body: bytes, seconds: int, content_type: Headers = JSON) -> Entry:
         """Keep an answer; the oldest one makes room."""
-        entry = _entry(route, body, seconds, self._clock.timestamp(), content_type)
+        entry = Entry(route, body, self._clock.timestamp() + seconds, content_type)
         if seconds > 0:
             self._entries.pop(target, None)
             if len(self._entries) >= _ENTRIES_MAX:
@@ -54,27 +85,6 @@ class FrontCache:
         self._entries.clear()
 
 
-def _entry(route: str, body: bytes, seconds: int, now: float, content_type: Headers) -> Entry:
-    etag = etag_of(body)
-    shared: Headers = [
-        (b"etag", etag),
-        (b"cache-control", b"public, max-age=%d" % seconds),
-        (b"vary", b"accept-encoding"),
-    ]
-    squeezed = compress(body)
-    return Entry(
-        route=route,
-        made_at=now,
-        until=now + seconds,
-        etag=etag,
-        plain=([*content_type, *shared, _length(body)], body),
-        zipped=([*content_type, *shared, (b"content-encoding", b"gzip"), _length(squeezed)], squeezed)
-        if squeezed
-        else None,
-        not_modified=shared,
-    )
-
-
 def _length(body: bytes) -> tuple[bytes, bytes]:
     return (b"content-length", str(len(body)).encode())
 
@@ -82,6 +92,7 @@ def _length(body: bytes) -> tuple[bytes, bytes]:
 def choose(entry: Entry, asked: Iterable[tuple[bytes, bytes]], now: float) -> tuple[int, Headers, bytes]:
     """What a caller with these request headers needs of a kept answer: nothing new, the compressed form, or the
     plain one. Status, headers, body."""
+    entry.renew(now)
     headers, body, status = *entry.plain, 200
     for name, value in asked:
         if name == b"accept-encoding":
@@ -89,8 +100,7 @@ def choose(entry: Entry, asked: Iterable[tuple[bytes, bytes]], now: float) -> tu
                 headers, body = entry.zipped
         elif name == b"if-none-match" and tag_matches(value, entry.etag):
             headers, body, status = entry.not_modified, b"", 304
-    age = int(now - entry.made_at)
-    return status, [*headers, (b"age", b"%d" % age)] if age > 0 else headers, body
+    return status, headers, body
 
 
 async def send_entry(entry: Entry, scope: Scope, send: Send, now: float) -> None:

@@ -94,13 +94,14 @@ class Edge:
         began = time.perf_counter_ns()
         request_id = self._request_id(scope)
         extra = [(b"x-request-id", request_id), *self._extra]
-        verdict = self._count(scope)
+        verdict = self._count(scope) if self._limit is not None else None
         if verdict is not None:
             extra += verdict.headers
-        entry = self._kept(scope) if verdict is None or verdict.is_allowed else None
+        now = self._clock.timestamp()
+        entry = self._kept(scope, now) if verdict is None or verdict.is_allowed else None
         if entry is not None:
             # The one hot path, kept flat: a call more in here is felt by every request.
-            status, headers, body = choose(entry, scope["headers"], self._clock.timestamp())
+            status, headers, body = choose(entry, scope["headers"], now)
             await send({"type": "http.response.start", "status": status, "headers": headers + extra})
             await send({"type": "http.response.body", "body": body})
             route, size = entry.route, len(body)
@@ -124,12 +125,12 @@ class Edge:
             return None
         return self._limit.take(scope, self._clock.monotonic())
 
-    def _kept(self, scope: Scope) -> Entry | None:
+    def _kept(self, scope: Scope, now: float) -> Entry | None:
         method = scope["method"]
         if method != "GET" and method != "HEAD":
             return None
         raw, query = scope["raw_path"], scope["query_string"]
-        return self._cache.get(raw + b"?" + query if query else raw)
+        return self._cache.get(raw + b"?" + query if query else raw, now)
 
     async def _answer(self, scope: Scope, receive: Receive, exchange: _Exchange) -> str:
         """Answer what is not kept; returns the request's route template."""

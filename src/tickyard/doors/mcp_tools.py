@@ -78,14 +78,14 @@ class Tool:
         ask = binder.from_arguments(exact, dict.fromkeys(binder.client_names, client))
         target = binder.canonical_target(ask) if row.method == "GET" else b""
         if target and (entry := self._cache.get(target)) is not None:
-            return entry.plain[1]
+            return entry.body
         answer = await row.run(self._deps, ask)
         if not isinstance(answer, Kept):
             return encode(answer)
         if isinstance(answer.answer, TextAnswer):
             raise BadRequest("a tool answers with JSON only")
         body = encode(answer.answer)
-        return self._cache.put(target, row.path, body, answer.seconds).plain[1] if target else body
+        return self._cache.put(target, row.path, body, answer.seconds).body if target else body
 
 
 def build_tools(rows: Iterable[Operation], deps: Any, cache: FrontCache, quotas: Mapping[str, Take]) -> dict[str, Tool]:
