@@ -19,7 +19,7 @@ from tickyard.signals import stop_on_signal
 from tickyard.store.engine import Store
 from tickyard.store.migrate import is_ready
 from tickyard.wiring import open_clock
-from tickyard.wiring.earn import earn_finality, earn_terms
+from tickyard.wiring.earn import earn_terms
 
 _DOLLAR = 10**6
 
@@ -46,7 +46,7 @@ async def pay_out(settings: Settings) -> None:
             terms=earn_terms(settings),
             caps=Caps(settings.payout_max_per_claim_usd * _DOLLAR, per_day, per_day),
             accepted=AcceptedSnapshots(settings.data_path / "accepted-snapshots.jsonl"),
-            finality=earn_finality(settings),
+            finality=settings.final_after,
             stop_file=settings.data_path / "payout.stop",
         )
         log.info("paying", payer=signer.address, profile=settings.profile)

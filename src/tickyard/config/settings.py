@@ -93,6 +93,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return pinned.MAINNET
 
     @property
+    def final_after(self) -> Literal["finalized"] | int:
+        """The tag, or the number of blocks."""
+        return int(self.finality) if self.finality.isdigit() else "finalized"
+
+    @property
     def has_earn(self) -> bool:
         return self.earn and bool(self.service_token)
 
@@ -124,7 +129,7 @@ _NEEDED_ON_MAINNET = (
     ("pay_to", "the address that receives payments"),
     ("facilitator_4663", "the facilitator that settles USDG"),
     ("facilitator_8453", "the facilitator that settles USDC"),
-    ("secret_key_file", "the file with the alert keys (`tickyard new-key` makes one)"),
+    ("secret_key_file", "the file with the alert keys, one line of `1` and 64 random hex digits"),
     ("filings_contact", "a contact address for the filings database"),
 )
 

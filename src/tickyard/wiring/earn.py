@@ -1,7 +1,6 @@
 """What the reward program needs."""
 
 from tickyard.config.settings import Settings
-from tickyard.features.earn.blocks import Finality
 from tickyard.features.earn.desk import EarnDesk
 from tickyard.features.earn.message import Terms
 from tickyard.kernel.ids import ZERO_ADDRESS, Address
@@ -12,10 +11,6 @@ def earn_terms(settings: Settings) -> Terms:
     return Terms(settings.chain_id, token, settings.contracts.usdg)
 
 
-def earn_finality(settings: Settings) -> Finality:
-    return int(settings.finality) if settings.finality.isdigit() else "finalized"
-
-
 def open_earn(settings: Settings) -> EarnDesk:
     """Without a reward program nobody comes to this desk: it has no routes and no work."""
-    return EarnDesk(earn_terms(settings), earn_finality(settings))
+    return EarnDesk(earn_terms(settings), settings.final_after)

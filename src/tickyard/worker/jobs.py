@@ -16,7 +16,6 @@ from tickyard.kernel.clock import SLOT_S
 from tickyard.market.rounds import slot_number
 from tickyard.observe import metrics
 from tickyard.observe.log import log
-from tickyard.payments.chainproof import Finality
 from tickyard.payments.credit import verify_settlements
 from tickyard.payments.office import Payments
 from tickyard.payments.reconcile import reconcile
@@ -92,7 +91,7 @@ class Bookkeeper:
         office = self._payments
         await reconcile(office.ledger, office.settlement, holder=f"worker-{lease.owner}-{lease.fence}")
         await office.ledger.forget_answers()
-        await verify_settlements(deps.store, office.chains, deps.clock, finality=finality_of(deps.settings.finality))
+        await verify_settlements(deps.store, office.chains, deps.clock, finality=deps.settings.final_after)
 
 
 class ActionReader:
@@ -141,7 +140,3 @@ def jobs(deps: Deps, rooms: WorkDeps, rng: Random) -> list[Job]:
         Job("actions", 5.0, ActionReader(rooms).look),
         Job("tidy", 30.0, tidy),
     ]
-
-
-def finality_of(text: str) -> Finality:
-    return int(text) if text.isdigit() else "finalized"
