@@ -5,7 +5,7 @@ with validated 200 answers, under the one canonical spelling of their URL; it is
 stands in front of the payment gate (a paid path is never filled).
 """
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 from starlette.types import Scope, Send
 
@@ -15,12 +15,15 @@ from tickyard.kernel.clock import Clock
 _ENTRIES_MAX = 8192
 
 
+Form = tuple[int, Headers, bytes]
+"""Status, headers and body."""
+
+
 class Entry:
-    """A kept answer in its forms. Their headers say how many seconds are left, and are renewed when that changes."""
+    """A kept answer in its forms. Their headers say how many seconds are left, so they are renewed every second."""
 
     __slots__ = (
         "_first",
-        "_left",
         "_tagged",
         "_zipped_body",
         "body",
@@ -28,6 +31,7 @@ class Entry:
         "not_modified",
         "plain",
         "route",
+        "turns_at",
         "until",
         "zipped",
     )
@@ -36,26 +40,34 @@ class Entry:
         self.route = route
         self.body = body
         self.until = until
+        self.turns_at = 0.0
+        """The moment at which the forms are to be renewed, or the answer is too old."""
         self.etag = etag_of(body)
         self._zipped_body = compress(body)
         self._first = content_type
         self._tagged: Headers = [(b"etag", self.etag), (b"vary", b"accept-encoding")]
-        self._left = -1
-        self.plain: tuple[Headers, bytes]
-        self.zipped: tuple[Headers, bytes] | None = None
-        self.not_modified: Headers
+        self.plain: Form
+        self.zipped: Form | None = None
+        self.not_modified: Form
 
     def renew(self, now: float) -> None:
         # To the nearest second: an answer made a moment ago has all of its time left.
-        left = int(self.until - now + 0.5)
-        if left == self._left:
-            return
-        self._left = left
-        shared: Headers = [*self._tagged, (b"cache-control", b"public, max-age=%d" % max(left, 0))]
-        self.not_modified = shared
-        self.plain = ([*self._first, *shared, _length(self.body)], self.body)
+        left = max(int(self.until - now + 0.5), 0)
+        self.turns_at = self.until - left + 0.5 if left else self.until
+        shared: Headers = [*self._tagged, (b"cache-control", b"public, max-age=%d" % left)]
+        self.not_modified = (304, shared, b"")
+        self.plain = (200, [*self._first, *shared, _length(self.body)], self.body)
         if (zipped := self._zipped_body) is not None:
-            self.zipped = ([*self._first, *shared, (b"content-encoding", b"gzip"), _length(zipped)], zipped)
+            self.zipped = (200, [*self._first, *shared, (b"content-encoding", b"gzip"), _length(zipped)], zipped)
+
+    def choose(self, asked: Mapping[bytes, bytes]) -> Form:
+        """What a caller with these request headers needs: nothing new, the compressed form, or the plain one."""
+        tags = asked.get(b"if-none-match")
+        if tags is not None and tag_matches(tags, self.etag):
+            return self.not_modified
+        if self.zipped is not None and accepts_gzip(asked.get(b"accept-encoding")):
+            return self.zipped
+        return self.plain
 
 
 class FrontCache:
@@ -65,10 +77,14 @@ class FrontCache:
 
     def get(self, target: bytes, now: float | None = None) -> Entry | None:
         entry = self._entries.get(target)
-        if entry is None or entry.until > (self._clock.timestamp() if now is None else now):
-            return entry
-        del self._entries[target]
-        return None
+        if now is None:
+            now = self._clock.timestamp()
+        if entry is not None and entry.turns_at <= now:
+            if entry.until <= now:
+                del self._entries[target]
+                return None
+            entry.renew(now)
+        return entry
 
     def put(self, target: bytes, route: str, body: bytes, seconds: int, content_type: Headers = JSON) -> Entry:
         """Keep an answer; the oldest one makes room."""
@@ -89,21 +105,9 @@ def _length(body: bytes) -> tuple[bytes, bytes]:
     return (b"content-length", str(len(body)).encode())
 
 
-def choose(entry: Entry, asked: Iterable[tuple[bytes, bytes]], now: float) -> tuple[int, Headers, bytes]:
-    """What a caller with these request headers needs of a kept answer: nothing new, the compressed form, or the
-    plain one. Status, headers, body."""
-    entry.renew(now)
-    headers, body, status = *entry.plain, 200
-    for name, value in asked:
-        if name == b"accept-encoding":
-            if entry.zipped is not None and status == 200 and accepts_gzip(value):
-                headers, body = entry.zipped
-        elif name == b"if-none-match" and tag_matches(value, entry.etag):
-            headers, body, status = entry.not_modified, b"", 304
-    return status, headers, body
-
-
 async def send_entry(entry: Entry, scope: Scope, send: Send, now: float) -> None:
-    status, headers, body = choose(entry, scope["headers"], now)
+    """Send an answer that has just been made."""
+    entry.renew(now)
+    status, headers, body = entry.choose(dict(scope["headers"]))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -12,7 +12,7 @@ from typing import Final
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tickyard.doors.answers import Headers, send_error, send_too_many
-from tickyard.doors.cache import Entry, FrontCache, choose
+from tickyard.doors.cache import FrontCache
 from tickyard.doors.limits import RateLimit, Verdict
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.wire import iso
@@ -23,6 +23,7 @@ ROUTE: Final = "tickyard.route"
 """The scope key under which an endpoint leaves its path template, for log and metrics."""
 
 _SAFE_ID: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
+_ID_MAX: Final = 64
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "DELETE", "OPTIONS", "PUT", "PATCH"})
 
 _EXPOSED: Final = (
@@ -91,17 +92,24 @@ class Edge:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
+        # Up to the `else` below this is the one hot path, kept flat: a call more is felt by every request.
         began = time.perf_counter_ns()
-        request_id = self._request_id(scope)
+        now = self._clock.timestamp()
+        method, asked = scope["method"], dict(scope["headers"])
+        request_id = asked.get(b"x-request-id")
+        if not request_id or len(request_id) > _ID_MAX or not _SAFE_ID.issuperset(request_id):
+            self._id_count += 1
+            request_id = b"%b-%x" % (self._id_prefix, self._id_count)
         extra = [(b"x-request-id", request_id), *self._extra]
         verdict = self._count(scope) if self._limit is not None else None
         if verdict is not None:
             extra += verdict.headers
-        now = self._clock.timestamp()
-        entry = self._kept(scope, now) if verdict is None or verdict.is_allowed else None
+        entry = None
+        if (method == "GET" or method == "HEAD") and (verdict is None or verdict.is_allowed):
+            target, query = scope["raw_path"], scope["query_string"]
+            entry = self._cache.get(target + b"?" + query if query else target, now)
         if entry is not None:
-            # The one hot path, kept flat: a call more in here is felt by every request.
-            status, headers, body = choose(entry, scope["headers"], now)
+            status, headers, body = entry.choose(asked)
             await send({"type": "http.response.start", "status": status, "headers": headers + extra})
             await send({"type": "http.response.body", "body": body})
             route, size = entry.route, len(body)
@@ -116,7 +124,7 @@ class Edge:
         micros = (time.perf_counter_ns() - began) // 1000
         request_counts.add(route, status, micros)
         if self._access_log is not None:
-            method = scope["method"] if scope["method"] in _METHODS else "OTHER"
+            method = method if method in _METHODS else "OTHER"
             self._access_log.add(self._timestamp(), method, route, status, micros, size, request_id.decode())
 
     def _count(self, scope: Scope) -> Verdict | None:
@@ -124,13 +132,6 @@ class Edge:
         if self._limit is None or scope["method"] == "OPTIONS" or scope["raw_path"].startswith(_UNLIMITED):
             return None
         return self._limit.take(scope, self._clock.monotonic())
-
-    def _kept(self, scope: Scope, now: float) -> Entry | None:
-        method = scope["method"]
-        if method != "GET" and method != "HEAD":
-            return None
-        raw, query = scope["raw_path"], scope["query_string"]
-        return self._cache.get(raw + b"?" + query if query else raw, now)
 
     async def _answer(self, scope: Scope, receive: Receive, exchange: _Exchange) -> str:
         """Answer what is not kept; returns the request's route template."""
@@ -149,13 +150,6 @@ class Edge:
                 message = "something went wrong on our side; the request id is in the X-Request-Id header"
                 await send_error(exchange.forward, 500, "internal_error", message)
         return str(scope[ROUTE])
-
-    def _request_id(self, scope: Scope) -> bytes:
-        for name, value in scope["headers"]:
-            if name == b"x-request-id" and 0 < len(value) <= 64 and _SAFE_ID.issuperset(value):
-                return bytes(value)
-        self._id_count += 1
-        return b"%b-%x" % (self._id_prefix, self._id_count)
 
     def _timestamp(self) -> str:
         second = self._clock.seconds()
