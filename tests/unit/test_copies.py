@@ -135,22 +135,39 @@ def test_a_caller_who_goes_away_takes_nothing_from_the_others():
         first.cancel()
         await asyncio.wait([first], timeout=1)
         gate.open.set()
-        assert await second == 1
+        assert await second == 2, "asked again in its own name"
         assert first.cancelled()
+
+    asyncio.run(scenario())
+
+
+def test_who_only_waits_may_go_away_too():
+    async def scenario():
+        flight, gate = SharedFlight(), Gate()
+        first, second, third = (asyncio.create_task(flight.share("a", gate)) for _ in range(3))
+        await asyncio.wait([first, second, third], timeout=0.01)
+        second.cancel()
+        await asyncio.wait([second], timeout=1)
+        gate.open.set()
+        assert await asyncio.gather(first, third) == [1, 1]
 
     asyncio.run(scenario())
 
 
 def test_a_failure_is_shared_and_then_forgotten():
     async def scenario():
-        flight, outcomes = SharedFlight(), [UpstreamDown("down"), None]
+        flight, gate, outcomes = SharedFlight(), Gate(), [UpstreamDown("down"), None]
 
         async def fetch():
+            await gate()
             if failure := outcomes.pop(0):
                 raise failure
             return "fine"
 
-        results = await asyncio.gather(*(flight.share("a", fetch) for _ in range(3)), return_exceptions=True)
+        askers = [asyncio.create_task(flight.share("a", fetch)) for _ in range(3)]
+        await asyncio.wait(askers, timeout=0.01)
+        gate.open.set()
+        results = await asyncio.gather(*askers, return_exceptions=True)
         assert {type(result) for result in results} == {UpstreamDown}
         assert await flight.share("a", fetch) == "fine"
 

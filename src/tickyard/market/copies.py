@@ -24,24 +24,44 @@ class Copy(Generic[V]):
 
 
 class SharedFlight(Generic[K, V]):
-    """One call per key at a time; whoever asks for the same thing meanwhile waits for that one."""
+    """One call per key at a time; whoever asks for the same thing meanwhile waits for that one.
+
+    The first to ask makes the call itself: nearly always nobody else comes, and a task of its own would cost more
+    than all the rest. When the first goes away, one of those who waited makes the call again.
+    """
 
     def __init__(self) -> None:
-        self._running: dict[K, asyncio.Task[V]] = {}
+        self._waiting: dict[K, list[asyncio.Future[V]]] = {}
 
     async def share(self, key: K, start: Callable[[], Awaitable[V]]) -> V:
-        task = self._running.get(key)
-        if task is None:
-            task = asyncio.ensure_future(self._run(key, start))
-            self._running[key] = task
-        # A caller who goes away must not take the answer from the others.
-        return await asyncio.shield(task)
-
-    async def _run(self, key: K, start: Callable[[], Awaitable[V]]) -> V:
+        while (waiting := self._waiting.get(key)) is not None:
+            answer: asyncio.Future[V] = asyncio.get_running_loop().create_future()
+            waiting.append(answer)
+            try:
+                return await answer
+            except _Abandoned:
+                continue
+        self._waiting[key] = waiting = []
+        failure: BaseException = _Abandoned()
         try:
-            return await start()
+            value = await start()
+        except Exception as error:
+            failure = error
+            raise
+        else:
+            for answer in waiting:
+                if not answer.done():
+                    answer.set_result(value)
+            return value
         finally:
-            del self._running[key]
+            del self._waiting[key]
+            for answer in waiting:
+                if not answer.done():
+                    answer.set_exception(failure)
+
+
+class _Abandoned(Exception):
+    """Whoever made the call was cancelled before it was answered."""
 
 
 class Copies(Generic[K, V]):
