@@ -13,6 +13,7 @@ from tickyard.chain.multicall import Call
 from tickyard.chain.v3 import pools, quoter, router, swap_reader
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
+from tickyard.market.reading import Form
 
 addresses = st.binary(min_size=20, max_size=20).map(lambda raw: Address("0x" + raw.hex()))
 uints = st.integers(0, 2**256 - 1)
@@ -33,6 +34,33 @@ def test_aggregate_calldata_is_what_the_reference_encodes(calls):
 def test_uniform_calldata_is_what_the_reference_encodes(targets, data):
     reference = encode(["(address,bool,bytes)[]"], [[(to, True, data) for to in targets]])
     assert aggregate3.encode_uniform(targets, data) == (aggregate3.AGGREGATE3 + reference).hex()
+
+
+@given(addresses, addresses, addresses, st.lists(amounts, min_size=1, max_size=5), amounts)
+def test_a_form_once_filled_is_what_the_calls_encode_to(multicall, target, wallet, limits, amount):
+    def calls(wallet, amount, *limits):
+        asked = [Call(target, quoter.quote_exact_input(target, wallet, amount, 500, limit)) for limit in limits]
+        return [*asked, Call(wallet, pools.SLOT0), Call(target, erc20.balance_of(wallet))]
+
+    form = Form(multicall, calls, (target, 0, *(0 for _ in limits)))
+    values = (wallet, amount, *limits)
+    assert form.fill(values) == aggregate3.encode(form.calls(*values))
+    assert form.count == len(limits) + 3
+
+
+@given(st.lists(st.integers(1, 256), min_size=1, max_size=8), st.data())
+def test_numbers_of_given_widths_are_read_together_or_not_at_all(widths, data):
+    numbers = tuple(data.draw(st.integers(0, 2**width - 1)) for width in widths)
+    layout, words = abi.UintWords(*widths), [number.to_bytes(32, "big") for number in numbers]
+    assert layout.read(b"".join(words)) == numbers
+    for broken in (b"".join(words)[:-1], b"".join(words) + b"\0"):
+        with pytest.raises(UpstreamDown):
+            layout.read(broken)
+    place = data.draw(st.integers(0, len(widths) - 1))
+    if widths[place] < 256:
+        words[place] = (2 ** widths[place]).to_bytes(32, "big")
+        with pytest.raises(UpstreamDown):
+            layout.read(b"".join(words))
 
 
 @given(outcomes)

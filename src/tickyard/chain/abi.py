@@ -4,6 +4,7 @@ What comes back from a node has crossed a border: a word of the wrong length, an
 prefix or a boolean of 7 is the node's failure, not ours.
 """
 
+from struct import Struct
 from typing import Final
 
 from tickyard.kernel.errors import UpstreamDown
@@ -32,6 +33,20 @@ def words(data: bytes, count: int) -> list[bytes]:
     if len(data) != count * WORD:
         raise malformed()
     return [data[start : start + WORD] for start in range(0, len(data), WORD)]
+
+
+class UintWords:
+    """Unsigned numbers of given widths, one a word, all checked at once: for answers that are read all the time."""
+
+    def __init__(self, *bits: int) -> None:
+        self._size = len(bits) * WORD
+        self._split = Struct(f"{WORD}s" * len(bits)).unpack
+        self._too_high = int.from_bytes(b"".join(uint_word((1 << 256) - (1 << width)) for width in bits), "big")
+
+    def read(self, data: bytes) -> tuple[int, ...]:
+        if len(data) != self._size or int.from_bytes(data, "big") & self._too_high:
+            raise malformed()
+        return tuple([int.from_bytes(word, "big") for word in self._split(data)])
 
 
 def read_uint(word: bytes, bits: int = 256) -> int:

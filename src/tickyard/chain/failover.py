@@ -51,9 +51,12 @@ class Failover:
         deadline = self.deadline() if deadline is None else deadline
         trouble: Trouble | None = None
         for tried in range(self._max_tries):
-            endpoint = self._choose()
-            await self._pause(endpoint, tried, deadline)
             started = self._clock.monotonic()
+            endpoint = self.endpoints[self._preferred]
+            if endpoint.is_resting(started):
+                endpoint = self._choose(started)
+                await self._pause(endpoint, tried, deadline)
+                started = self._clock.monotonic()
             left_s = deadline - started
             if left_s <= 0:
                 break
@@ -84,9 +87,8 @@ class Failover:
         endpoint.note_well()
         self._preferred = endpoint.index
 
-    def _choose(self) -> Endpoint:
-        """The URL that worked last, else the next one that is not resting, else whose rest is over first."""
-        now = self._clock.monotonic()
+    def _choose(self, now: float) -> Endpoint:
+        """When the URL that worked last rests: the next one that does not, else whose rest is over first."""
         in_order = self.endpoints[self._preferred :] + self.endpoints[: self._preferred]
         for endpoint in in_order:
             if not endpoint.is_resting(now):

@@ -10,7 +10,7 @@ from tickyard.chain import erc20, stock_token
 from tickyard.chain.abi import WORD
 from tickyard.chain.multicall import Call
 from tickyard.kernel.errors import UpstreamDown
-from tickyard.kernel.ids import Address
+from tickyard.kernel.ids import ZERO_ADDRESS, Address
 from tickyard.kernel.units import Price, TokenAmount
 from tickyard.market.asset import Asset
 from tickyard.market.market import Market
@@ -74,4 +74,4 @@ def _form(multicall: Address, tokens: tuple[Address, ...]) -> Form:
         multipliers = [Call(token, stock_token.UI_MULTIPLIER) for token in tokens]
         return [*(Call(token, question) for token in tokens), *multipliers]
 
-    return Form(multicall, calls)
+    return Form(multicall, calls, (ZERO_ADDRESS,))

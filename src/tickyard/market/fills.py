@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache, partial
 from typing import Self
 
 from tickyard.chain.multicall import Call
@@ -12,11 +13,16 @@ from tickyard.kernel.errors import NoLiquidity, UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.kernel.units import AMOUNT_MAX_RAW, Price, TokenAmount, UsdgAmount
 from tickyard.market.pools import Pool, PoolBook, PoolState, state_calls
+from tickyard.market.reading import Form
 
 
 class Side(StrEnum):
     BUY = "buy"
     SELL = "sell"
+
+    def tokens(self, token: Address, usdg: Address) -> tuple[Address, Address]:
+        """(token in, token out)."""
+        return (usdg, token) if self is Side.BUY else (token, usdg)
 
 
 class Mode(StrEnum):
@@ -39,10 +45,6 @@ class Trade:
         fixed = UsdgAmount.parse(amount) if is_usd else TokenAmount.parse(amount)
         mode = Mode.EXACT_IN if (side == Side.BUY) == is_usd else Mode.EXACT_OUT
         return cls(Side(side), mode, fixed)
-
-    def tokens(self, token: Address, usdg: Address) -> tuple[Address, Address]:
-        """(token in, token out)."""
-        return (usdg, token) if self.side is Side.BUY else (token, usdg)
 
     def open_leg(self, fill: "Fill") -> int:
         """The leg that the pool decided."""
@@ -95,16 +97,21 @@ class Question:
         sells = trade.side is Side.SELL
         return cls(trade, tuple((pool, price_limit(price, pool.token_is_0 == sells)) for pool, price in priced))
 
+    @property
+    def pools(self) -> tuple[Pool, ...]:
+        return tuple([pool for pool, _ in self.asked])
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        """What goes into the gaps of the form."""
+        return (self.trade.fixed, *[limit for _, limit in self.asked])
+
     def calls(self, contracts: Contracts) -> list[Call]:
-        """Every tier quoted, then every pool's state. The quotes go first: a pool whose storage was read
-        before in the same call would seem to need less gas than it does."""
-        encode = quote_exact_input if self.trade.mode is Mode.EXACT_IN else quote_exact_output
-        quotes, states = [], []
-        for pool, limit in self.asked:
-            token_in, token_out = self.trade.tokens(pool.token, contracts.usdg)
-            quotes.append(Call(contracts.quoter, encode(token_in, token_out, self.trade.fixed, pool.fee, limit)))
-            states += state_calls(pool)
-        return quotes + states
+        return _calls(contracts, self.trade.side, self.trade.mode, self.pools, *self.values)
+
+    def form(self, contracts: Contracts) -> Form:
+        """The same calls, all but written."""
+        return _form(contracts, self.trade.side, self.trade.mode, self.pools)
 
     def fills(self, book: PoolBook, results: Sequence[bytes | None]) -> list[Fill]:
         """The complete fills among the results of `calls`. A pool that would run dry has none."""
@@ -126,6 +133,27 @@ class Question:
         return any(
             pool not in filled and _is_near(book.last_sqrt_price(pool) or limit, limit) for pool, limit in self.asked
         )
+
+
+def _calls(
+    contracts: Contracts, side: Side, mode: Mode, pools: Sequence[Pool], amount: int, *limits: int
+) -> list[Call]:
+    """Every tier quoted, then every pool's state. The quotes go first: a pool whose storage was read
+    before in the same call would seem to need less gas than it does."""
+    encode = quote_exact_input if mode is Mode.EXACT_IN else quote_exact_output
+    quotes, states = [], []
+    for pool, limit in zip(pools, limits, strict=True):
+        token_in, token_out = side.tokens(pool.token, contracts.usdg)
+        quotes.append(Call(contracts.quoter, encode(token_in, token_out, amount, pool.fee, limit)))
+        states += state_calls(pool)
+    return quotes + states
+
+
+@lru_cache(maxsize=1024)
+def _form(contracts: Contracts, side: Side, mode: Mode, pools: tuple[Pool, ...]) -> Form:
+    """Kept, because a token's pools are asked again and again about other amounts."""
+    gaps = (0,) * (1 + len(pools))
+    return Form(contracts.multicall3, partial(_calls, contracts, side, mode, pools), gaps)
 
 
 def _is_near(sqrt_price: int, limit: int) -> bool:

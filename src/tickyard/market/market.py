@@ -55,10 +55,13 @@ class Market:
         return offer
 
     async def _ask_pools(self, question: Question, extra: Sequence[Call]) -> Offer:
-        calls = question.calls(self.contracts)
-        reading = await self.reader.read([*calls, *extra], max_calls_per_chunk=HEAVY_CALLS)
+        if extra:
+            calls = [*question.calls(self.contracts), *extra]
+            reading = await self.reader.read(calls, max_calls_per_chunk=HEAVY_CALLS)
+        else:
+            reading = await self.reader.read_form(question.form(self.contracts), question.values)
         results = reading.results
-        return Offer(question.fills(self.pools, results), results[len(calls) :], reading.at)
+        return Offer(question.fills(self.pools, results), results[len(results) - len(extra) :], reading.at)
 
     async def read(self, calls: Sequence[Call]) -> Reading:
         """Light calls at one block. Who asks the same meanwhile shares the answer."""
@@ -67,4 +70,4 @@ class Market:
 
     async def read_form(self, form: Form, address: Address) -> Reading:
         """The same for a form."""
-        return await self._filled.share((form, address), lambda: self.reader.read_form(form, address))
+        return await self._filled.share((form, address), lambda: self.reader.read_form(form, (address,)))

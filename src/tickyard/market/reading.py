@@ -4,6 +4,7 @@ The time travels with the calls (Multicall3 tells it), so an answer knows how ol
 trip, and a node that has fallen behind what we have already seen is caught before its figures are used.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -31,23 +32,43 @@ class Reading:
     """The block's time."""
 
 
+Gap = Address | int
+
+
 class Form:
-    """Calls that are asked again and again with only one address different: encoded once, with gaps for it."""
+    """Calls that are asked again and again with only a few values different: encoded once, with gaps for them.
 
-    # Any address that no call mentions will do to mark the gaps.
-    _GAP: Final = Address("0x6761702067617020676170206761702067617020")
+    `gaps` tells by example what goes into each: an address, or a number that fills a word.
+    """
 
-    def __init__(self, multicall: Address, calls: Callable[[Address], Sequence[Call]]) -> None:
+    def __init__(self, multicall: Address, calls: Callable[..., Sequence[Call]], gaps: Sequence[Gap]) -> None:
         self._head = Call(multicall, _BLOCK_TIME)
         self._calls = calls
-        self.count = len(self.calls(self._GAP))
-        self._parts = aggregate3.encode(self.calls(self._GAP)).split(self._GAP[2:])
+        # Any values that no call mentions will do to mark the gaps.
+        marks = [_mark(example, index) for index, example in enumerate(gaps)]
+        marked = self.calls(*marks)
+        self.count = len(marked)
+        texts = [_text(mark) for mark in marks]
+        self._pieces = re.split(f"({'|'.join(texts)})", aggregate3.encode(marked))
+        self._order = [texts.index(piece) for piece in self._pieces[1::2]]
 
-    def calls(self, address: Address) -> list[Call]:
-        return [self._head, *self._calls(address)]
+    def calls(self, *values: Gap) -> list[Call]:
+        return [self._head, *self._calls(*values)]
 
-    def fill(self, address: Address) -> str:
-        return address[2:].join(self._parts)
+    def fill(self, values: Sequence[Gap]) -> str:
+        texts = [_text(value) for value in values]
+        pieces = self._pieces.copy()
+        pieces[1::2] = [texts[index] for index in self._order]
+        return "".join(pieces)
+
+
+def _mark(example: Gap, index: int) -> Gap:
+    digits = f"{'6d61726b' * 4}{index:08x}"
+    return int(digits.ljust(64, "6"), 16) if isinstance(example, int) else Address("0x" + digits)
+
+
+def _text(value: Gap) -> str:
+    return f"{value:064x}" if isinstance(value, int) else value[2:]
 
 
 class ChainReader:
@@ -69,9 +90,9 @@ class ChainReader:
         )
         return self._judge(results, is_latest=block == "latest")
 
-    async def read_form(self, form: Form, address: Address) -> Reading:
+    async def read_form(self, form: Form, values: Sequence[Gap]) -> Reading:
         """The same for a form."""
-        return await self._read_whole(form.fill(address), form.count, lambda: form.calls(address))
+        return await self._read_whole(form.fill(values), form.count, lambda: form.calls(*values))
 
     async def _read_whole(self, data: str, count: int, calls: Callable[[], Sequence[Call]]) -> Reading:
         """The way of nearly every reading: one request. What is too much in one piece is read the careful way."""

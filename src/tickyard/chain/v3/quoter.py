@@ -2,7 +2,7 @@
 
 from typing import Final, NamedTuple
 
-from tickyard.chain.abi import address_word, read_uint, uint_word, words
+from tickyard.chain.abi import UintWords, address_word, uint_word
 from tickyard.chain.v3.math import HIGHEST_LIMIT, LOWEST_LIMIT
 from tickyard.kernel.ids import Address
 
@@ -11,6 +11,9 @@ _QUOTE_EXACT_OUTPUT: Final = bytes.fromhex("bd21704a")
 
 _FARTHEST: Final = 4
 """How many times the square-root price may grow or shrink: sixteen times the price."""
+
+
+_QUOTED: Final = UintWords(256, 160, 32, 256)
 
 
 class Quoted(NamedTuple):
@@ -47,8 +50,7 @@ def price_limit(sqrt_price_x96: int, input_is_token0: bool) -> int:
 
 
 def read_quote(data: bytes) -> Quoted:
-    amount, after, crossed, gas = words(data, 4)
-    return Quoted(read_uint(amount), read_uint(after, 160), read_uint(crossed, 32), read_uint(gas))
+    return Quoted(*_QUOTED.read(data))
 
 
 def is_partial(quoted: Quoted, limit: int) -> bool:

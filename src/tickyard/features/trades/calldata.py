@@ -35,7 +35,7 @@ class Swap:
         cls, trade: Trade, fill: Fill, recipient: Address, contracts: Contracts, *, slippage_bps: int, deadline: int
     ) -> "Swap":
         amount_in, amount_out = fill.amounts(trade.side)
-        token_in, token_out = trade.tokens(fill.before.pool.token, contracts.usdg)
+        token_in, token_out = trade.side.tokens(fill.before.pool.token, contracts.usdg)
         if trade.mode is Mode.EXACT_IN:
             amount, bound = amount_in, minimum_out(amount_out, slippage_bps)
         else:

@@ -72,7 +72,7 @@ async def build_trade(deps: Deps, ask: BuildAsk) -> TradeBuild:
     market, contracts = deps.market, deps.settings.contracts
     pools = [pool.address for pool in market.pools.of(asset.address)]
     check_recipient(recipient, asset.address, pools, contracts)
-    token_in, _ = trade.tokens(asset.address, contracts.usdg)
+    token_in, _ = trade.side.tokens(asset.address, contracts.usdg)
     offer, equity = await asyncio.gather(
         market.offer(asset.address, trade, _extra_calls(asset.address, token_in, recipient, contracts.router)),
         _equity_quote(deps, asset.symbol),
