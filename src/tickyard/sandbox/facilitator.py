@@ -2,122 +2,93 @@
 
     python -m tickyard.sandbox.facilitator --network eip155:4663 --rpc-url URL --run-dir DIR
 
-Writes `DIR/facilitator-4663.json` when it is ready. Lives as long as its stdin. A process of its own, because
-the reference code blocks while it waits for the chain, and because no other process may hold a relayer's key.
+Writes `DIR/facilitator-4663.json` when it listens, which is at once: the reference code takes seconds to import, and
+who pays meanwhile waits for it. Lives as long as its stdin. A process of its own, because the reference code
+blocks while it waits for the chain, and because no other process may hold a relayer's key.
 """
 
 import argparse
 import asyncio
 import signal
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from importlib import import_module
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 import uvloop
 from aiohttp import web
-from pydantic import BaseModel, ValidationError
-from x402 import x402FacilitatorSync
-from x402.mechanisms.evm.exact import ExactEvmFacilitatorScheme
-from x402.schemas import PaymentAbortedError, SettleRequest, SettleResponse, VerifyRequest, VerifyResponse
 
 from tickyard.config.pinned import CHAIN_ID
 from tickyard.kernel.clock import Clock, WallClock
 from tickyard.kernel.wire import encode
 from tickyard.sandbox.clock import CLOCK_FILE, SandboxClock
 from tickyard.sandbox.facilitator_front import port_file
-from tickyard.sandbox.facilitator_rules import MALFORMED, Rules
-from tickyard.sandbox.facilitator_signer import RelayerSigner
 from tickyard.sandbox.lifeline import on_parent_gone
-from tickyard.sandbox.wallets import relayer
 
-# The local chain mines at once; a receipt that takes longer than this is worth reporting as pending.
-_RECEIPT_S = 20.0
-_AT_ONCE = 16
-T = TypeVar("T")
-
-
-class Facilitator:
-    """The three routes of a facilitator. The reference code blocks, so each call has a thread to itself."""
-
-    def __init__(self, network: str, rpc_url: str, clock: Clock) -> None:
-        self._network = network
-        key = relayer(chain_id_of(network)).private_key
-        signer = RelayerSigner(key, rpc_url, _RECEIPT_S)
-        rules = Rules(network, clock)
-        self._reference = x402FacilitatorSync()
-        self._reference.register([network], ExactEvmFacilitatorScheme(signer))
-        self._reference.on_before_verify(rules.check)
-        self._reference.on_before_settle(rules.check)
-        self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="facilitator")
-
-    def add_to(self, app: web.Application) -> None:
-        app.router.add_get("/supported", self.supported)
-        app.router.add_post("/verify", self.verify)
-        app.router.add_post("/settle", self.settle)
-
-    async def supported(self, _request: web.Request) -> web.Response:
-        return _json(self._reference.get_supported())
-
-    async def verify(self, request: web.Request) -> web.Response:
-        try:
-            asked = VerifyRequest.model_validate_json(await request.read())
-        except ValidationError:
-            return _malformed()
-        try:
-            answer = await self._apart(
-                lambda: self._reference.verify(asked.payment_payload, asked.payment_requirements)
-            )
-        except PaymentAbortedError as refusal:
-            answer = VerifyResponse(is_valid=False, invalid_reason=refusal.reason)
-        return _json(answer)
-
-    async def settle(self, request: web.Request) -> web.Response:
-        try:
-            asked = SettleRequest.model_validate_json(await request.read())
-        except ValidationError:
-            return _malformed()
-        try:
-            answer = await self._apart(
-                lambda: self._reference.settle(asked.payment_payload, asked.payment_requirements)
-            )
-        except PaymentAbortedError as refusal:
-            answer = SettleResponse(success=False, error_reason=refusal.reason, transaction="", network=self._network)
-        return _json(answer)
-
-    async def _apart(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
-
-
-def chain_id_of(network: str) -> int:
-    return int(network.removeprefix("eip155:"))
-
-
-def _json(model: BaseModel) -> web.Response:
-    return web.Response(text=model.model_dump_json(by_alias=True, exclude_none=True), content_type="application/json")
-
-
-def _malformed() -> web.Response:
-    return web.Response(status=400, body=encode({"error": MALFORMED}), content_type="application/json")
+_REFERENCE = "tickyard.sandbox.facilitator_reference"
 
 
 async def run(network: str, rpc_url: str, run_dir: Path) -> None:
-    chain_id = chain_id_of(network)
+    chain_id = int(network.removeprefix("eip155:"))
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     on_parent_gone(stop.set)
+    loading = _load()
+
+    async def reference() -> Any:
+        module = await asyncio.shield(loading)
+        return module.Facilitator(chain_id, rpc_url, _clock(chain_id, run_dir))
+
+    opening = asyncio.create_task(reference())
     app = web.Application()
-    Facilitator(network, rpc_url, _clock(chain_id, run_dir)).add_to(app)
+    for method, name in (("GET", "supported"), ("POST", "verify"), ("POST", "settle")):
+        app.router.add_route(method, f"/{name}", _when_open(opening, name))
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
     await runner.setup()
     try:
         await web.TCPSite(runner, "127.0.0.1", 0).start()
         _announce(run_dir / port_file(chain_id), runner.addresses[0][1])
-        await stop.wait()
+        stopping = asyncio.create_task(stop.wait())
+        await asyncio.wait({opening, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if opening.done():
+            opening.result()
+        await stopping
     finally:
+        opening.cancel()
         await runner.cleanup()
+
+
+def _load() -> asyncio.Future[Any]:
+    """Import the reference code beside the loop. The thread is a daemon: who stops meanwhile does not wait for it."""
+    loop = asyncio.get_running_loop()
+    loaded: asyncio.Future[Any] = loop.create_future()
+
+    def settle(module: Any, error: BaseException | None) -> None:
+        if not loaded.done():
+            loaded.set_exception(error) if error else loaded.set_result(module)
+
+    def work() -> None:
+        module, failure = None, None
+        try:
+            module = import_module(_REFERENCE)
+        except ImportError as error:
+            failure = error
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(settle, module, failure)
+
+    threading.Thread(target=work, daemon=True).start()
+    return loaded
+
+
+def _when_open(opening: "asyncio.Task[Any]", name: str) -> Any:
+    async def serve(request: web.Request) -> web.StreamResponse:
+        facilitator = await asyncio.shield(opening)
+        answer: web.StreamResponse = await getattr(facilitator, name)(request)
+        return answer
+
+    return serve
 
 
 def _clock(chain_id: int, run_dir: Path) -> Clock:

@@ -1,5 +1,6 @@
 """The parts of a sandbox, in the order in which they can start."""
 
+import asyncio
 import os
 import secrets
 from contextlib import AsyncExitStack
@@ -47,17 +48,23 @@ class Parts:
         self._progress = progress
         self.children: list[Child] = []
 
-    async def start_chain(self, demo_days: int) -> None:
-        self._progress.begin("starting two chains and their facilitators")
+    async def build(self, demo_days: int) -> None:
+        """The chain first; then, beside the market that is built on it, whatever does not need that."""
+        self._progress.begin("starting a chain")
         start = datetime.fromisoformat(HISTORY_START) + timedelta(days=demo_days)
         self._clock = SandboxClock.create(self._run_dir / CLOCK_FILE, start)
+        self._began = self._clock.now()
         self._node = await self._stack.enter_async_context(await self._open_node())
         (self._run_dir / NODE_FILE).write_bytes(encode({"url": self._node.url}))
-        await self._start_facilitator(CHAIN_ID, self._node.url)
-        second = await second_chain.start_second_chain(self._run_dir, WallClock())
-        self._second = await self._stack.enter_async_context(second)
-        (self._run_dir / second_chain.NODE_FILE).write_bytes(encode({"url": self._second.url}))
-        await self._start_facilitator(SECOND_CHAIN_ID, self._second.url)
+        self._progress.begin("building a market of 194 assets on it, and all around it")
+        try:
+            async with asyncio.TaskGroup() as together:
+                together.create_task(self._build_market())
+                together.create_task(self._start_stand_ins())
+                together.create_task(self._start_second_chain())
+                together.create_task(self._prepare_store(demo_days))
+        except ExceptionGroup as failures:
+            raise failures.exceptions[0] from None
 
     async def _open_node(self) -> Node:
         if url := os.environ.get(_EXTERNAL_NODE):
@@ -65,32 +72,28 @@ class Parts:
         now = self._clock.now()
         return await Node.start(chain_id=CHAIN_ID, now=now, run_dir=self._run_dir, interval_ms=_BLOCK_MS)
 
-    async def _start_facilitator(self, chain_id: int, rpc_url: str) -> None:
-        options = ("--network", f"eip155:{chain_id}", "--rpc-url", rpc_url, "--run-dir", str(self._run_dir))
-        await self._child(f"facilitator-{chain_id}", "tickyard.sandbox.facilitator", *options)
+    async def _build_market(self) -> None:
+        self.world = await build_world(self._node, self._began)
+        await settle_holders(self._node)
+        (self._run_dir / WORLD_FILE).write_bytes(self.world.to_json())
 
-    async def start_outside(self) -> None:
-        self._progress.begin("starting the stand-ins for the issuer and the filings")
-        self._began = self._clock.now()
+    async def _start_stand_ins(self) -> None:
         began_s = str(int(self._began.timestamp()))
         options = ("--run-dir", str(self._run_dir), "--node-url", self._node.url, "--began", began_s)
         stand_ins = await self._child("stand-ins", "tickyard.sandbox.standins", *options)
         self.stand_ins_port = await stand_ins.announced(self._run_dir / PORT_FILE)
 
-    async def build_market(self) -> None:
-        self._progress.begin("building a market of 194 assets")
-        self.world = await build_world(self._node, self._began)
-        await settle_holders(self._node)
-        (self._run_dir / WORLD_FILE).write_bytes(self.world.to_json())
+    async def _start_second_chain(self) -> None:
+        second = await second_chain.start_second_chain(self._run_dir, WallClock())
+        self._second = await self._stack.enter_async_context(second)
+        (self._run_dir / second_chain.NODE_FILE).write_bytes(encode({"url": self._second.url}))
 
-    async def prepare_store(self, demo_days: int) -> None:
-        self._progress.begin("preparing the store")
+    async def _prepare_store(self, demo_days: int) -> None:
         (self._run_dir / _KEY_FILE).write_text(f"1 {secrets.token_hex(32)}\n")
         store = Store.open(self._store_url, self._clock)
         try:
             await migrate(store)
             if demo_days:
-                self._progress.begin(f"filling {demo_days} days of synthetic history")
                 await fill_history(store, self._clock.now(), demo_days)
         finally:
             await store.close()
@@ -111,9 +114,16 @@ class Parts:
         # The key's files are named to the agent alone.
         key = {"TICKYARD_PAYOUT_KEYSTORE": str(keystore), "TICKYARD_PAYOUT_PASSWORD_FILE": str(password)}
         await self._child("payout", "tickyard", "payout", environ=environ | key)
-        facilitators = {child.name: child for child in self.children}
-        for chain_id in (CHAIN_ID, SECOND_CHAIN_ID):
-            await facilitators[f"facilitator-{chain_id}"].announced(self._run_dir / port_file(chain_id))
+        facilitators = [
+            await self._start_facilitator(CHAIN_ID, self._node.url),
+            await self._start_facilitator(SECOND_CHAIN_ID, self._second.url),
+        ]
+        for chain_id, facilitator in zip((CHAIN_ID, SECOND_CHAIN_ID), facilitators, strict=True):
+            await facilitator.announced(self._run_dir / port_file(chain_id))
+
+    async def _start_facilitator(self, chain_id: int, rpc_url: str) -> Child:
+        options = ("--network", f"eip155:{chain_id}", "--rpc-url", rpc_url, "--run-dir", str(self._run_dir))
+        return await self._child(f"facilitator-{chain_id}", "tickyard.sandbox.facilitator", *options)
 
     async def _child(self, name: str, module: str, *arguments: str, environ: dict[str, str] | None = None) -> Child:
         child = await Child.start(name, self._run_dir, module, *arguments, environ=environ)

@@ -66,10 +66,7 @@ async def _live(port: int, run_dir: Path, demo_days: int) -> None:
         # The terminal is for people; what the parts log goes into the run's folder.
         configure_logging(stack.enter_context((run_dir / "up.log").open("w")))
         parts = Parts(port, run_dir, stack, progress)
-        await parts.start_chain(demo_days)
-        await parts.start_outside()
-        await parts.build_market()
-        await parts.prepare_store(demo_days)
+        await parts.build(demo_days)
         await parts.start_service()
         await _ready(port, parts.children)
         progress.end()
