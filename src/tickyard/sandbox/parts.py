@@ -29,6 +29,7 @@ from tickyard.store.migrate import migrate
 
 _BLOCK_MS: Final = 2000
 _EXTERNAL_NODE: Final = "TICKYARD_SANDBOX_RPC_URL"
+_STAND_INS: Final = "stand-ins"
 SETTINGS_FILE: Final = "settings.json"
 _KEY_FILE: Final = "alert.key"
 TREASURY: Final = derived_address("tickyard sandbox treasury")
@@ -36,7 +37,7 @@ TREASURY: Final = derived_address("tickyard sandbox treasury")
 
 
 class Parts:
-    """Starts one part after the other; each is stopped by the stack, the last first."""
+    """Starts what can start together; the stack stops it all, what stands on the rest first."""
 
     world: World
     stand_ins_port: int
@@ -80,7 +81,8 @@ class Parts:
     async def _start_stand_ins(self) -> None:
         began_s = str(int(self._began.timestamp()))
         options = ("--run-dir", str(self._run_dir), "--node-url", self._node.url, "--began", began_s)
-        stand_ins = await self._child("stand-ins", "tickyard.sandbox.standins", *options)
+        stand_ins = await self._child(_STAND_INS, "tickyard.sandbox.standins", *options)
+        self._stack.push_async_callback(stand_ins.stop)
         self.stand_ins_port = await stand_ins.announced(self._run_dir / PORT_FILE)
 
     async def _start_second_chain(self) -> None:
@@ -108,6 +110,7 @@ class Parts:
         ours = {name: value for name, value in environ.items() if name.startswith("TICKYARD_")}
         # For whoever wants one more process on this world: the settings of the others.
         (self._run_dir / SETTINGS_FILE).write_bytes(encode(ours))
+        self._stack.push_async_callback(self._stop_service)
         await self._child("api", "tickyard", "serve", environ=environ)
         await self._child("worker", "tickyard", "work", environ=environ)
         keystore, password = write_payout_keystore(self._run_dir)
@@ -121,13 +124,16 @@ class Parts:
         for chain_id, facilitator in zip((CHAIN_ID, SECOND_CHAIN_ID), facilitators, strict=True):
             await facilitator.announced(self._run_dir / port_file(chain_id))
 
+    async def _stop_service(self) -> None:
+        """All at once, while what they stand on still runs."""
+        await asyncio.gather(*(child.stop() for child in self.children if child.name != _STAND_INS))
+
     async def _start_facilitator(self, chain_id: int, rpc_url: str) -> Child:
         options = ("--network", f"eip155:{chain_id}", "--rpc-url", rpc_url, "--run-dir", str(self._run_dir))
         return await self._child(f"facilitator-{chain_id}", "tickyard.sandbox.facilitator", *options)
 
     async def _child(self, name: str, module: str, *arguments: str, environ: dict[str, str] | None = None) -> Child:
         child = await Child.start(name, self._run_dir, module, *arguments, environ=environ)
-        self._stack.push_async_callback(child.stop)
         self.children.append(child)
         return child
 
