@@ -50,7 +50,14 @@ def _main() -> None:
     add_watch_arguments(commands.add_parser("watch", help="draw live candles of one symbol"))
     commands.add_parser("doctor", help="show every setting and reach every upstream once")
     commands.add_parser("openapi", help="print the API description")
-    asked = parser.parse_args()
+    entry = commands.add_parser("server-json", help="print the entry for the MCP registry, server.json")
+    entry.add_argument("--url", default=None, help="public address of the service; default TICKYARD_BASE_URL")
+    asked, more = parser.parse_known_args()
+    if asked.command == "call" and not any(word.startswith("-") for word in more):
+        # argparse takes no name=value after an option by itself.
+        asked.values += more
+    elif more:
+        parser.error(f"unrecognized arguments: {' '.join(more)}")
     match asked.command:
         case "up":
             from tickyard.sandbox.up import run_up
@@ -87,6 +94,10 @@ def _main() -> None:
             from tickyard.doors.openapi import as_text
 
             print(as_text(CATALOG))
+        case "server-json":
+            from tickyard.doors.discovery_cards import registry_entry
+
+            print(registry_entry((asked.url or _base_url()).rstrip("/")), end="")
 
 
 def _run_process(process: Callable[[Settings], Coroutine[Any, Any, None]]) -> None:

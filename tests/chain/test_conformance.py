@@ -8,7 +8,6 @@ scenario that fails without being listed fails the test, and so does one that is
 import asyncio
 import contextlib
 import importlib.util
-import json
 import re
 from pathlib import Path
 
@@ -97,33 +96,6 @@ def test_the_official_suite_passes_but_for_what_is_listed(target, revision, tmp_
     summary = shown.partition("=== SUMMARY ===")[2]
     assert code == 0, summary or shown
     assert int(re.search(r"Total: (\d+) passed", summary)[1]) >= 35
-
-
-def test_a_client_of_the_first_generation_lists_and_calls_every_tool(tmp_path):
-    calls = [(row.name, catalog.arguments_of(row)) for row in catalog.TOOLS]
-
-    async def run():
-        async with asyncio.timeout(110), catalog.open_tools(tmp_path / "data") as (app, base):
-            # From its own place, where the packages are found.
-            code, shown = await run_node(
-                str(HERE / "first_generation.mjs"), f"{base}/mcp", json.dumps(calls), folder=tmp_path
-            )
-            assert code == 0, shown
-            answers = {
-                row.name: await catalog.over_http(app, row, values)
-                for row, (_, values) in zip(catalog.TOOLS, calls, strict=True)
-            }
-            return json.loads(shown), answers
-
-    shown, answers = asyncio.run(run())
-    assert shown["tools"] == [name for name, _ in calls]
-    for name, result in shown["results"].items():
-        assert result.get("isError", False) == (answers[name].status >= 400)
-        text = json.loads(result["content"][0]["text"])
-        # Seconds have passed in between: prices and deadlines may have moved, shapes have not.
-        assert text.keys() == answers[name].json().keys()
-        if not result.get("isError"):
-            assert result["structuredContent"] == text
 
 
 def test_every_expected_failure_has_a_reason():

@@ -1,8 +1,10 @@
 """What README and docs tell people to type is typed, in a sandbox of its own."""
 
+import json
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,18 +13,22 @@ pytestmark = pytest.mark.node
 
 ROOT = Path(__file__).parents[2]
 DEFAULT = "127.0.0.1:8402"
-BLOCK = re.compile(r"^```(?:sh|bash|console)?\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```([a-z]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+INLINE_JSON = re.compile(r"`(\{\"(?:mcpS|s)ervers.*?\})`")
 TARGETS = ("issuer", "filings", "rpc", "facilitator-4663", "facilitator-8453")
+RUN = {
+    "": ("bash", "-euo", "pipefail"),
+    "python": (sys.executable, "-W", "error", "-"),
+    "js": ("node", "--input-type=module"),
+}
 
 
 def snippets(page):
-    """The blocks of a page that talk to a running service."""
-    return [block for block in BLOCK.findall(page.read_text()) if f"curl {DEFAULT}" in _plain(block)]
-
-
-def _plain(block):
-    """Each call of curl as `curl host`, whatever stands between."""
-    return re.sub(r"curl [^\n|]*?https?://", "curl ", block)
+    """The blocks of a page that talk to a running service, each with its language."""
+    found = [
+        (language if language in ("python", "js") else "", block) for language, block in BLOCK.findall(page.read_text())
+    ]
+    return [(language, block) for language, block in found if DEFAULT in block and (language or "curl" in block)]
 
 
 PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if snippets(page)]
@@ -36,17 +42,19 @@ def up(running):
 
 
 def test_there_are_snippets():
-    assert [page.name for page in PAGES][:1] == ["README.md"]
+    assert {"README.md", "client.md", "mcp.md", "sandbox.md"} <= {page.name for page in PAGES}
+    languages = {language for page in PAGES for language, _ in snippets(page)}
+    assert languages == set(RUN)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_snippet_works_as_written(up, page):
     path = f"{ROOT / '.venv' / 'bin'}:{os.environ['PATH']}"
     environ = {**os.environ, "PATH": path, "TICKYARD_BASE_URL": up.base, "TICKYARD_PORT": str(up.port)}
-    for block in snippets(page):
-        script = block.replace(DEFAULT, f"127.0.0.1:{up.port}")
+    for language, block in snippets(page):
         done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", script],
+            RUN[language],
+            input=block.replace(DEFAULT, f"127.0.0.1:{up.port}"),
             cwd=ROOT,
             env=environ,
             capture_output=True,
@@ -56,8 +64,17 @@ def test_every_snippet_works_as_written(up, page):
         )
         shown = f"{block}\n{done.stdout[-3000:]}\n{done.stderr[-1000:]}"
         assert done.returncode == 0, shown
+        assert done.stdout, shown
         for word in ("internal_error", "no such route", "bad_request", "unknown field"):
             assert word not in done.stdout, shown
     # A page may end with something broken; the next one starts whole.
     for target in TARGETS:
         up.post("/sandbox/fault", {"target": target, "mode": "ok"})
+
+
+def test_the_settings_of_other_programs_are_json():
+    found = INLINE_JSON.findall((ROOT / "docs" / "mcp.md").read_text())
+    assert len(found) == 2
+    for text in found:
+        ((_, servers),) = json.loads(text).items()
+        assert servers["tickyard"]["url"] == f"http://{DEFAULT}/mcp"

@@ -155,7 +155,7 @@ def test_a_failure_is_an_exception_with_code_and_status(status, code, kind):
     with pytest.raises(kind) as caught:
         asked(Stand(error(status, code)), lambda client: client.get_price(symbol="A"))
     found = caught.value
-    assert (found.code, found.http_status, found.message, found.request_id) == (code, status, f"{code} it is", "r-1")
+    assert (found.code, found.status, found.message, found.request_id) == (code, status, f"{code} it is", "r-1")
 
 
 def test_an_answer_that_is_no_error_object_is_still_a_failure():
@@ -301,6 +301,11 @@ def test_a_genuine_webhook_is_read_in_one_call():
     headers, body = webhook()
     event = verify_webhook(SECRET, headers, body, now=1100)
     assert (event.symbol, event.price, event.fired_at) == ("AAPL", 1.6, "2026-10-03T14:00:00Z")
+    # Left out, the time is this machine's.
+    headers, body = webhook(sent_at=str(WallClock().seconds()))
+    assert verify_webhook(SECRET, headers, body).id == "a1"
+    with pytest.raises(errors.WebhookRefused):
+        verify_webhook(SECRET, *webhook())
 
 
 @pytest.mark.parametrize(
@@ -357,17 +362,81 @@ def test_call_says_what_the_service_said(capsys):
     assert all(row.name in shown.out for row in CATALOG)
 
 
-def test_watch_draws_the_candles(capsys):
-    candles = [
-        {"t": f"2026-10-03T14:{5 * at:02}:00Z", "open": 1, "high": 3, "low": 0.5, "close": 2, "ticks": 1}
-        for at in range(12)
+def test_call_shows_numbers_and_fields_as_they_came(capsys):
+    came = {**PRICE, "later": 3, "huge": 215938000000}
+    code, shown = run_command(Stand(ok(came)), capsys, "get_price", "symbol=aapl", json=True)
+    assert (code, json.loads(shown.out)) == (0, came)
+    assert ".0" not in shown.out.partition('"later"')[2]
+
+
+def test_call_names_the_address_at_which_nobody_answers(capsys):
+    args = {"operation": "get_status", "values": [], "json": False}
+    assert call_command(Namespace(**args, url="http://127.0.0.1:1")) == 1
+    assert "did not answer" in (said := capsys.readouterr().err)
+    assert "http://127.0.0.1:1" in said
+    assert call_command(Namespace(**args, url="127.0.0.1:1")) == 2
+
+
+def test_words_may_follow_an_option():
+    command = [
+        sys.executable,
+        "-m",
+        "tickyard",
+        "call",
+        "get_price",
+        "--json",
+        "symbol=A",
+        "--url",
+        "http://127.0.0.1:1",
     ]
-    history = {"symbol": "AAPL", "interval": "5m", "source": "test", "historySince": None, "candles": candles}
-    stand, out = Stand(ok(history)), io.StringIO()
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, "did not answer" in done.stderr) == (1, True)
+    done = subprocess.run([*command, "--nonsense"], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, "--nonsense" in done.stderr) == (2, True)
+
+
+CANDLES = [
+    {"t": f"2026-10-03T14:{5 * at:02}:00Z", "open": 1, "high": 3, "low": 0.5, "close": 2, "ticks": 1}
+    for at in range(12)
+]
+HISTORY = {"symbol": "AAPL", "interval": "5m", "source": "test", "historySince": None, "candles": CANDLES}
+
+
+class Screen(io.StringIO):
+    def isatty(self):
+        return True
+
+
+class Impatient(QuickClock):
+    """Leaves after the second look."""
+
+    async def sleep(self, seconds):
+        await super().sleep(seconds)
+        if len(self.pauses) == 2:
+            raise KeyboardInterrupt
+
+
+def test_a_live_chart_outlives_a_silence_of_the_service():
+    stand, out = Stand(ok(HISTORY), error(502, "upstream_error", retry_after="11"), ok(HISTORY)), Screen()
 
     async def run():
         async with asyncio.timeout(30), _serving.serving(stand.app) as base:
-            await watch("AAPL", "5m", base, once=True, out=out)
+            with pytest.raises(KeyboardInterrupt):
+                await watch("AAPL", "5m", base, out=out, clock=Impatient())
+
+    asyncio.run(run())
+    _, first, second = out.getvalue().split("\x1b[H\x1b[2J")
+    assert "upstream_error" not in first
+    assert "upstream_error it is" in second
+    assert "┃" in second
+
+
+def test_watch_draws_the_candles_once_where_nobody_looks_on():
+    stand, out = Stand(ok(HISTORY)), io.StringIO()
+
+    async def run():
+        async with asyncio.timeout(30), _serving.serving(stand.app) as base:
+            await watch("AAPL", "5m", base, out=out)
 
     asyncio.run(run())
     assert out.getvalue().startswith("AAPL  2  5m candles, test\n")

@@ -77,6 +77,12 @@ def test_texts_are_escaped(page, document):
     assert b"<script>" not in render_docs(hostile)
 
 
+def test_a_command_carries_what_the_call_cannot_do_without(page):
+    for name in ("get_alert", "cancel_alert"):
+        article = page.partition(f'<article id="{name}">')[2].partition("</article>")[0]
+        assert "x-svc-alert-secret: YOUR_SECRET" in html.unescape(article)
+
+
 def test_every_command_can_be_pasted(page):
     commands = re.findall(r"<pre><code>(curl .*?)</code></pre>", page, re.DOTALL)
     # A paid twin has its own.

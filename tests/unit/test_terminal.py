@@ -34,7 +34,7 @@ def test_a_list_is_a_table_with_numbers_to_the_right():
     assert render("list", {"items": rows, "none": []}).splitlines() == [
         "",
         "items (2)",
-        "  symbol  price.usd  pools",
+        "  symbol  price usd  pools",
         "  ------  ---------  -----",
         "  A             1.5      2",
         "  BRK          1250      -",
@@ -42,6 +42,46 @@ def test_a_list_is_a_table_with_numbers_to_the_right():
         "none (0)",
         "  none",
     ]
+
+
+PRICES = [
+    {"symbol": "A", "price": {"symbol": "A", "token": {"mid": "1.123456789"}}, "error": None},
+    {"symbol": "B", "price": None, "error": {"code": "not_found"}},
+]
+
+
+def test_a_column_is_neither_repeated_nor_empty_and_shows_six_decimals():
+    assert render("list", {"prices": PRICES}).splitlines()[2:] == [
+        "  symbol  token mid  error code",
+        "  ------  ---------  ----------",
+        "  A        1.123456  -",
+        "  B               -  not_found",
+    ]
+
+
+def test_a_choice_is_shown_without_its_family():
+    rows = [{"status": "ASSET_STATUS_ACTIVE", "type": "CORPORATE_ACTION_TYPE_FORWARD_SPLIT"}]
+    assert render("list", rows).splitlines()[-1] == "ACTIVE  FORWARD_SPLIT"
+
+
+def test_a_table_gives_up_columns_to_fit_and_says_so():
+    address = "0x5fc5360D0400a0Fd4f2af552ADD042D716F1d168"
+    rows = [
+        {"symbol": s, "chainId": 4663, "address": address, "name": f"{s} " * 20, "price": str(ord(s))} for s in "AB"
+    ]
+    lines = render("list", rows, 36).splitlines()
+    assert lines[0] == "symbol  price"
+    assert lines[-1] == "not shown: address, chain id, name; --json has all"
+    assert max(map(len, lines[:-1])) <= 36
+    assert address in render("list", rows)
+    assert "0x5fc5…d168" in render("list", rows, 70)
+
+
+@given(width=st.integers(1, 200), names=st.lists(st.text("abcdef", min_size=1), min_size=1, max_size=9, unique=True))
+def test_a_table_is_never_wider_than_its_first_column_needs(width, names):
+    lines = render("list", [{name: name * 9 for name in names}] * 2, width).splitlines()
+    first = max(len(names[0]), min(24, len(names[0]) * 9))
+    assert max(len(line) for line in lines if not line.startswith("not shown")) <= max(width, first)
 
 
 def test_a_text_from_outside_cannot_move_the_cursor():

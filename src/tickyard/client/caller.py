@@ -77,11 +77,11 @@ class Caller:
 
     async def _pay(self, request: Request, challenge: Reply) -> Reply:
         assert self._payer is not None
-        signed = await self._payer.sign(challenge.headers, challenge.body, self._base_url + request.path)
+        signed = await self._payer.sign(challenge.headers)
         # The same payment again is never a second one: the service keeps the answer that was paid for.
         reply = await self._repeat(request, signed.headers, is_repeatable=True)
         if 400 <= reply.status < 500:
-            self._payer.release(signed)
+            self._payer.release(signed, is_good=reply.status != 402)
         return reply
 
     async def _repeat(self, request: Request, headers: Mapping[str, str], is_repeatable: bool) -> Reply:

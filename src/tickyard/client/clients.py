@@ -45,6 +45,10 @@ class AsyncClient(AsyncOperations):
         """Any operation by its name, with wire names as arguments."""
         return await self._caller.call(ROUTES[operation], arguments)
 
+    async def call_json(self, operation: str, **arguments: Any) -> Any:
+        """The same, with the answer as plain JSON values, exactly as it came."""
+        return await self._caller.call(ROUTES[operation].untyped(), arguments)
+
     async def _call(self, route: Route, values: dict[str, Any]) -> Any:
         return await self._caller.call(route, values)
 
@@ -88,6 +92,10 @@ class Client(Operations):
     def call(self, operation: str, **arguments: Any) -> Any:
         """Any operation by its name, with wire names as arguments."""
         return self._call(ROUTES[operation], arguments)
+
+    def call_json(self, operation: str, **arguments: Any) -> Any:
+        """The same, with the answer as plain JSON values, exactly as it came."""
+        return self._call(ROUTES[operation].untyped(), arguments)
 
     def _call(self, route: Route, values: dict[str, Any]) -> Any:
         return self._wait(self._caller.call(route, values))

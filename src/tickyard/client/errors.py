@@ -13,15 +13,14 @@ SpendingLimit         the next call would cost more than may still be spent; not
 WebhookRefused        a received webhook is not genuine
 """
 
-from typing import ClassVar
-
 
 class TickyardError(Exception):
     """Whatever this client raises on purpose."""
 
 
 class ServiceError(TickyardError):
-    status: ClassVar[int] = 0
+    status: int = 0
+    """The HTTP status of the answer; of the class, the one it stands for."""
 
     def __init__(
         self,
@@ -35,7 +34,7 @@ class ServiceError(TickyardError):
         super().__init__(f"{code} ({status}): {message}")
         self.code = code
         self.message = message
-        self.http_status = status
+        self.status = status
         self.request_id = request_id
         self.retry_after_s = retry_after_s
 

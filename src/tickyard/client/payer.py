@@ -3,97 +3,151 @@
 pip install "x402[evm]" eth-account
 """
 
+import base64
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
 
 from tickyard.client.errors import PaymentRequired, SpendingLimit
-from tickyard.config.pinned import CHAIN_ID, MAINNET
+from tickyard.config.pinned import CHAIN_ID, MAINNET, SECOND_CHAIN_ID, USDC_8453
+from tickyard.kernel.clock import Clock, WallClock
 from tickyard.kernel.units import UsdgAmount
 
 FIRST_NETWORK: Final = f"eip155:{CHAIN_ID}"
+SECOND_NETWORK: Final = f"eip155:{SECOND_CHAIN_ID}"
+# What a cent is made of on either network. Nothing else is ever signed for, whatever is offered.
+_COINS: Final = {FIRST_NETWORK: MAINNET.usdg, SECOND_NETWORK: USDC_8453}
+_VALID_AT_LEAST_S: Final = 30
 
 
-@dataclass(frozen=True, slots=True)
-class Signed:
-    """One signed payment: the headers that carry it, and what it may cost."""
+class Signed(msgspec.Struct, frozen=True):
+    """One signed payment: the headers that carry it, what it may cost, on which terms, and how long it is good."""
 
     headers: dict[str, str]
-    amount_raw: int = field(default=0)
+    amount_raw: int
+    terms: str
+    until: float
 
 
 class Payer:
-    def __init__(self, private_key: str, *, limit_usd: str, network: str | None = None) -> None:
-        """`limit_usd`: the most that may be spent in this object's life, such as "0.50". `network`: pay on this one
-        only, `eip155:4663` (USDG) or `eip155:8453` (USDC); by default on the first that is offered."""
+    def __init__(
+        self, private_key: str, *, limit_usd: str, network: str | None = None, clock: Clock | None = None
+    ) -> None:
+        """`limit_usd`: the most that may be signed for in this object's life, such as "0.50": whatever a service says
+        or does, it cannot take more. `network`: pay on this one only, `eip155:4663` (USDG) or `eip155:8453` (USDC); by
+        default on the first that is offered."""
         self._private_key = private_key
         self._network = network
         self._limit = UsdgAmount.parse(limit_usd)
-        self._spent = 0
-        self._http: Any = None
+        self._clock = clock or WallClock()
+        self._signed = 0
+        self._refused = 0
+        self._spare: dict[str, Signed] = {}
+        self._client: Any = None
 
     @property
     def spent_usd(self) -> str:
-        """Signed for so far. A payment that the service refused is not counted."""
-        return UsdgAmount(self._spent).text()
+        """Signed for so far, without the payments that the service says it did not take."""
+        return UsdgAmount(self._signed - self._refused).text()
 
     @property
     def left_usd(self) -> str:
-        return UsdgAmount(self._limit - self._spent).text()
+        """What may still be signed for. A payment that is out of our hands counts, refused or not."""
+        return UsdgAmount(self._limit - self._signed).text()
 
-    async def sign(self, headers: Mapping[str, str], challenge: bytes, url: str) -> Signed:
-        """Sign a payment for this challenge. Raises SpendingLimit before anything is signed."""
-        price = self._price(challenge)
-        if self._spent + price > self._limit:
-            raise SpendingLimit(f"a call costs {UsdgAmount(price).text()} USD and {self.left_usd} may still be spent")
-        client = self._open()
-        # Counted before it is signed: two calls at the same time cannot both take the last cent.
-        self._spent += price
-        signed = Signed({}, price)
-        try:
-            paying, _payload = await client.handle_402_response(dict(headers), challenge, url)
-        except Exception:
-            self.release(signed)
-            raise
-        return Signed(paying, price)
-
-    def release(self, signed: Signed) -> None:
-        """The service did not take this payment."""
-        self._spent -= signed.amount_raw
-
-    def _price(self, challenge: bytes) -> int:
-        try:
-            offers = msgspec.json.decode(challenge)["accepts"]
-            amounts = [
-                int(offer["amount"])
-                for offer in offers
-                if self._network in (None, offer["network"]) and offer["scheme"] == "exact"
-            ]
-        except (msgspec.DecodeError, KeyError, TypeError, ValueError):
-            raise PaymentRequired("payment_required", "the offer cannot be read", status=402) from None
-        if not amounts or min(amounts) < 0:
-            raise PaymentRequired("payment_required", "nothing is offered that this payer can pay", status=402)
+    async def sign(self, headers: Mapping[str, str]) -> Signed:
+        """A payment for the challenge in these headers. Raises SpendingLimit before anything is signed."""
+        challenge = _challenge(headers)
+        offers = self._payable(challenge)
+        terms = str(offers)
+        spare = self._spare.pop(terms, None)
+        if spare is not None and spare.until - self._clock.monotonic() > _VALID_AT_LEAST_S:
+            self._refused -= spare.amount_raw
+            return spare
         # Whichever the signer picks, it is not more than this.
-        return max(amounts)
+        price = max(int(offer["amount"]) for offer in offers)
+        if self._signed + price > self._limit:
+            raise SpendingLimit(
+                f"a call costs {UsdgAmount(price).text()} USD and {self.left_usd} may still be signed for"
+            )
+        # Counted before it is signed: two calls at the same time cannot both take the last cent.
+        self._signed += price
+        until = self._clock.monotonic() + min(int(offer["maxTimeoutSeconds"]) for offer in offers)
+        try:
+            paying = await self._make(challenge, offers)
+        except Exception:
+            self._signed -= price
+            raise
+        return Signed(paying, price, terms, until)
+
+    def release(self, signed: Signed, *, is_good: bool) -> None:
+        """The service did not take this payment. One that is still good pays for the next call on the same terms."""
+        self._refused += signed.amount_raw
+        if is_good:
+            self._spare[signed.terms] = signed
+
+    def _payable(self, challenge: dict[str, Any]) -> list[dict[str, Any]]:
+        try:
+            offers = [
+                offer
+                for offer in challenge["accepts"]
+                if offer["scheme"] == "exact"
+                and self._network in (None, offer["network"])
+                and offer["asset"].lower() == _COINS.get(offer["network"])
+                and int(offer["amount"]) > 0
+                and int(offer["maxTimeoutSeconds"]) > 0
+            ]
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise PaymentRequired("payment_required", "the offer cannot be read", status=402) from None
+        if not offers:
+            raise PaymentRequired("payment_required", "nothing is offered that this payer can pay", status=402)
+        return offers
+
+    async def _make(self, challenge: dict[str, Any], offers: list[dict[str, Any]]) -> dict[str, str]:
+        """The headers of a signed payment. Only what was looked at here is shown to the signer: some extensions would
+        have it sign more than a payment."""
+        from x402 import PaymentError
+        from x402.http.utils import encode_payment_signature_header
+        from x402.schemas import PaymentRequired as Challenge
+
+        if self._client is None:
+            self._client = self._open()
+        shown = {"x402Version": 2, "accepts": offers, "resource": challenge.get("resource")}
+        try:
+            payment = await self._client.create_payment_payload(Challenge.model_validate(shown))
+        except (PaymentError, ValueError, TypeError, KeyError) as error:
+            kind = type(error).__name__
+            raise PaymentRequired("payment_required", f"the offer cannot be paid ({kind})", status=402) from None
+        return {"PAYMENT-SIGNATURE": encode_payment_signature_header(payment)}
 
     def _open(self) -> Any:
-        if self._http is None:
-            from eth_account import Account
-            from x402 import x402Client
-            from x402.http import x402HTTPClient
-            from x402.mechanisms.evm.exact import ExactEvmClientScheme
-            from x402.mechanisms.evm.signers import EthAccountSigner
+        from eth_account import Account
+        from x402 import x402Client
+        from x402.mechanisms.evm.exact import ExactEvmClientScheme
+        from x402.mechanisms.evm.signers import EthAccountSigner
 
-            client = x402Client()
-            client.register("eip155:*", ExactEvmClientScheme(EthAccountSigner(Account.from_key(self._private_key))))
-            # USDG is a coin that no client knows by itself.
-            most = str(int(self._limit))
-            client.set_spend_controls(
-                {"allowed_assets": [{"network": FIRST_NETWORK, "asset": MAINNET.usdg, "max_amount_per_payment": most}]}
-            )
-            if self._network is not None:
-                client.register_policy(lambda _version, offers: [o for o in offers if o.network == self._network])
-            self._http = x402HTTPClient(client)
-        return self._http
+        client = x402Client()
+        client.register("eip155:*", ExactEvmClientScheme(EthAccountSigner(Account.from_key(self._private_key))))
+        most = str(int(self._limit))
+        client.set_spend_controls(
+            {
+                "allowed_assets": [
+                    {"network": network, "asset": asset, "max_amount_per_payment": most}
+                    for network, asset in _COINS.items()
+                ]
+            }
+        )
+        return client
+
+
+def _challenge(headers: Mapping[str, str]) -> dict[str, Any]:
+    """The challenge of a 402. Standard clients pay what the header says, so nothing else is read."""
+    value = next((value for name, value in headers.items() if name.lower() == "payment-required"), "")
+    try:
+        challenge = msgspec.json.decode(base64.b64decode(value, validate=True))
+    except ValueError:
+        challenge = None
+    if not isinstance(challenge, dict) or challenge.get("x402Version") != 2:
+        raise PaymentRequired("payment_required", "the offer cannot be read", status=402)
+    return challenge

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
@@ -40,6 +40,9 @@ class Route:
     is_read_only: bool = True
     is_paid: bool = False
     """It has a pay-per-call twin."""
+
+    def untyped(self) -> "Route":
+        return replace(self, answer=Any)
 
     def request(self, values: Mapping[str, Any], *, paid: bool) -> Request:
         """The HTTP request for these values, by wire name; None is left out."""

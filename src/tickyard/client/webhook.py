@@ -11,6 +11,7 @@ import msgspec
 
 from tickyard.client.errors import WebhookRefused
 from tickyard.client.routes import Answer
+from tickyard.kernel.clock import WallClock
 
 SECRET_HEADER: Final = "x-svc-alert-secret"  # noqa: S105  a name
 TOLERANCE_S: Final = 300
@@ -27,16 +28,16 @@ class AlertEvent(Answer):
     fired_at: str
 
 
-def verify_webhook(secret: str, headers: Mapping[str, str], body: bytes, *, now: int) -> AlertEvent:
+def verify_webhook(secret: str, headers: Mapping[str, str], body: bytes, *, now: int | None = None) -> AlertEvent:
     """The event in a webhook that was sent by the service for the alert with this secret, at most 5 minutes ago.
 
-    `body`: the bytes as they arrived. `now`: Unix seconds. Raises WebhookRefused.
+    `body`: the bytes as they arrived. `now`: Unix seconds, else this machine's. Raises WebhookRefused.
     """
     given = {name.lower(): value for name, value in headers.items()}
     try:
         key = base64.urlsafe_b64decode(secret + "=" * (-len(secret) % 4))
         event_id, sent_at = given["webhook-id"], given["webhook-timestamp"]
-        age = now - int(sent_at)
+        age = (WallClock().seconds() if now is None else now) - int(sent_at)
         signatures = given["webhook-signature"].split()
     except (KeyError, ValueError, binascii.Error):
         raise WebhookRefused("a webhook header is missing or out of shape") from None

@@ -5,6 +5,7 @@ the keys of the optional TOML file that `TICKYARD_SETTINGS` points to; the envir
 """
 
 import ipaddress
+import re
 import tomllib
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -21,6 +22,8 @@ from tickyard.kernel.ids import is_address
 PREFIX = "TICKYARD_"
 FILE_VARIABLE = "TICKYARD_SETTINGS"
 
+_HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\]")
+_ORIGIN = re.compile(rf"https?://(?:{_HOST.pattern})(?::[0-9]{{1,5}})?/?")
 HISTORY_START = "2026-09-16T00:00:00Z"
 
 Port = Annotated[int, Meta(ge=1, le=65535)]
@@ -67,11 +70,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The daily reward program; off: its routes do not exist."""
     service_token: str = ""
     """The token whose holders share the reward pool; without it the program is off."""
+    service_token_first_block: Annotated[int, Meta(ge=0)] = 0
+    """The block in which the service token was created: its transfers are read from there on."""
     payout_keystore: str = ""
     """The payout agent alone: its encrypted key file."""
     payout_password_file: str = ""
     """The payout agent alone: the file with the password of that key."""
     payout_max_per_claim_usd: Annotated[int, Meta(ge=1)] = 1_000
+    payout_max_per_epoch_usd: Annotated[int, Meta(ge=1)] = 10_000
     payout_max_per_day_usd: Annotated[int, Meta(ge=1)] = 10_000
     """What the payout agent never goes over, whatever the books say."""
     sample_spread_s: Annotated[int, Meta(ge=0, le=240)] = 20
@@ -85,6 +91,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """API processes behind one address: each grants its part of the rate limit."""
     trusted_proxies: tuple[str, ...] = ()
     """Networks whose X-Forwarded-For is believed, such as 10.0.0.0/8."""
+    mcp_hosts: tuple[str, ...] = ()
+    """Names under which the tool server may be called, besides the base URL's and this machine's own."""
+    mcp_origins: tuple[str, ...] = ()
+    """Web pages that may call the tool server, such as https://app.example; empty: all."""
+    alerts_max: Annotated[int, Meta(ge=1)] = 100_000
+    """Active alerts there may be altogether."""
+    worker_metrics_port: Annotated[int, Meta(ge=0, le=65535)] = 0
+    """Loopback port of a worker's own metrics; default METRICS_PORT + 1."""
     access_log: bool = True
     history_start: str = HISTORY_START
 
@@ -152,6 +166,8 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         settings = msgspec.structs.replace(settings, base_url=f"http://{settings.host}:{settings.port}")
     if not settings.metrics_port:
         settings = msgspec.structs.replace(settings, metrics_port=(settings.port + 1000) % 65536 or 1)
+    if not settings.worker_metrics_port:
+        settings = msgspec.structs.replace(settings, worker_metrics_port=(settings.metrics_port + 1) % 65536 or 1)
     problems = list(_problems(settings))
     if problems:
         raise SettingsError("; ".join(problems))
@@ -202,6 +218,12 @@ def _problems(settings: Settings) -> list[str]:
     for text in settings.trusted_proxies:
         if not _is_network(text):
             found.append(f"TICKYARD_TRUSTED_PROXIES: {text!r} is not a network such as 10.0.0.0/8")
+    for text in settings.mcp_hosts:
+        if not _HOST.fullmatch(text):
+            found.append(f"TICKYARD_MCP_HOSTS: {text!r} is not a host name such as api.example.com")
+    for text in settings.mcp_origins:
+        if not _ORIGIN.fullmatch(text):
+            found.append(f"TICKYARD_MCP_ORIGINS: {text!r} is not an origin such as https://app.example")
     try:
         settings.history_start_at  # noqa: B018  reading it is the check
     except ValueError:

@@ -77,6 +77,8 @@ def build_app(plan: Plan, *, access_log: AccessLog | None) -> App:
         openapi=pages["/openapi.json"][1],
         client_of=client_of,
         quotas={name: endpoint.take for name, endpoint in endpoints.items() if endpoint.has_quota},
+        hosts=settings.mcp_hosts,
+        origins=settings.mcp_origins,
     )
     routes += [(method, MCP_PATH, mcp) for method in _ALL_METHODS]
     return App(_edge(build_router(routes), cache, plan, access_log), cache, mcp)

@@ -21,6 +21,7 @@ from tickyard.payments.bazaar import paid_path
 
 _LINKSET: Final = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'
 _JSON: Final = "application/json"
+_CARD: Final = "application/mcp-server-card+json"
 _TEXT: Final = "text/plain; charset=utf-8"
 _EXPIRES: Final = timedelta(days=360)
 
@@ -40,7 +41,7 @@ def documents(
         Document("/.well-known/x402", _JSON, encode(x402_manifest(rows, base_url, description))),
         Document("/.well-known/api-catalog", _LINKSET, encode(api_catalog(rows, base_url))),
         Document("/.well-known/agent-card.json", _JSON, encode(agent_card(rows, base_url, description))),
-        Document("/.well-known/mcp/server-card.json", _JSON, encode(server_card(base_url))),
+        Document("/.well-known/mcp/server-card.json", _CARD, encode(server_card(base_url))),
         Document("/.well-known/security.txt", _TEXT, security_txt(base_url, contact, now).encode()),
         Document("/llms.txt", _TEXT, llms_txt(rows, base_url, description).encode()),
     ]
@@ -112,7 +113,7 @@ def api_catalog(rows: Sequence[Operation], base_url: str) -> dict[str, Any]:
             },
             {
                 "anchor": base_url + MCP_PATH,
-                "service-desc": [{"href": f"{base_url}/.well-known/mcp/server-card.json", "type": _JSON}],
+                "service-desc": [{"href": f"{base_url}/.well-known/mcp/server-card.json", "type": _CARD}],
             },
         ]
     }

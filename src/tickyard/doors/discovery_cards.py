@@ -8,11 +8,11 @@ from urllib.parse import urlsplit
 import msgspec
 
 from tickyard.doors.mcp import PATH as MCP_PATH
-from tickyard.doors.openapi import API_VERSION, TITLE
+from tickyard.doors.openapi import API_VERSION, TITLE, headline
 from tickyard.kernel.operation import Operation
 
 PROTOCOLS: Final = ("2026-07-28", "2025-11-25")
-_CARD_SCHEMA: Final = "https://static.modelcontextprotocol.io/schemas/v2/server-card.schema.json"
+_CARD_SCHEMA: Final = "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json"
 _REGISTRY_SCHEMA: Final = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 # Registries allow a hundred characters.
 _SHORT: Final = "Prices, quotes, candles, portfolios and unsigned trades of tokenized US stocks on chain 4663."
@@ -71,7 +71,7 @@ def agent_card(rows: Sequence[Operation], base_url: str, description: str) -> di
         "defaultInputModes": ["application/json"],
         "defaultOutputModes": ["application/json"],
         "skills": [
-            {"id": row.name, "name": row.title, "description": row.text, "tags": [row.tag]}
+            {"id": row.name, "name": headline(row), "description": row.text, "tags": [row.tag]}
             for row in rows
             if row.is_tool
         ],

@@ -10,7 +10,8 @@ from urllib.parse import quote, urlencode
 from tickyard.doors.docs_schema import field_rows, type_text
 
 _CODE: Final = re.compile(r"`([^`]+)`")
-_OPTIONAL_SHOWN: Final = frozenset({"symbols"})
+# Optional to the contract, but an example without them is none.
+_OPTIONAL_SHOWN: Final = frozenset({"symbols", "x-svc-alert-secret"})
 
 
 def operation_section(method: str, path: str, op: dict[str, Any], document: dict[str, Any], server: str) -> str:
@@ -50,12 +51,13 @@ def curl(method: str, path: str, op: dict[str, Any], server: str) -> str:
     """A command that can be pasted as it stands, with the examples of the description."""
     query, headers = [], []
     for parameter in op.get("parameters", []):
-        value = str(parameter.get("example", _some_value(parameter["schema"])))
+        value = str(parameter.get("example", _some_value(parameter)))
+        is_shown = parameter["required"] or parameter["name"] in _OPTIONAL_SHOWN
         if parameter["in"] == "path":
             path = path.replace("{" + parameter["name"] + "}", quote(value, safe=""))
-        elif parameter["in"] == "query" and (parameter["required"] or parameter["name"] in _OPTIONAL_SHOWN):
+        elif parameter["in"] == "query" and is_shown:
             query.append((parameter["name"], value))
-        elif parameter["in"] == "header" and parameter["required"]:
+        elif parameter["in"] == "header" and is_shown:
             headers.append(f"{parameter['name']}: {value}")
     url = server + path + (f"?{urlencode(query, safe=',')}" if query else "")
     words = ["curl", "-s"] + (["-X", method.upper()] if method not in ("get", "post") else [])
@@ -68,7 +70,8 @@ def curl(method: str, path: str, op: dict[str, Any], server: str) -> str:
     return command
 
 
-def _some_value(schema: dict[str, Any]) -> Any:
+def _some_value(parameter: dict[str, Any]) -> Any:
+    schema = parameter["schema"]
     for part in (schema, *schema.get("anyOf", ())):
         for key in ("default", "const"):
             if part.get(key) is not None:
@@ -76,7 +79,9 @@ def _some_value(schema: dict[str, Any]) -> Any:
         for key in ("examples", "enum"):
             if part.get(key):
                 return part[key][0]
-    return {"integer": 1, "number": 1.5, "boolean": "true"}.get(schema.get("type", ""), "text")
+    return {"integer": 1, "number": 1.5, "boolean": "true"}.get(
+        schema.get("type", ""), f"YOUR_{parameter['name'].rpartition('-')[2].upper()}"
+    )
 
 
 def _parameters(op: dict[str, Any]) -> str:

@@ -56,7 +56,7 @@ class McpDoor:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope[ROUTE] = PATH
-        if not self._guard.allows_host(header(scope, b"host")):
+        if not self._guard.allows_host(scope["headers"]):
             await send_error(send, 421, "bad_request", "this host name is not one of ours")
         elif not self._guard.allows_origin(header(scope, b"origin")):
             await send_error(send, 403, "bad_request", "this origin may not call the tool server")

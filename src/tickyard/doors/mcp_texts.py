@@ -65,6 +65,16 @@ ADVICE: Final = {
     "get_earn_status": "The message in it is for the wallet's owner to sign. Claiming is not possible here.",
 }
 
+# What one call can give or take; the rest is limited by the service as a whole.
+LIMITS: Final = {
+    "build_trade": "slippage from 0.01 % to 50 %; ",
+    "get_history": "at most 300 candles a call, older ones with `before`; ",
+    "list_prices": "at most 50 tickers a call, or all of them; ",
+    "list_stats": "at most 50 tickers a call, or all of them; ",
+    "list_markets": "at most 200 pools a call, more with `offset`; ",
+    "create_alert": "30 new alerts a minute and 200 active ones per client address, 25 active ones per webhook host; ",
+}
+
 _FAILURES: Final = {
     "bad_request": "bad_request (an argument is out of shape; the message names it)",
     "not_found": "not_found (no such thing)",
@@ -81,10 +91,9 @@ def describe_tool(row: Operation) -> str:
     lines.append("Cost: free.")
     if row.name in FRESHNESS:
         lines.append(f"Freshness: {FRESHNESS[row.name]}.")
-    lines.append("Limits: the service's rate limit per client address.")
+    lines.append(f"Limits: {LIMITS.get(row.name, '')}the service's rate limit per client address.")
     known = [_FAILURES[failure.code] for failure in row.failures if failure.code in _FAILURES]
-    if known:
-        lines.append(f"Fails with: {', '.join(known)}.")
+    lines.append(f"Fails with: {', '.join(known) or 'nothing of its own'}.")
     return "\n".join(lines)
 
 

@@ -16,6 +16,7 @@ from tickyard.doors.binding import Binder
 from tickyard.doors.cache import FrontCache
 from tickyard.doors.limits import Verdict
 from tickyard.doors.mcp_texts import describe_tool
+from tickyard.doors.openapi import headline, typed_enums
 from tickyard.kernel.errors import BadRequest, Failure, UpstreamDown
 from tickyard.kernel.operation import Kept, Operation
 from tickyard.kernel.wire import TextAnswer, encode, error_body
@@ -48,7 +49,7 @@ class Tool:
         self._take = take
         self.binder = Binder(row)
         self.name = row.name
-        self.title = row.title
+        self.title = headline(row)
         self.asks_who = bool(self.binder.client_names or take)
         """Whether a call must tell who makes it."""
         self.hidden = _hidden(row, self.binder)
@@ -129,7 +130,9 @@ def _schema(kind: type[msgspec.Struct]) -> dict[str, Any]:
     """JSON Schema of a shape with an object at its root, as older clients want it."""
     (root,), parts = msgspec.json.schema_components([kind], ref_template=_REF)
     named = parts.pop(root["$ref"].rpartition("/")[2])
-    return {"type": "object", **named, **({"$defs": parts} if parts else {})}
+    whole = {"type": "object", **named, **({"$defs": parts} if parts else {})}
+    typed: dict[str, Any] = typed_enums(whole)
+    return typed
 
 
 def _exact(value: Any) -> Any:

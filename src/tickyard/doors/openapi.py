@@ -89,7 +89,7 @@ def describe(rows: Sequence[Operation], *, base_url: str, description: str) -> d
         "tags": [{"name": tag, "description": _TAGS[tag]} for tag in _ordered(row.tag for row in rows)],
         "paths": paths,
         "components": {
-            "schemas": {name: _typed_enums(schema) for name, schema in components.items() if name not in url_asks}
+            "schemas": {name: typed_enums(schema) for name, schema in components.items() if name not in url_asks}
         },
     }
 
@@ -106,6 +106,11 @@ _TAGS: Final = {
 }
 
 
+def headline(row: Operation) -> str:
+    """A title that fits a menu: get_vote_power is "Get vote power"."""
+    return row.name.replace("_", " ").capitalize()
+
+
 def _ordered(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
@@ -115,7 +120,7 @@ def _operation(row: Operation, components: dict[str, Any]) -> dict[str, Any]:
     described: dict[str, Any] = {
         "operationId": row.name,
         "tags": [row.tag],
-        "summary": row.title,
+        "summary": headline(row),
         "description": row.text,
         "responses": _responses(row, binder),
     }
@@ -139,8 +144,12 @@ def _operation(row: Operation, components: dict[str, Any]) -> dict[str, Any]:
 
 def _ask_example(row: Operation, binder: Binder) -> dict[str, Any]:
     """A body that can be sent: what the door fills in by itself is left out."""
-    example: dict[str, Any] = example_of(row.ask)
-    return {name: value for name, value in example.items() if name in binder.other_names}
+    example = {name: value for name, value in example_of(row.ask).items() if name in binder.other_names}
+    fields = msgspec.structs.fields(row.ask)
+    # Of fields that may be left out for one another, one is enough.
+    optional = [field.encode_name for field in fields if field.default is None and field.encode_name in example]
+    spare = optional if len(optional) < len(example) else optional[1:]
+    return {name: value for name, value in example.items() if name not in spare}
 
 
 def _paid(row: Operation, free: dict[str, Any]) -> dict[str, Any]:
@@ -159,13 +168,13 @@ def _paid(row: Operation, free: dict[str, Any]) -> dict[str, Any]:
         "operationId": f"{row.name}_paid",
         "summary": f"{free['summary']} (pay per call)",
         "description": f"{free['description']} Costs {price} USD per call by x402; a failed call is never charged.",
-        "responses": {**free["responses"], "402": challenge},
+        "responses": dict(sorted({**free["responses"], "402": challenge}.items())),
         "x-payment-info": payment_info(row),
     }
 
 
 def _parameter(name: str, binder: Binder, ask_schema: dict[str, Any]) -> dict[str, Any]:
-    schema = _typed_enums(dict(ask_schema["properties"][name]))
+    schema = typed_enums(dict(ask_schema["properties"][name]))
     in_path = name in binder.path_names
     header = binder.rules[name].header
     parameter: dict[str, Any] = {
@@ -211,13 +220,13 @@ def _responses(row: Operation, binder: Binder) -> dict[str, Any]:
     return answers
 
 
-def _typed_enums(schema: Any) -> Any:
+def typed_enums(schema: Any) -> Any:
     """msgspec leaves the type out of an enum of texts; validators and generators want it."""
     if isinstance(schema, list):
-        return [_typed_enums(part) for part in schema]
+        return [typed_enums(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    fixed = {key: _typed_enums(value) for key, value in schema.items()}
+    fixed = {key: typed_enums(value) for key, value in schema.items()}
     values = fixed.get("enum")
     if "type" not in fixed and isinstance(values, list) and all(isinstance(value, str) for value in values):
         fixed["type"] = "string"

@@ -4,7 +4,7 @@ import argparse
 
 
 def add_call_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("operation", help="such as get_quote; `list` shows them all")
+    parser.add_argument("operation", nargs="?", default="list", help="such as get_quote; `list` shows them all")
     parser.add_argument("values", nargs="*", metavar="name=value", help="such as symbol=AAPL side=buy amount=100")
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
     parser.add_argument("--url", default=None, help="address of the service")

@@ -6,11 +6,18 @@ import difflib
 import os
 import shutil
 import sys
-from typing import Any, Final, TextIO
+from typing import Any, Final, Literal, TextIO, get_args, get_origin
 
 import msgspec
 
-from tickyard.client import AsyncClient, ServiceError, TickyardError
+from tickyard.client import (
+    AsyncClient,
+    ServiceError,
+    TickyardError,
+    TooManyRequests,
+    Unreachable,
+    UpstreamError,
+)
 from tickyard.client.operations import ROUTES
 from tickyard.client.routes import Route
 from tickyard.kernel.clock import Clock, WallClock
@@ -20,6 +27,7 @@ from tickyard.terminal.tables import render
 _CLEAR: Final = "\x1b[H\x1b[2J"
 _REDRAW_S: Final = 5.0
 _CANDLES_MAX: Final = 300
+_INTERRUPTED: Final = 130
 
 
 class WrongCommand(Exception):
@@ -32,28 +40,36 @@ def call_command(args: argparse.Namespace) -> int:
         print("\n".join(f"{name:24} {_usage(route)}".rstrip() for name, route in ROUTES.items()))
         return 0
     try:
-        values = read_call(args.operation, args.values)
-        answer = asyncio.run(_call(base_url(args.url), args.operation, values))
+        url, values = base_url(args.url), read_call(args.operation, args.values)
     except WrongCommand as wrong:
         print(wrong, file=sys.stderr)
         return 2
+    try:
+        answer = asyncio.run(_call(url, args.operation, values))
     except TickyardError as error:
-        print(_said(error), file=sys.stderr)
+        print(_said(error, url), file=sys.stderr)
         return 1
-    builtins = msgspec.to_builtins(answer)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
     if args.json:
-        print(msgspec.json.format(msgspec.json.encode(builtins), indent=2).decode())
+        print(msgspec.json.format(msgspec.json.encode(answer), indent=2).decode())
     else:
-        print(render(args.operation, builtins))
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        print(render(args.operation, answer, width))
     return 0
 
 
 def watch_command(args: argparse.Namespace) -> int:
     """Draw the candles of one symbol, again every few seconds, until Ctrl-C."""
     try:
-        asyncio.run(watch(args.symbol, args.interval, base_url(args.url), once=args.once))
+        url = base_url(args.url)
+    except WrongCommand as wrong:
+        print(wrong, file=sys.stderr)
+        return 2
+    try:
+        asyncio.run(watch(args.symbol, args.interval, url, once=args.once))
     except TickyardError as error:
-        print(_said(error), file=sys.stderr)
+        print(_said(error, url), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         pass
@@ -62,7 +78,11 @@ def watch_command(args: argparse.Namespace) -> int:
 
 def base_url(given: str | None) -> str:
     """The given one, else TICKYARD_BASE_URL, else this machine's."""
-    return given or os.environ.get("TICKYARD_BASE_URL") or f"http://127.0.0.1:{os.environ.get('TICKYARD_PORT') or 8402}"
+    environ = os.environ
+    url = given or environ.get("TICKYARD_BASE_URL") or f"http://127.0.0.1:{environ.get('TICKYARD_PORT') or 8402}"
+    if not url.startswith(("http://", "https://")):
+        raise WrongCommand(f"{url!r} is not an address such as http://127.0.0.1:8402")
+    return url
 
 
 def read_call(operation: str, pairs: list[str]) -> dict[str, Any]:
@@ -81,7 +101,9 @@ def read_call(operation: str, pairs: list[str]) -> dict[str, Any]:
         try:
             values[name] = msgspec.convert(text, params[name].kind, strict=False)
         except msgspec.ValidationError:
-            raise WrongCommand(f"{name} cannot be {text!r}") from None
+            choices = get_args(params[name].kind)
+            hint = f": {', '.join(map(str, choices))}" if get_origin(params[name].kind) is Literal else ""
+            raise WrongCommand(f"{name} cannot be {text!r}{hint}") from None
     missing = [name for name, param in params.items() if param.is_required and name not in values]
     if missing:
         raise WrongCommand(f"{operation} needs {', '.join(missing)}")
@@ -92,7 +114,9 @@ def _usage(route: Route) -> str:
     return " ".join(f"{param.name}=…" if param.is_required else f"[{param.name}=…]" for param in route.params)
 
 
-def _said(error: TickyardError) -> str:
+def _said(error: TickyardError, url: str) -> str:
+    if isinstance(error, Unreachable):
+        return f"{error}: {url}"
     if isinstance(error, ServiceError):
         named = f" (request {error.request_id})" if error.request_id else ""
         return f"{error.code}: {error.message}{named}"
@@ -101,7 +125,7 @@ def _said(error: TickyardError) -> str:
 
 async def _call(url: str, operation: str, values: dict[str, Any]) -> Any:
     async with AsyncClient(url) as client:
-        return await client.call(operation, **values)
+        return await client.call_json(operation, **values)
 
 
 async def watch(
@@ -113,24 +137,32 @@ async def watch(
     out: TextIO | None = None,
     clock: Clock | None = None,
 ) -> None:
-    """Draw until the program is stopped, or once."""
+    """Draw until the program is stopped; once where nobody looks on, or where that is asked for."""
     out, clock = out or sys.stdout, clock or WallClock()
-    is_live = out.isatty()
+    is_live = out.isatty() and not once
+    history: dict[str, Any] = {}
     async with AsyncClient(url) as client:
         while True:
+            trouble = ""
+            try:
+                history = await client.call_json("get_history", symbol=symbol, interval=interval, limit=_CANDLES_MAX)
+            except (Unreachable, UpstreamError, TooManyRequests) as error:
+                # A chart that has begun outlives a restart of the service.
+                if not history:
+                    raise
+                trouble = f"  ({error})"
             size = shutil.get_terminal_size((100, 30))
-            answer = await client.call("get_history", symbol=symbol, interval=interval, limit=_CANDLES_MAX)
-            screen = chart_screen(msgspec.to_builtins(answer), size.columns, size.lines, colours=is_live)
-            print((_CLEAR if is_live and not once else "") + screen, file=out, flush=True)
-            if once:
+            screen = chart_screen(history, size.columns, size.lines, colours=out.isatty(), trouble=trouble)
+            print((_CLEAR if is_live else "") + screen, file=out, flush=True)
+            if not is_live:
                 return
             await clock.sleep(_REDRAW_S)
 
 
-def chart_screen(history: dict[str, Any], columns: int, lines: int, *, colours: bool) -> str:
+def chart_screen(history: dict[str, Any], columns: int, lines: int, *, colours: bool, trouble: str = "") -> str:
     """A screen full: a headline, the chart, its axis."""
     bars = msgspec.convert(history["candles"], list[Bar])
     newest = f"{bars[-1].close:g}" if bars else "no sample yet"
-    headline = f"{history['symbol']}  {newest}  {history['interval']} candles, {history['source']}"
+    headline = f"{history['symbol']}  {newest}{trouble}  {history['interval']} candles, {history['source']}"
     chart = draw(bars, width=columns, height=max(4, lines - 3), colours=colours)
     return "\n".join([headline[:columns], "", *chart])
