@@ -367,6 +367,64 @@ def test_of_many_copies_one_runs_and_one_settles_and_all_get_the_answer(tmp_path
     run(tmp_path, scenario, processes=processes)
 
 
+@pytest.mark.parametrize(("target", "status"), [(ITEM_URL, 200), (ITEM_URL + "?side=sell", 402)])
+def test_a_request_verified_after_another_process_has_settled_is_no_bad_payment(tmp_path, target, status):
+    async def scenario(world):
+        payment = world.payment()
+        both_asked, is_late = asyncio.Event(), asyncio.Event()
+
+        async def hold_the_second(name):
+            if name == "verify asked":
+                if world.verifies() == 1:
+                    await both_asked.wait()
+                    return
+                both_asked.set()
+                await is_late.wait()
+
+        world.facilitators[SECOND].on_stage = hold_the_second
+        first, second = (process.app for process in world.processes)
+        gone_ahead = asyncio.create_task(call(first, "GET", ITEM_URL, payment))
+        while not world.verifies():
+            await world.clock.sleep(0.001)
+        late = asyncio.create_task(call(second, "GET", target, payment))
+        answer = await gone_ahead
+        is_late.set()
+        answered = await late
+        assert world.verifies() == 2
+        assert (answer.status, answered.status) == (200, status)
+        if status == 200:
+            assert (answered.body, answered.receipt) == (answer.body, answer.receipt)
+        else:
+            assert answered.reason == "payment_already_used"
+        assert world.settles() == world.transfers() == world.deps.runs == 1
+
+    run(tmp_path, scenario, processes=2, verify_s=5.0)
+
+
+def test_requests_that_share_a_bad_payment_ask_the_facilitator_once(tmp_path):
+    async def scenario(world):
+        world.facilitators[SECOND].modes["verify"] = "refuse"
+        payment = world.payment()
+        answers = await asyncio.gather(*(call(world.app, "GET", f"{ITEM_URL}?side=s{n}", payment) for n in range(10)))
+        assert {answer.reason for answer in answers} == {"invalid_exact_evm_insufficient_balance"}
+        assert world.verifies() == 1
+
+    run(tmp_path, scenario)
+
+
+def test_a_request_that_fails_leaves_its_payment_to_another_that_waited(tmp_path):
+    async def scenario(world):
+        payment = world.payment()
+        targets = ["/v1/x402/item/GONE", ITEM_URL]
+        gone, served = await asyncio.gather(*(call(world.app, "GET", target, payment) for target in targets))
+        assert gone.status == 404
+        # It comes while the first one has it, or after: it is served or told to sign again, and never charged twice.
+        assert served.status in (200, 402)
+        assert world.settles() == world.transfers() == (served.status == 200)
+
+    run(tmp_path, scenario)
+
+
 @pytest.mark.parametrize("processes", [1, 2])
 def test_a_copy_of_a_long_request_waits_and_then_is_told_to_come_back(tmp_path, processes):
     async def scenario(world):

@@ -43,8 +43,8 @@ class StagedStore(SqliteStore):
         await self.reaper.stage("after a commit")
 
     @contextlib.asynccontextmanager
-    async def read(self):
-        async with super().read() as tx:
+    async def glance(self):
+        async with super().glance() as tx:
             yield tx
         await self.reaper.stage("after a read")
 
@@ -73,7 +73,12 @@ async def live(world, reaper, payment, at):
     process = await world.new_process()
     reaper.count, reaper.at, reaper.killed_at = 0, at, None
     request = asyncio.create_task(paying.call(process.app, "GET", URL, payment))
-    reaper.victims = lambda: [request, *(flight.task for flight in process.cashier._flights.values())]
+    pen = process.ledger.pen
+    reaper.victims = lambda: [
+        request,
+        *process.cashier._flights.values(),
+        *([pen.task] if pen.task else []),
+    ]
     try:
         return await request
     except asyncio.CancelledError:

@@ -4,9 +4,9 @@ import asyncio
 import importlib.util
 import pathlib
 import sys
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import select
 
 from tickyard.kernel.errors import NotFound
@@ -44,7 +44,8 @@ def test_of_many_that_reserve_a_payment_one_gets_it(where):
     async def scenario(_world, first, second):
         taken = await asyncio.gather(*((first, second)[n % 2].reserve(CLAIM, f"h{n}") for n in range(10)))
         (held,) = [row for row in taken if row is not None]
-        assert await first.find(KEY) == held == await second.find(KEY)
+        # What facilitators are sent is written down when there is something to settle.
+        assert await first.find(KEY) == replace(held, request=None) == await second.find(KEY)
 
     run(where, scenario, processes=2)
 
@@ -125,7 +126,7 @@ def test_a_refused_payment_may_be_taken_again(where):
         assert (await ledger.refuse(held, "no_balance")).reason == "no_balance"
         again = await ledger.reserve(replace(CLAIM, fingerprint="f2"), "b")
         assert again is not None
-        assert await ledger.find(KEY) == again
+        assert await ledger.find(KEY) == replace(again, request=None)
 
     run(where, scenario)
 

@@ -16,6 +16,7 @@ from tickyard.payments.facilitator import Refused, clean_reason
 from tickyard.payments.payload import Given, choose, decode, payment_header
 from tickyard.payments.refusal import Refusal
 from tickyard.payments.terms import PaymentSettings, Terms, is_same
+from tickyard.payments.usual import read_usual
 
 NOW = 1_800_000_000
 PAY_TO = Address("0x" + "ab" * 20)
@@ -92,7 +93,11 @@ def test_a_request_has_one_payment_header_or_none():
         b64(b'{"a":' + b"9" * 5000 + b"}"),
         b64(b'{"a":"\xff"}'),
         b64(b"\xef\xbb\xbf{}"),
-        b64(b'{"a":' * 17 + b"1" + b"}" * 17),
+        b64(b'{"a":' * 201 + b"1" + b"}" * 201),
+        b64(b'{"a": 1, "a": 1}'),
+        b64(b'{"a" :1,"a":1}'),
+        b64(b'{"a":1,"\\u0061":1}'),
+        b64(b'{"b":"\\":","a":1,"a":1}'),
         b64(b"[" * 6000),
         b64(b'{"a":"' + b"x" * 13000 + b'"}'),
         base64.urlsafe_b64encode(b'{"a":"\xc3\xbf\xc3\xbf\xc3\xbf?>"}'),
@@ -109,6 +114,27 @@ def test_no_header_ever_raises_anything_but_a_refusal(value):
         decode(value)
     except Refusal:
         return
+
+
+@given(st.data())
+def test_any_spelling_of_plain_json_is_read_and_a_key_given_twice_never_is(data):
+    value = data.draw(st.dictionaries(st.text(max_size=5), json_values, max_size=4))
+    blank = data.draw(st.sampled_from(["", " ", "\t"]))
+    spelled = json.dumps(value, ensure_ascii=data.draw(st.booleans()), separators=("," + blank, blank + ":" + blank))
+    try:
+        text = spelled.encode()
+    except UnicodeEncodeError:
+        return
+    try:
+        read_back = decode(b64(text))
+    except Refusal:
+        # Numbers beyond what anybody sends, and half characters.
+        return
+    assert read_back.keys() == value.keys()
+    if value:
+        name = json.dumps(next(iter(value)))
+        with pytest.raises(Refusal):
+            decode(b64(f"{spelled[:-1]},{blank}{name}{blank}:1}}".encode()))
 
 
 json_values = st.recursive(
@@ -289,3 +315,59 @@ def test_some_refusals_leave_open_whether_money_moved():
         "Timed out",
     ):
         assert not Refused(doubtful).is_definite
+
+
+def compact(value):
+    return base64.b64encode(json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode())
+
+
+ECHO = {"resource": {"url": "https://x"}, "extensions": {"bazaar": {"info": [1, {"a": "b"}]}}}
+
+
+@pytest.mark.parametrize("echo", [{}, ECHO, {"resource": ECHO["resource"]}, {"extensions": ECHO["extensions"]}])
+@pytest.mark.parametrize("entry", [FIRST, SECOND])
+def test_the_usual_payment_is_read_as_any_other_is(entry, echo):
+    for envelope in ({**v2(entry), **echo}, {**echo, **v2(entry)}):
+        quick = choose(Given(compact(envelope), False), (FIRST, SECOND))
+        assert read_usual(base64.b64decode(compact(envelope)), (FIRST, SECOND)) is not None
+        # With blanks it takes the long way.
+        assert read_usual(base64.b64decode(b64(envelope)), (FIRST, SECOND)) is None
+        assert quick == choose(Given(b64(envelope), False), (FIRST, SECOND))
+
+
+def test_what_is_not_usual_takes_the_long_way_and_ends_the_same():
+    named = {"payment-identifier": {"info": {"required": False, "id": "a" * 16}}}
+    chosen = choose(Given(compact({**v2(), "extensions": named}), False), (FIRST, SECOND))
+    assert chosen.identifier == "a" * 16
+    text = base64.b64decode(compact({**v2(), "extensions": named})).replace(
+        b"payment-identifier", b"payment\\u002didentifier"
+    )
+    assert choose(Given(base64.b64encode(text), False), (FIRST, SECOND)).identifier == "a" * 16
+    plain = base64.b64decode(compact(v2()))
+    for twice in (
+        plain.replace(b'{"x402Version":2', b'{"x402Version":2,"x402Version":2'),
+        plain.replace(b'"signature":', b'"signature":"0x00","signature":'),
+        plain.replace(b'"value":"10000"', b'"value":"1","value":"10000"'),
+        plain.replace(b'"accepted":', b'"accepted":{},"accepted":'),
+        plain[:-1] + b',"payload":' + plain.partition(b'"payload":')[2],
+    ):
+        assert twice != plain
+        with pytest.raises(Refusal) as caught:
+            choose(Given(base64.b64encode(twice), False), (FIRST, SECOND))
+        assert "twice" in caught.value.reason
+
+
+@given(st.binary(max_size=6), st.integers(min_value=0, max_value=1200), st.integers(min_value=0, max_value=8))
+def test_a_changed_text_is_never_read_quickly_as_something_else(insert, at, cut):
+    text = base64.b64decode(compact({**v2(), **ECHO}))
+    changed = text[:at] + insert + text[at + cut :]
+    quick = read_usual(changed, (FIRST, SECOND))
+    if quick is None:
+        return
+    try:
+        slow = choose(Given(base64.b64encode(b" " + changed), False), (FIRST, SECOND))
+    except Refusal:
+        # What the client tells us back of our own words is not looked at.
+        assert quick == (SECOND, v2()["payload"])
+    else:
+        assert quick == (slow.entry, slow.inner)

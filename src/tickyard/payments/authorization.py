@@ -1,7 +1,6 @@
 """Inside a payment: who pays whom how much, until when, under which nonce. Checked by us before anybody is asked."""
 
 import re
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
@@ -31,7 +30,7 @@ _TIME_REASONS: Final = {
 _UINT256_MAX: Final = 2**256 - 1
 
 
-class Key(msgspec.Struct, frozen=True):
+class Key(msgspec.Struct, frozen=True, gc=False):
     """The name of one payment: the chain lets it happen once."""
 
     network: str
@@ -41,8 +40,7 @@ class Key(msgspec.Struct, frozen=True):
     """0x and 64 hex digits, lower case, for both methods."""
 
 
-@dataclass(frozen=True, slots=True)
-class Payment:
+class Payment(msgspec.Struct, frozen=True):
     key: Key
     entry: Entry
     valid_after: int

@@ -1,6 +1,6 @@
 """The cashier: takes an order with a good-looking payment and brings back its answer, paid for exactly once.
 
-    verify -> reserve -> run -> (status >= 400: release, not charged) -> settle -> answer
+    verify -> reserve -> run -> (not a success: release, not charged) -> settle -> answer
 
 One cashier serves all gates of a process. Each sale is a task of its own: a caller who hangs up does not stop it.
 """
@@ -8,10 +8,11 @@ One cashier serves all gates of a process. Each sale is a task of its own: a cal
 import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Final, Literal
 
+import msgspec
 from prometheus_client import Counter
 
 from tickyard.kernel.clock import Clock
@@ -33,11 +34,17 @@ _POLL_S: Final = 0.1
 
 sales = Counter("tickyard_sales", "Paid requests by network and how they ended", ["network", "end"], registry=REGISTRY)
 
+
+@cache
+def _counted(network: str, end: str) -> Counter:
+    """Finding a counter by its labels costs more than counting."""
+    return sales.labels(network, end)
+
+
 Step = Literal["take", "wait", "replay", "refuse", "reconcile"]
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(msgspec.Struct, frozen=True):
     """One paid request."""
 
     payment: Payment
@@ -48,17 +55,10 @@ class Order:
     run: Callable[[], Awaitable[Reply]]
 
 
-@dataclass(frozen=True, slots=True)
-class Sale:
+class Sale(msgspec.Struct, frozen=True):
     reply: Reply
     transaction: str | None
     """None: the operation failed, and nothing was taken."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Flight:
-    fingerprint: str
-    task: asyncio.Task[Sale]
 
 
 def next_step(row: Row | None, fingerprint: str, now: datetime) -> Step:
@@ -91,41 +91,39 @@ class Cashier:
         self._settlement = Settlement(ledger, tills)
         self._unsettled = Budget(unsettled_per_minute)
         self._wait_s = wait_s
-        self._flights: dict[Key, _Flight] = {}
+        self._flights: dict[tuple[Key, str], asyncio.Task[Sale]] = {}
+        """The sales under way by payment and request: copies of a request go along in the first one."""
+        self._taking: dict[Key, asyncio.Future[Refusal | TooMany | UpstreamDown | None]] = {}
         self._name = secrets.token_hex(8)
         self._count = 0
 
     async def sell(self, order: Order) -> Sale:
         """The answer to a paid request. Raises Refusal, TooMany or UpstreamDown."""
-        key = order.payment.key
-        flight = self._flights.get(key)
-        if flight is None:
-            task = asyncio.create_task(self._sell(order))
-            self._flights[key] = _Flight(order.fingerprint, task)
-            task.add_done_callback(lambda done: self._landed(key, done))
+        name = order.payment.key, order.fingerprint
+        task = self._flights.get(name)
+        if task is None:
+            task = self._flights[name] = asyncio.create_task(self._sell(order))
+            task.add_done_callback(lambda done: self._landed(name, done))
             return await asyncio.shield(task)
-        if flight.fingerprint != order.fingerprint:
-            raise Refusal(ALREADY_USED)
-        await asyncio.wait({flight.task}, timeout=self._wait_s)
-        if not flight.task.done() or flight.task.cancelled():
+        await asyncio.wait({task}, timeout=self._wait_s)
+        if not task.done() or task.cancelled():
             raise still_running()
-        return flight.task.result()
+        return task.result()
 
     async def drain(self) -> None:
         """Wait until every sale that has begun is over. Called when no more requests come in."""
         while self._flights:
-            await asyncio.wait([flight.task for flight in self._flights.values()])
+            await asyncio.wait(self._flights.values())
 
-    def _landed(self, key: Key, task: asyncio.Task[Sale]) -> None:
-        del self._flights[key]
+    def _landed(self, name: tuple[Key, str], task: asyncio.Task[Sale]) -> None:
+        del self._flights[name]
         # Looking at it is also what keeps a failed sale, whose caller hung up, from being called lost.
         trouble = None if task.cancelled() else task.exception()
         if trouble is not None and not isinstance(trouble, Refusal | TooMany | UpstreamDown):
-            log.error("a sale crashed", network=key.network, kind=type(trouble).__name__)
+            log.error("a sale crashed", network=name[0].network, kind=type(trouble).__name__)
 
     async def _sell(self, order: Order) -> Sale:
         deadline = self._clock.monotonic() + self._wait_s
-        is_verified = False
         while True:
             row = await self._ledger.find(order.payment.key)
             step = next_step(row, order.fingerprint, self._clock.now())
@@ -135,17 +133,53 @@ class Cashier:
                 return _sale(row)
             if row is not None and step == "reconcile":
                 return self._end(await self._settlement.reconcile(row, self._holder()))
-            if step == "wait":
-                if self._clock.monotonic() >= deadline:
-                    raise still_running()
+            if step == "take":
+                try:
+                    held = await self._take(order, deadline)
+                except Refusal:
+                    # Another process may have taken and settled the payment while the facilitator looked at it.
+                    if await self._is_free(order):
+                        raise
+                    continue
+                if held is not None:
+                    return await self._run(order, held)
+            elif self._clock.monotonic() >= deadline:
+                raise still_running()
+            else:
                 await self._clock.sleep(_POLL_S)
-                continue
-            if not is_verified:
-                await self._verify(order)
-                is_verified = True
-            held = await self._ledger.reserve(_claim(order), self._holder())
-            if held is not None:
-                return await self._run(order, held)
+
+    async def _is_free(self, order: Order) -> bool:
+        row = await self._ledger.find(order.payment.key)
+        return next_step(row, order.fingerprint, self._clock.now()) == "take"
+
+    async def _take(self, order: Order, deadline: float) -> Row | None:
+        """Verify and reserve, one request at a time for each payment: more than one cannot have it anyway."""
+        key = order.payment.key
+        if key in self._taking:
+            await self._wait_for_another(key, deadline)
+            return None
+        taking = self._taking[key] = asyncio.get_running_loop().create_future()
+        trouble = None
+        try:
+            await self._verify(order)
+        except (Refusal, TooMany, UpstreamDown) as refused:
+            trouble = refused
+            raise
+        else:
+            return await self._ledger.reserve(_claim(order), self._holder())
+        finally:
+            del self._taking[key]
+            taking.set_result(trouble)
+
+    async def _wait_for_another(self, key: Key, deadline: float) -> None:
+        """Until another request has the payment, or does not get it. No good for that one is no good for us."""
+        taking = self._taking[key]
+        await asyncio.wait({taking}, timeout=max(0.0, deadline - self._clock.monotonic()))
+        if not taking.done():
+            raise still_running()
+        trouble = taking.result()
+        if trouble is not None:
+            raise trouble
 
     async def _verify(self, order: Order) -> None:
         payer = order.payment.key.payer
@@ -155,7 +189,7 @@ class Cashier:
             raise TooMany("too many calls of this payer ended without a settlement", wait_s)
         verdict = await self._tills[order.payment.key.network].facilitator.verify(order.request)
         if isinstance(verdict, Refused):
-            sales.labels(order.payment.key.network, "refused").inc()
+            _counted(order.payment.key.network, "refused").inc()
             raise BadPayment(verdict.reason)
 
     async def _run(self, order: Order, held: Row) -> Sale:
@@ -164,17 +198,17 @@ class Cashier:
         except Exception:
             await self._release(held)
             raise
-        if reply.status >= 400:
+        if not reply.is_good:
             await self._release(held)
             return Sale(reply, None)
-        settling = await self._ledger.start_settling(held, reply)
-        if settling is None:
-            raise still_running()
         try:
-            row = await self._settlement.settle(settling)
+            settling = await self._ledger.start_settling(held, reply)
+            row = None if settling is None else await self._settlement.settle(settling)
         except UpstreamDown as trouble:
-            # The store failed in the middle of it: the row says that money may have moved.
+            # The store failed in the middle of it: the row may say that money may have moved.
             raise outcome_unknown() from trouble
+        if row is None:
+            raise still_running()
         if row.state == "failed":
             self._spend(held)
         return self._end(row)
@@ -191,7 +225,7 @@ class Cashier:
             log.warning("a payment could not be released", network=held.key.network)
 
     def _end(self, row: Row) -> Sale:
-        sales.labels(row.key.network, row.state).inc()
+        _counted(row.key.network, row.state).inc()
         if row.state == "failed":
             raise Refusal(row.reason or ALREADY_USED)
         if row.state != "settled":

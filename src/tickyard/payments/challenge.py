@@ -1,17 +1,20 @@
 """The 402 answer: what a call costs, as a JSON body and the same bytes in base64 as the PAYMENT-REQUIRED header."""
 
 import base64
+from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import quote
 
 from tickyard.kernel.operation import Operation
 from tickyard.kernel.wire import encode
 from tickyard.payments import bazaar
+from tickyard.payments.authorization import Payment
 from tickyard.payments.refusal import UNPAID
 from tickyard.payments.terms import Entry, Terms
 
 HEADER_MAX_BYTES: Final = 4 * 1024
 _PATH_MAX_CHARS: Final = 160
+_PATHS_KEPT: Final = 64
 _ERROR_MAX_CHARS: Final = 128
 _URL_SAFE: Final = "/%:@!$&'()*+,;=-._~"
 # Room for the longest path and reason that a challenge may carry, both written as JSON.
@@ -35,15 +38,29 @@ class Offer:
         else:
             raise ValueError(f"the challenge of {operation.name} does not fit its header")
         self.extensions = {"bazaar": extension}
+        self._extensions_text = encode(self.extensions)
         self._head = self._render_head(UNPAID)
+        self.unpaid = lru_cache(maxsize=_PATHS_KEPT)(self._unpaid)
 
     def resource(self, raw_path: bytes) -> dict[str, str]:
         return {"url": self._url(raw_path), "description": self._description, "mimeType": "application/json"}
 
+    def request(self, payment: Payment, raw_path: bytes) -> bytes:
+        """What a facilitator is told: our terms, our resource, and of the client's text only what was signed."""
+        terms = payment.entry.text
+        payload = b'{"x402Version":2,"accepted":' + terms + b',"payload":' + encode(payment.inner)
+        payload += b',"resource":' + encode(self.resource(raw_path)) + b',"extensions":' + self._extensions_text
+        return b'{"x402Version":2,"paymentPayload":' + payload + b'},"paymentRequirements":' + terms + b"}"
+
     def challenge(self, raw_path: bytes, reason: str = UNPAID) -> bytes:
-        """The challenge's JSON. Unpaid requests meet it all the time, so all that is constant is rendered before."""
+        """The challenge's JSON."""
         head = self._head if reason == UNPAID else self._render_head(reason)
         return head + encode(self._url(raw_path)) + self._tail
+
+    def _unpaid(self, raw_path: bytes) -> tuple[bytes, bytes]:
+        """The challenge and its header, for a request without a payment: most are, and a few paths are most."""
+        body = self.challenge(raw_path)
+        return body, header_value(body)
 
     def _url(self, raw_path: bytes) -> str:
         """The address as it was called, from our own base URL. One too long for a header is shown as its template."""

@@ -15,11 +15,10 @@ from tickyard.chain.address import checksum
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.operation import Operation
-from tickyard.kernel.wire import encode
 from tickyard.payments.authorization import Payment, read_authorization
 from tickyard.payments.budgets import Budget
 from tickyard.payments.cashier import Cashier, Order
-from tickyard.payments.challenge import Offer
+from tickyard.payments.challenge import Offer, header_value
 from tickyard.payments.payload import Given, choose, payment_header
 from tickyard.payments.refusal import BadPayment, Refusal, TooMany
 from tickyard.payments.reply import Capture, Reply, receipt_value, send_challenge, send_error, send_reply
@@ -32,6 +31,7 @@ BAD_PAYMENTS_PER_MINUTE: Final = 30
 ClientKey = Callable[[Mapping[str, Any]], str]
 """From a scope to the name of the client that is calling."""
 
+_BODY_HEADERS: Final = frozenset({b"content-length", b"transfer-encoding"})
 # What changes an answer's form and not its content: a paid answer is always whole and plain, to be kept and replayed.
 _FORM_HEADERS: Final = frozenset({b"accept-encoding", b"if-none-match", b"payment-signature", b"x-payment"})
 
@@ -67,7 +67,7 @@ class Gate:
         try:
             given = payment_header(scope["headers"])
             if given is None or method == "HEAD":
-                await send_challenge(send, self._offer.challenge(raw_path), has_body=method != "HEAD")
+                await send_challenge(send, *self._offer.unpaid(raw_path), has_body=method != "HEAD")
                 return
             if method != self._method:
                 allow = f"{self._method}, HEAD, OPTIONS" if self._method == "GET" else f"{self._method}, OPTIONS"
@@ -78,7 +78,7 @@ class Gate:
             await self._serve(given, scope, receive, send)
         except Refusal as refusal:
             challenge = self._offer.challenge(raw_path, refusal.reason)
-            await send_challenge(send, challenge, has_body=method != "HEAD")
+            await send_challenge(send, challenge, header_value(challenge), has_body=method != "HEAD")
         except TooMany as trouble:
             wait = (b"retry-after", b"%d" % trouble.retry_after_s)
             await send_error(send, 429, "bad_request", trouble.message, [wait])
@@ -94,7 +94,7 @@ class Gate:
             raise TooMany("too many bad payments from this address", wait_s)
         try:
             payment = self._read(given)
-            body = await self._body(receive)
+            body = await self._body(scope, receive)
             if body is None:
                 await send_error(send, 400, "bad_request", "the body did not arrive whole; nothing was taken")
                 return
@@ -102,7 +102,7 @@ class Gate:
                 payment=payment,
                 fingerprint=fingerprint(scope, body),
                 route=self._offer.route,
-                request=self._request(payment, scope["raw_path"]),
+                request=self._offer.request(payment, scope["raw_path"]),
                 run=lambda: self._run(scope, body),
             )
             sale = await keeper.cashier.sell(order)
@@ -120,33 +120,16 @@ class Gate:
         check_signature(payment)
         return payment
 
-    def _request(self, payment: Payment, raw_path: bytes) -> bytes:
-        """What the facilitator is told: our terms, our resource, and of the client's text only what was signed."""
-        requirements = payment.entry.wire
-        payload = {
-            "x402Version": 2,
-            "accepted": requirements,
-            "payload": payment.inner,
-            "resource": self._offer.resource(raw_path),
-            "extensions": self._offer.extensions,
-        }
-        return encode({"x402Version": 2, "paymentPayload": payload, "paymentRequirements": requirements})
-
-    async def _body(self, receive: Receive) -> bytes | None:
+    async def _body(self, scope: Scope, receive: Receive) -> bytes | None:
         """The request's body, cut after one byte too many: the endpoint refuses that one itself. None: it broke off."""
-        body = bytearray()
+        if not any(name in _BODY_HEADERS for name, _ in scope["headers"]):
+            # There is none, so nobody has to be waited for.
+            return await _read(receive)
         try:
             async with asyncio.timeout(self._keeper.body_wait_s):
-                while len(body) <= BODY_MAX_BYTES:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        return None
-                    body += message.get("body", b"")
-                    if not message.get("more_body", False):
-                        return bytes(body)
+                return await _read(receive)
         except TimeoutError:
             return None
-        return bytes(body)
 
     async def _run(self, scope: Scope, body: bytes) -> Reply:
         """The operation's own answer, from a request that carries no payment and asks for no special form."""
@@ -165,11 +148,23 @@ class Gate:
         return capture.reply()
 
 
+async def _read(receive: Receive) -> bytes | None:
+    body = bytearray()
+    while len(body) <= BODY_MAX_BYTES:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        body += message.get("body", b"")
+        if not message.get("more_body", False):
+            break
+    return bytes(body)
+
+
 def fingerprint(scope: Mapping[str, Any], body: bytes) -> str:
     """What makes two requests the same: method, path as sent, query in any order, body."""
-    query = b"&".join(sorted(scope["query_string"].split(b"&")))
+    query = scope["query_string"]
+    if b"&" in query:
+        query = b"&".join(sorted(query.split(b"&")))
     parts = (scope["method"].encode(), scope["raw_path"], query, body)
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(hashlib.sha256(part).digest())
-    return digest.hexdigest()
+    # With their lengths before them, no two requests are the same bytes.
+    return hashlib.sha256(b"%d %d %d %d " % tuple(map(len, parts)) + b"".join(parts)).hexdigest()

@@ -14,12 +14,13 @@ Who moves a row holds it under a name of its own until a lease ends. When a proc
 A holder that overslept finds its name gone and touches nothing.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
-from sqlalchemy import Update, and_, select, update
+import msgspec
+from msgspec.structs import replace
+from sqlalchemy import and_, select, update
 from sqlalchemy.engine import RowMapping
 
 from tickyard.kernel.clock import Clock
@@ -30,6 +31,8 @@ from tickyard.payments.refusal import IDENTIFIER_USED, Refusal
 from tickyard.payments.reply import Reply
 from tickyard.payments.tables import payment
 from tickyard.store.engine import Store, Transaction
+from tickyard.store.prepared import Prepared
+from tickyard.store.together import Together
 
 KEEP_ANSWERS: Final = timedelta(hours=24)
 RUNNING: Final = timedelta(seconds=30)
@@ -39,8 +42,7 @@ _PAUSE_MAX: Final = timedelta(seconds=30)
 State = Literal["running", "settling", "unknown", "settled", "failed"]
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True, gc=False):
     key: Key
     state: State
     holder: str
@@ -56,15 +58,14 @@ class Row:
     settles: int
     """How often a facilitator was asked to settle."""
     request: bytes | None
-    """What facilitators are sent; dropped when the row is done."""
+    """What facilitators are sent. Written down when the settling starts, dropped when the row is done."""
     reply: Reply | None
     transaction: str | None = None
     reason: str | None = None
     settled_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(msgspec.Struct, frozen=True, gc=False):
     """What a reservation is made of."""
 
     key: Key
@@ -81,12 +82,13 @@ class Claim:
 class Ledger:
     def __init__(self, store: Store, clock: Clock, *, settle_s: float = 30.0) -> None:
         self.store = store
+        self.pen = Together(store)
         self._clock = clock
         self._settling = timedelta(seconds=settle_s) + _MARGIN
 
     async def find(self, key: Key) -> Row | None:
-        async with self.store.read() as tx:
-            found = (await tx.execute(sql.FIND, sql.key_of(key))).mappings().one_or_none()
+        async with self.store.glance() as tx:
+            found = await sql.FIND.one(tx, sql.key_of(key))
         return None if found is None else read_row(found)
 
     async def reserve(self, claim: Claim, holder: str) -> Row | None:
@@ -104,32 +106,21 @@ class Ledger:
             "network_time": claim.network_time,
             "begun_at": now,
             "settles": 0,
-            "request": claim.request,
             "reason": None,
         }
-        async with self.store.begin() as tx:
-            if (await tx.execute(sql.insert_payment(tx), {**_columns(claim.key), **values})).rowcount == 0:
-                over = {**sql.key_of(claim.key), **sql.was(lease_until=now), **sql.becomes(**values)}
-                if (await tx.execute(sql.TAKE_OVER, over)).rowcount == 0:
-                    return None
-                await tx.execute(sql.FORGET_IDENTIFIER, sql.key_of(claim.key))
-            await _name(tx, claim)
-        return Row(key=claim.key, reply=None, **values)
+        is_ours = await self.pen.write(lambda tx: _take(tx, claim, values, now))
+        return Row(key=claim.key, reply=None, request=claim.request, **values) if is_ours else None
 
     async def release(self, row: Row) -> bool:
         """Nothing was taken: forget the payment, so that it can be used again, for any request."""
-        async with self.store.begin() as tx:
-            is_ours = (await tx.execute(sql.RELEASE, _held(row, "running"))).rowcount == 1
-            if is_ours:
-                await tx.execute(sql.FORGET_IDENTIFIER, sql.key_of(row.key))
-        return is_ours
+        return await self.pen.write(lambda tx: _end(tx, row, sql.RELEASE, _held(row, "running")))
 
     async def start_settling(self, row: Row, reply: Reply) -> Row | None:
         """Write the answer down and say that money may move from here on. None: the row is no longer ours."""
         until = self._clock.now() + self._settling
         values: dict[str, Any] = {"state": "settling", "lease_until": until, "settles": 1}
-        answer = sql.becomes(status=reply.status, content_type=reply.content_type, body=reply.body)
-        if not await self._move(sql.START_SETTLING, _held(row, "running") | answer, values):
+        kept = sql.becomes(status=reply.status, content_type=reply.content_type, body=reply.body, request=row.request)
+        if not await self._move(sql.START_SETTLING, _held(row, "running") | kept, values):
             return None
         return replace(row, **values, reply=reply)
 
@@ -144,11 +135,8 @@ class Ledger:
     async def refuse(self, row: Row, reason: str) -> Row:
         """Nothing was taken, and this row's settling is over."""
         values: dict[str, Any] = {"state": "failed", "reason": reason, "request": None}
-        async with self.store.begin() as tx:
-            parameters = _held(row, row.state) | sql.becomes(**values, body=None)
-            is_ours = (await tx.execute(sql.REFUSE, parameters)).rowcount == 1
-            if is_ours:
-                await tx.execute(sql.FORGET_IDENTIFIER, sql.key_of(row.key))
+        given = _held(row, row.state) | sql.becomes(**values, body=None)
+        is_ours = await self.pen.write(lambda tx: _end(tx, row, sql.REFUSE, given))
         return replace(row, **values, reply=None) if is_ours else await self.find(row.key) or row
 
     async def doubt(self, row: Row) -> Row:
@@ -184,8 +172,7 @@ class Ledger:
             found = (await tx.execute(select(payment).where(abandoned).limit(1000))).mappings()
             rows = [read_row(each) for each in found]
             for row in rows:
-                await tx.execute(sql.FORGET_IDENTIFIER, sql.key_of(row.key))
-                await tx.execute(sql.RELEASE, _held(row, "running"))
+                await _end(tx, row, sql.RELEASE, _held(row, "running"))
         return len(rows)
 
     async def doubtful(self, limit: int) -> Sequence[Row]:
@@ -205,18 +192,34 @@ class Ledger:
         async with self.store.begin() as tx:
             return (await tx.execute(update(payment).where(old).values(body=None))).rowcount
 
-    async def _move(self, statement: Update, where: dict[str, Any], values: dict[str, Any]) -> bool:
-        async with self.store.begin() as tx:
-            return (await tx.execute(statement, {**where, **sql.becomes(**values)})).rowcount == 1
+    async def _move(self, statement: Prepared, where: dict[str, Any], values: dict[str, Any]) -> bool:
+        given = {**where, **sql.becomes(**values)}
+        return await self.pen.write(lambda tx: statement.change(tx, given)) == 1
 
 
-async def _name(tx: Transaction, claim: Claim) -> None:
-    """Bind the client's identifier to this payment. Raises Refusal, undoing all, when it is another's."""
-    if claim.identifier is None:
-        return
-    names = {**_columns(claim.key), "identifier": claim.identifier}
-    if (await tx.execute(sql.insert_identifier(tx), names)).rowcount == 0:
+async def _take(tx: Transaction, claim: Claim, values: dict[str, Any], now: datetime) -> bool:
+    """Make the claim's row, or take over one that is free. Raises Refusal when its name belongs to another payment."""
+    key, names = sql.key_of(claim.key), {**_columns(claim.key), "identifier": claim.identifier}
+    if claim.identifier is not None:
+        owner = await sql.FIND_IDENTIFIER.one(tx, {"k_payer": claim.key.payer, "k_identifier": claim.identifier})
+        if owner is not None and owner != names:
+            raise Refusal(IDENTIFIER_USED)
+    if await sql.INSERT.change(tx, {**_columns(claim.key), **values}) == 0:
+        if await sql.TAKE_OVER.change(tx, {**key, **sql.was(lease_until=now), **sql.becomes(**values)}) == 0:
+            return False
+        await sql.FORGET_IDENTIFIER.change(tx, key)
+    if claim.identifier is not None and await sql.INSERT_IDENTIFIER.change(tx, names) == 0:
+        # Somebody else's in the same moment: what was written here is undone with this.
         raise Refusal(IDENTIFIER_USED)
+    return True
+
+
+async def _end(tx: Transaction, row: Row, statement: Prepared, given: dict[str, Any]) -> bool:
+    """Let go of a row that is still its holder's, and of the name its client gave it."""
+    if await statement.change(tx, given) == 0:
+        return False
+    await sql.FORGET_IDENTIFIER.change(tx, sql.key_of(row.key))
+    return True
 
 
 def _columns(key: Key) -> dict[str, str]:
@@ -227,7 +230,7 @@ def _held(row: Row, state: State) -> dict[str, Any]:
     return sql.key_of(row.key) | sql.was(state=state, holder=row.holder)
 
 
-def read_row(found: RowMapping) -> Row:
+def read_row(found: RowMapping | Mapping[str, Any]) -> Row:
     values = dict(found)
     key = Key(*(values.pop(name) for name in ("network", "asset", "payer", "nonce")))
     status, content_type, body, _ = (values.pop(name) for name in ("status", "content_type", "body", "proof"))

@@ -1,37 +1,38 @@
-"""From a payment header to JSON we can trust the shape of: one header, once, canonical, small, flat, no key twice.
+"""From a payment header to JSON we can trust the shape of: one header, once, canonical, small, no key twice.
 
 Whatever is wrong here is a Refusal, never an error of ours.
 """
 
-import base64
 import binascii
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 from tickyard.payments.refusal import Refusal
 from tickyard.payments.terms import SECOND, Entry, is_same
+from tickyard.payments.usual import read_usual
 
 HEADER_MAX_BYTES: Final = 16 * 1024
-DEPTH_MAX: Final = 16
+BRACKETS_MAX: Final = 200
+"""Four times as many as a payment has that repeats our longest challenge."""
+_HEADERS: Final = (b"payment-signature", b"x-payment")
 _NUMBER_MAX_CHARS: Final = 100
 _V1_NETWORKS: Final = ("base", SECOND)
 _IDENTIFIER: Final = re.compile(r"[A-Za-z0-9_-]{16,128}")
 IDENTIFIER_EXTENSION: Final = "payment-identifier"
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(msgspec.Struct, frozen=True, gc=False):
     """The one payment header of a request."""
 
     value: bytes
     is_legacy: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(msgspec.Struct, frozen=True):
     """Which of our entries the client paid, and its signed payload, not looked into yet."""
 
     entry: Entry
@@ -42,7 +43,10 @@ class Chosen:
 def payment_header(headers: Iterable[tuple[bytes, bytes]]) -> Given | None:
     """The payment header of a request; None without one."""
     found = [
-        Given(value, name == b"x-payment") for name, value in headers if name in (b"payment-signature", b"x-payment")
+        # Blanks around a header's value are no part of it, and not every server takes them away.
+        Given(value.strip(b" \t"), name == b"x-payment")
+        for name, value in headers
+        if name in _HEADERS
     ]
     if not found:
         return None
@@ -53,7 +57,11 @@ def payment_header(headers: Iterable[tuple[bytes, bytes]]) -> Given | None:
 
 def choose(given: Given, entries: Sequence[Entry]) -> Chosen:
     """Read the header and find what it pays for among our own entries."""
-    envelope = decode(given.value)
+    text = _text(given.value)
+    usual = read_usual(text, entries)
+    if usual is not None:
+        return Chosen(*usual, None)
+    envelope = _object_in(text)
     version = envelope.get("x402Version")
     if type(version) is int and version == 1 and given.is_legacy:
         return _choose_v1(envelope, entries)
@@ -98,29 +106,33 @@ def _identifier(extensions: Any) -> str | None:
 
 def decode(value: bytes) -> dict[str, Any]:
     """The JSON object inside a payment header."""
+    return _object_in(_text(value))
+
+
+def _text(value: bytes) -> bytes:
     if len(value) > HEADER_MAX_BYTES:
         raise Refusal("invalid_payment_header: over 16 KiB")
     try:
-        text = base64.b64decode(value, validate=True)
-    except (binascii.Error, ValueError):
+        text = binascii.a2b_base64(value)
+    except ValueError:
         raise Refusal("invalid_payment_header: not base64") from None
-    # Two spellings of one payment must not exist: spare bits and missing padding are refused.
-    if not text or base64.b64encode(text) != value:
+    # Two spellings of one payment must not exist: spare bits, missing padding and stray characters are refused.
+    if not text or binascii.b2a_base64(text, newline=False) != value:
         raise Refusal("invalid_payment_header: not canonical base64")
+    # Nothing here walks a value to its bottom; this keeps it so that anybody could.
+    if text.count(b"{") + text.count(b"[") > BRACKETS_MAX:
+        raise Refusal(f"invalid_payload: more than {BRACKETS_MAX} objects and lists")
+    return text
+
+
+def _object_in(text: bytes) -> dict[str, Any]:
+    """The JSON object, with no key twice in any object of it."""
     try:
-        envelope = json.loads(
-            text.decode("utf-8"),
-            object_pairs_hook=_object,
-            parse_constant=_no_constant,
-            parse_int=_integer,
-            parse_float=_no_fraction,
-        )
+        envelope = _STRICT.decode(text.decode("utf-8"))
     except (ValueError, RecursionError):
         raise Refusal("invalid_payload: not JSON") from None
     if not isinstance(envelope, dict):
         raise Refusal("invalid_payload: not a JSON object")
-    if _depth(envelope) > DEPTH_MAX:
-        raise Refusal(f"invalid_payload: nested deeper than {DEPTH_MAX}")
     return envelope
 
 
@@ -146,14 +158,6 @@ def _no_fraction(_text: str) -> str:
     return "fraction"
 
 
-def _depth(value: Any) -> int:
-    deepest, level = 0, [value]
-    while level:
-        deepest += 1
-        level = [
-            child
-            for each in level
-            for child in (each.values() if isinstance(each, dict) else each)
-            if isinstance(child, dict | list)
-        ]
-    return deepest
+_STRICT: Final = json.JSONDecoder(
+    object_pairs_hook=_object, parse_constant=_no_constant, parse_int=_integer, parse_float=_no_fraction
+)

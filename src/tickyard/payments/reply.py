@@ -18,6 +18,11 @@ class Reply:
     content_type: str
     retry_after: bytes | None = field(default=None, compare=False)
 
+    @property
+    def is_good(self) -> bool:
+        """Worth its money. Anything but a plain success is not."""
+        return 200 <= self.status < 300
+
 
 class Capture:
     """Stands in for the server while the operation answers. Of its headers only what the answer means is kept."""
@@ -57,8 +62,8 @@ async def send_error(send: Send, status: int, code: str, message: str, extra: He
     await _send(send, status, headers, error_body(code, message))
 
 
-async def send_challenge(send: Send, body: bytes, *, has_body: bool) -> None:
-    headers = [(b"content-type", b"application/json"), NO_STORE, (b"payment-required", base64.b64encode(body))]
+async def send_challenge(send: Send, body: bytes, header: bytes, *, has_body: bool) -> None:
+    headers = [(b"content-type", b"application/json"), NO_STORE, (b"payment-required", header)]
     if has_body:
         await _send(send, 402, headers, body)
     else:

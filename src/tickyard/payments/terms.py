@@ -11,6 +11,7 @@ from tickyard.config import pinned
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.ids import Address
 from tickyard.kernel.units import UsdgAmount
+from tickyard.kernel.wire import encode
 
 MAX_TIMEOUT_S: Final = 300
 USDC_NAME: Final = "USD Coin"
@@ -47,6 +48,8 @@ class Entry:
     """The clock that this network's payers and nodes live by."""
     wire: dict[str, Any]
     """The entry as it stands in `accepts`."""
+    text: bytes
+    """The same as JSON."""
 
 
 class Terms:
@@ -64,14 +67,16 @@ class Terms:
         usdg_extra = {"assetTransferMethod": "permit2", "spender": checksum(spender)}
         usdc_extra = {"name": USDC_NAME, "version": USDC_VERSION}
         usdg, usdc = pinned.MAINNET.usdg, pinned.USDC_8453
+        first = _wire(FIRST, usdg, price, pay_to, usdg_extra)
+        second = _wire(SECOND, usdc, price, pay_to, usdc_extra)
         return (
             Entry(
                 *(FIRST, pinned.CHAIN_ID, "permit2", usdg, int(price), pay_to, spender, self._clock),
-                wire=_wire(FIRST, usdg, price, pay_to, usdg_extra),
+                *(first, encode(first)),
             ),
             Entry(
                 *(SECOND, pinned.SECOND_CHAIN_ID, "eip3009", usdc, int(price), pay_to, spender, self._second_clock),
-                wire=_wire(SECOND, usdc, price, pay_to, usdc_extra),
+                *(second, encode(second)),
             ),
         )
 

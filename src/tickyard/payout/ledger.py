@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import Row, and_, func, insert, select, update
+from sqlalchemy import Integer, Row, and_, bindparam, func, insert, select, update
 
 from tickyard.features.earn.digest import Sealed
 from tickyard.features.earn.tables import earn_claim, earn_close, earn_epoch, earn_payer, earn_payout, earn_share
@@ -15,7 +15,35 @@ from tickyard.payout.judge import Claim
 from tickyard.store.engine import Store, Transaction
 from tickyard.store.upsert import insert_new
 
-LIVE = ("signed", "confirmed")
+LIVE: Final = ("signed", "confirmed")
+
+# What every round asks, made once: building a statement costs more than running it.
+_PAYER: Final = select(earn_payer).where(earn_payer.c.chain_id == bindparam("of_chain"))
+_PAYABLE: Final = (
+    select(earn_epoch.c.id, earn_epoch.c.state).where(earn_epoch.c.opened_at.is_not(None)).order_by(earn_epoch.c.id)
+)
+_UNPAID: Final = (
+    select(earn_claim)
+    .join(
+        earn_payout,
+        and_(
+            earn_payout.c.epoch == earn_claim.c.epoch,
+            earn_payout.c.address == earn_claim.c.address,
+            earn_payout.c.attempt == earn_claim.c.attempt,
+        ),
+        isouter=True,
+    )
+    .where(earn_claim.c.epoch == bindparam("of_epoch"), earn_payout.c.state.is_(None))
+    .order_by(earn_claim.c.reserved_at, earn_claim.c.address)
+    .limit(bindparam("most", type_=Integer))
+    .offset(bindparam("passed", type_=Integer))
+)
+_IN_FLIGHT: Final = (
+    select(earn_payout)
+    .where(earn_payout.c.state == "signed")
+    .order_by(earn_payout.c.nonce)
+    .limit(bindparam("most", type_=Integer))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +61,7 @@ class Signed:
 
 async def next_nonce(tx: Transaction, chain_id: int, address: Address) -> int | None:
     """Null: this account has never paid. Raises Halted when the books belong to another account."""
-    row = (await tx.execute(select(earn_payer).where(earn_payer.c.chain_id == chain_id))).one_or_none()
+    row = (await tx.execute(_PAYER, {"of_chain": chain_id})).one_or_none()
     if row is None:
         return None
     if row.address != address:
@@ -59,10 +87,7 @@ async def take_nonces(tx: Transaction, chain_id: int, first: int, count: int) ->
 
 
 async def payable_epochs(tx: Transaction) -> list[tuple[int, str]]:
-    found = await tx.execute(
-        select(earn_epoch.c.id, earn_epoch.c.state).where(earn_epoch.c.opened_at.is_not(None)).order_by(earn_epoch.c.id)
-    )
-    return [(row.id, row.state) for row in found]
+    return [(row.id, row.state) for row in await tx.execute(_PAYABLE)]
 
 
 async def sealed(store: Store, epoch: int) -> tuple[Sealed, str]:
@@ -79,20 +104,7 @@ async def unpaid_claims(tx: Transaction, epoch: int, limit: int, passed: int = 0
 
     The claims are read before the epoch's state: what is in them while it is still open, closing will count.
     """
-    payout = and_(
-        earn_payout.c.epoch == earn_claim.c.epoch,
-        earn_payout.c.address == earn_claim.c.address,
-        earn_payout.c.attempt == earn_claim.c.attempt,
-    )
-    found = await tx.execute(
-        select(earn_claim)
-        .join(earn_payout, payout, isouter=True)
-        .where(earn_claim.c.epoch == epoch, earn_payout.c.state.is_(None))
-        .order_by(earn_claim.c.reserved_at, earn_claim.c.address)
-        .limit(limit)
-        .offset(passed)
-    )
-    rows = found.all()
+    rows = (await tx.execute(_UNPAID, {"of_epoch": epoch, "most": limit, "passed": passed})).all()
     if not rows:
         return []
     state = (await tx.execute(select(earn_epoch.c.state).where(earn_epoch.c.id == epoch))).scalar_one()
@@ -108,6 +120,18 @@ async def unpaid_claims(tx: Transaction, epoch: int, limit: int, passed: int = 0
         )
         for row in rows
     ]
+
+
+async def is_paid_or_on_its_way(tx: Transaction, claim: Claim) -> bool:
+    """By whichever attempt: the database would not take a second one either."""
+    found = await tx.execute(
+        select(earn_payout.c.attempt).where(
+            earn_payout.c.epoch == claim.epoch,
+            earn_payout.c.address == claim.address,
+            earn_payout.c.state.in_(LIVE),
+        )
+    )
+    return found.first() is not None
 
 
 async def spent_in_epoch(tx: Transaction, epoch: int) -> int:
@@ -130,10 +154,7 @@ async def refuse(tx: Transaction, claim: Claim, reason: str, now: datetime) -> N
 
 async def in_flight(tx: Transaction, limit: int) -> list[Signed]:
     """Everything that is signed and not final, in nonce order."""
-    found = await tx.execute(
-        select(earn_payout).where(earn_payout.c.state == "signed").order_by(earn_payout.c.nonce).limit(limit)
-    )
-    return [_read(row) for row in found]
+    return [_read(row) for row in await tx.execute(_IN_FLIGHT, {"most": limit})]
 
 
 async def end(tx: Transaction, payout: Signed, state: str, block: int, now: datetime) -> bool:

@@ -1,0 +1,132 @@
+"""kill -9 of a real API process at every step between verifying and answering, and at any moment at all.
+
+Another process starts on the same database and the caller repeats its request with the same payment, as it was told.
+No payment is lost, none is taken twice, and whoever is served is served one answer. On SQLite and on PostgreSQL.
+"""
+
+import asyncio
+import importlib.util
+import os
+import pathlib
+import random
+import sys
+
+import pytest
+
+_spec = importlib.util.spec_from_file_location("payment_yard", pathlib.Path(__file__).with_name("payment_yard.py"))
+yard_module = importlib.util.module_from_spec(_spec)
+sys.modules.setdefault("payment_yard", yard_module)
+_spec.loader.exec_module(yard_module)
+paying = yard_module.paying
+
+pytestmark = pytest.mark.timeout(600)
+
+KILLS = 300 if os.environ.get("TICKYARD_PROVE") == "full" else 30
+LIFE_S = 0.25
+# Longer than any lease of a row.
+LEASE_S = 40
+# What others can see of a sale, in its order.
+WRITE = ["before a write", "before a commit", "after a commit"]
+STEPS = ["after a read", "verify asked", *WRITE, "run", *WRITE, "settle asked", "settle landed", *WRITE]
+
+
+def run(where, scenario, **options):
+    async def bounded():
+        async with (
+            asyncio.timeout(500),
+            paying.World(where, processes=0) as world,
+            yard_module.Yard(world, wait_s=0.3, **options) as yard,
+        ):
+            await scenario(yard)
+
+    asyncio.run(bounded())
+
+
+class Reaper:
+    """Kills a process when its sale has come so far."""
+
+    def __init__(self, yard, at=None):
+        self._yard = yard
+        self._at = at
+        self.victim = None
+        self.steps = []
+        yard.on_stage = self.step
+
+    async def step(self, name):
+        self.steps.append(name)
+        if len(self.steps) - 1 == self._at:
+            await self._yard.bury(self.victim)
+
+
+async def until_served(yard, network, payment, answers):
+    """The caller does as it is told: the same payment again, until the answer comes. Time goes by in between."""
+    for _ in range(5):
+        server = await yard.born()
+        answer = await yard.ask(server, payment)
+        await yard.bury(server)
+        if answer.status == 200:
+            break
+        assert answer.is_retry_advice, (answer.status, answer.body)
+        yard.move(LEASE_S)
+    assert answer.status == 200
+    answers.append(answer)
+    assert len({(each.body, each.headers["payment-response"]) for each in answers}) == 1, "two answers for one payment"
+    assert answer.receipt["transaction"] in yard.world.chains[network].mined
+    assert answer.receipt["payer"] == yard.world.wallet.address
+
+
+def test_a_sale_takes_the_steps_that_this_file_kills_at(where):
+    async def scenario(yard):
+        reaper = Reaper(yard)
+        assert (await yard.ask(await yard.born(), yard.payment(paying.SECOND))).status == 200
+        assert reaper.steps == STEPS
+
+    run(where, scenario, is_staged=True)
+
+
+@pytest.mark.parametrize("network", [paying.FIRST, paying.SECOND])
+def test_a_process_killed_at_any_step_loses_no_payment_and_takes_none_twice(where, network):
+    async def scenario(yard):
+        for at, step in enumerate(STEPS):
+            payment = yard.payment(network)
+            reaper = Reaper(yard, at)
+            reaper.victim = await yard.born()
+            assert await yard.ask(reaper.victim, payment) is None
+            # The facilitator lives, and goes on with what it was asked.
+            assert reaper.steps[: at + 1] == STEPS[: at + 1], step
+            yard.on_stage = None
+            assert yard.world.transfers(network) <= at + 1
+            await until_served(yard, network, payment, [])
+            assert yard.world.transfers(network) == at + 1, f"killed at {step}: {at}"
+
+    run(where, scenario, is_staged=True)
+
+
+def test_a_process_killed_at_any_moment_loses_no_payment_and_takes_none_twice(where):
+    seed = int(os.environ.get("TICKYARD_SEED") or random.SystemRandom().randrange(10**9))
+    print(f"TICKYARD_SEED={seed}, {KILLS} kills")
+    dice = random.Random(seed)
+
+    async def scenario(yard):
+        ends = []
+        for _ in range(KILLS):
+            network = dice.choice((paying.FIRST, paying.SECOND))
+            before = yard.world.transfers(network)
+            payment = yard.payment(network)
+            server = await yard.born()
+            # Some have sold before, so that the moment falls into a sale and not into the first query of a life.
+            if dice.random() < 0.5:
+                assert (await yard.ask(server, yard.payment(network))).status == 200
+                before += 1
+            request = asyncio.create_task(yard.ask(server, payment))
+            await asyncio.wait({request}, timeout=dice.uniform(0, LIFE_S) ** 2 / LIFE_S)
+            await yard.bury(server)
+            answer = await request
+            ends.append("served" if answer is not None else "cut")
+            assert yard.world.transfers(network) <= before + 1
+            await until_served(yard, network, payment, [answer] if answer is not None else [])
+            assert yard.world.transfers(network) == before + 1
+        print(f"{ends.count('cut')} cut, {ends.count('served')} served before they died")
+        assert ends.count("cut") > KILLS // 10, "the processes lived too long to prove anything"
+
+    run(where, scenario)

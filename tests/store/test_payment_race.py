@@ -1,0 +1,86 @@
+"""A hundred copies of one payment at the same moment, over two API processes on one PostgreSQL."""
+
+import asyncio
+import importlib.util
+import os
+import pathlib
+import random
+import sys
+
+import pytest
+
+_spec = importlib.util.spec_from_file_location("payment_yard", pathlib.Path(__file__).with_name("payment_yard.py"))
+yard_module = importlib.util.module_from_spec(_spec)
+sys.modules.setdefault("payment_yard", yard_module)
+_spec.loader.exec_module(yard_module)
+paying, URL = yard_module.paying, yard_module.URL
+
+pytestmark = [pytest.mark.database, pytest.mark.timeout(600)]
+
+ROUNDS = 50 if os.environ.get("TICKYARD_PROVE") == "full" else 5
+COPIES = 100
+
+
+@pytest.fixture
+def database(postgres_server):
+    url = postgres_server.new_database()
+    yield url
+    postgres_server.take_back(url)
+
+
+def race(database, scenario):
+    """Rounds of a scenario with two processes; every run of the operation is noted."""
+    seed = int(os.environ.get("TICKYARD_SEED") or random.SystemRandom().randrange(10**9))
+    print(f"TICKYARD_SEED={seed}, {ROUNDS} rounds of {COPIES}")
+    dice = random.Random(seed)
+
+    async def bounded():
+        async with (
+            asyncio.timeout(500),
+            paying.World(database, processes=0) as world,
+            yard_module.Yard(world) as yard,
+        ):
+            servers = [await yard.born() for _ in range(2)]
+            runs = []
+
+            async def note(name):
+                if name == "run":
+                    runs.append(name)
+
+            yard.on_stage = note
+            for turn in range(ROUNDS):
+                network = dice.choice((paying.FIRST, paying.SECOND))
+                payment = yard.payment(network)
+                was = world.settles(network), world.transfers(network), len(runs)
+                await scenario(yard, servers, dice, payment)
+                now = world.settles(network), world.transfers(network), len(runs)
+                assert [late - early for early, late in zip(was, now, strict=True)] == [1, 1, 1], f"round {turn}"
+
+    asyncio.run(bounded())
+
+
+def test_of_a_hundred_copies_one_is_run_and_settled_and_all_get_its_answer(database):
+    async def scenario(yard, servers, dice, payment):
+        answers = await asyncio.gather(*(yard.ask(dice.choice(servers), payment) for _ in range(COPIES)))
+        assert {answer.status for answer in answers} == {200}
+        assert len({(answer.body, answer.headers["payment-response"]) for answer in answers}) == 1
+
+    race(database, scenario)
+
+
+def test_of_two_requests_that_race_with_one_payment_one_is_served_and_the_other_refused(database):
+    async def scenario(yard, servers, dice, payment):
+        sides = [dice.choice(("buy", "sell")) for _ in range(COPIES)]
+        answers = await asyncio.gather(
+            *(yard.ask(dice.choice(servers), payment, f"{URL}?side={side}") for side in sides)
+        )
+        served = {side for side, answer in zip(sides, answers, strict=True) if answer.status == 200}
+        assert len(served) == 1
+        for side, answer in zip(sides, answers, strict=True):
+            if side in served:
+                assert (answer.status, answer.json()["text"]) == (200, f"AAPL {side}")
+            else:
+                assert answer.reason == "payment_already_used"
+        assert len({answer.body for answer in answers if answer.status == 200}) == 1
+
+    race(database, scenario)
