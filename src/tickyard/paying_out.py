@@ -28,6 +28,12 @@ async def pay_out(settings: Settings) -> None:
     """Pay reserved claims until a signal says stop."""
     if not settings.has_earn:
         raise SettingsError("there is no reward program: TICKYARD_SERVICE_TOKEN is not set, or TICKYARD_EARN is off")
+    halt_file = settings.data_path / "payout.halted"
+    if halt_file.exists():
+        raise SettingsError(
+            "the payout agent has stopped itself before and needs a person: read payout.halted in its data folder, "
+            "find out what happened, and remove the file"
+        )
     clock = open_clock(settings)
     signer = _signer(settings)
     async with contextlib.AsyncExitStack() as stack:
@@ -37,24 +43,23 @@ async def pay_out(settings: Settings) -> None:
         stack.push_async_callback(store.close)
         if not await is_ready(store):
             raise SettingsError("the store's schema is missing or older than this code: run `tickyard migrate` first")
-        per_day = settings.payout_max_per_day_usd * _DOLLAR
         settings.data_path.mkdir(parents=True, exist_ok=True)
         agent = Agent(
             store=store,
             rpc=rpc,
             signer=signer,
             terms=earn_terms(settings),
-            caps=Caps(settings.payout_max_per_claim_usd * _DOLLAR, per_day, per_day),
+            caps=_caps(settings),
             accepted=AcceptedSnapshots(settings.data_path / "accepted-snapshots.jsonl"),
             finality=settings.final_after,
             stop_file=settings.data_path / "payout.stop",
         )
         log.info("paying", payer=signer.address, profile=settings.profile)
-        await _until_stopped(settings, agent)
+        await _until_stopped(settings, agent, halt_file)
     log.info("stopped")
 
 
-async def _until_stopped(settings: Settings, agent: Agent) -> None:
+async def _until_stopped(settings: Settings, agent: Agent, halt_file: Path) -> None:
     paying = asyncio.create_task(run_agent(agent, secrets.token_hex(8)))
     stop_on_signal(settings, paying.cancel)
     try:
@@ -62,7 +67,21 @@ async def _until_stopped(settings: Settings, agent: Agent) -> None:
     except asyncio.CancelledError:
         return
     except Halted as halted:
+        _leave_word(halt_file, str(halted))
         raise SettingsError(f"the payout agent has stopped and needs a person: {halted}") from None
+
+
+def _leave_word(halt_file: Path, why: str) -> None:
+    """Whoever starts processes again must not start this one."""
+    halt_file.write_text(f"{why}\n")
+
+
+def _caps(settings: Settings) -> Caps:
+    return Caps(
+        settings.payout_max_per_claim_usd * _DOLLAR,
+        settings.payout_max_per_epoch_usd * _DOLLAR,
+        settings.payout_max_per_day_usd * _DOLLAR,
+    )
 
 
 def _signer(settings: Settings) -> LocalSigner:

@@ -1,296 +1,288 @@
-"""A whole day of the reward program on a real chain and a real PostgreSQL, with a node that misbehaves."""
+"""A whole day of the reward program: real processes on a real chain and a real PostgreSQL, and a node that misbehaves."""
 
 import asyncio
-import importlib.util
 import json
 import random
-import subprocess
-import sys
-from contextlib import AsyncExitStack, suppress
+import shutil
+from collections import Counter
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from datetime import timedelta
-from pathlib import Path
-from types import SimpleNamespace
+from datetime import datetime, timedelta
 
+import aiohttp
+import psycopg
 import pytest
 from aiohttp import ClientSession, web
-from sqlalchemy import insert, select
 
-from tickyard.chain.rpc import Rpc
 from tickyard.features.earn import rules
-from tickyard.features.earn.books import BooksAsk, get_epoch_books
-from tickyard.features.earn.desk import EarnDesk
-from tickyard.features.earn.epochs import run_due
 from tickyard.features.earn.message import Terms, claim_message
-from tickyard.features.earn.operations import ClaimAsk, claim
-from tickyard.features.earn.tables import earn_payout
 from tickyard.kernel.clock import WallClock
-from tickyard.kernel.errors import UpstreamDown
-from tickyard.payout.accepted import AcceptedSnapshots
-from tickyard.payout.agent import Agent
-from tickyard.payout.judge import Caps
-from tickyard.payout.keystore import open_keystore
-from tickyard.payout.run import run_agent
 from tickyard.sandbox import place
 from tickyard.sandbox.claim import sign
-from tickyard.sandbox.holders import holders, holding, settle_holders, write_payout_keystore
+from tickyard.sandbox.holders import HOLDERS, holders, holding, payout_wallet
 from tickyard.sandbox.node import Node
-from tickyard.sandbox.transact import Step, send, send_all
+from tickyard.sandbox.transact import Step, send
 from tickyard.sandbox.wallets import MAKER
 from tickyard.sandbox.words import call_data, words
-from tickyard.store.engine import Store
-from tickyard.store.migrate import migrate
-from tickyard.store.revenue import revenue
+from tickyard.store.tables import to_micros
 
 pytestmark = [pytest.mark.node, pytest.mark.database, pytest.mark.timeout(300)]
 
-_spec = importlib.util.spec_from_file_location(
-    "postgres_server", Path(__file__).parents[1] / "store" / "postgres_server.py"
-)
-_postgres = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_postgres)
-
 TERMS = Terms(4663, place.SERVICE_TOKEN, place.USDG)
-DEPTH = 4
-POOL = 123_456_789
+REVENUE = 123_456_789
 PEOPLE = 200
-REPLICA = Path(__file__).with_name("earn_replica.py")
+OTHERS_HOLD = (2_000_000 + 1_250_000) * 10**18
+"""The named wallets of the sandbox that take part: demo and alice."""
+CLOCK = WallClock()
 
 
-class MovedClock(WallClock):
-    def __init__(self):
-        self.offset = timedelta(0)
+class BadWire:
+    """Between everybody and the node. Once it is bad it forgets transactions, loses answers, and is late."""
 
-    def now(self):
-        return super().now() + self.offset
+    def __init__(self, url, seed):
+        self._url = url
+        self._rng = random.Random(seed)
+        self.is_bad = False
+        self.forgotten = self.lost = self.late = 0
 
-    def timestamp(self):
-        return self.now().timestamp()
+    async def serve(self, stack):
+        """Its address."""
+        # The node leaves an idle connection after five seconds: leave it first.
+        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=2)
+        self._session = await stack.enter_async_context(ClientSession(connector=connector))
+        app = web.Application(client_max_size=2**28)
+        app.router.add_post("/", self._answer)
+        runner = web.AppRunner(app, shutdown_timeout=0.2, access_log=None)
+        await runner.setup()
+        stack.push_async_callback(runner.cleanup)
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        return f"http://127.0.0.1:{runner.addresses[0][1]}/"
+
+    async def _answer(self, request):
+        body = await request.read()
+        if not self.is_bad:
+            return web.Response(body=await self._forward(body), content_type="application/json")
+        asked = json.loads(body)
+        calls = asked if isinstance(asked, list) else [asked]
+        answers, kept = [], []
+        for each in calls:
+            if each["method"] == "eth_sendRawTransaction" and self._rng.random() < 0.05:
+                self.forgotten += 1
+                answers.append({"jsonrpc": "2.0", "id": each["id"], "result": "0x" + "00" * 32})
+            else:
+                kept.append(each)
+        if self._rng.random() < 0.1:
+            self.late += 1
+            await CLOCK.sleep(self._rng.uniform(0, 0.4))
+        if kept:
+            answers += json.loads(await self._forward(json.dumps(kept).encode()))
+        if self._rng.random() < 0.05:
+            self.lost += 1
+            request.transport.close()
+        return web.json_response(answers if isinstance(asked, list) else answers[0])
+
+    async def _forward(self, body):
+        headers = {"content-type": "application/json"}
+        async with self._session.post(self._url, data=body, headers=headers) as response:
+            return await response.read()
 
 
 @dataclass
 class Yard:
     node: Node
-    clock: MovedClock
-    store: Store
-    rpc: Rpc
-    earn: EarnDesk
-    folder: Path
-    where: str
+    wire: BadWire
+    up: object
+    http: ClientSession
+    bases: list
+    books: psycopg.Connection
     epoch: int
+    signatures: dict
+
+    async def post(self, base, path, body):
+        async with self.http.post(base + path, json=body) as response:
+            return response.status, await response.json()
+
+    async def get(self, path):
+        async with self.http.get(self.up.base + path) as response:
+            assert response.status == 200
+            return await response.json()
 
     async def to(self, moment):
-        """Move both clocks, and let the chain go on until what came before is final."""
-        self.clock.offset += moment - self.clock.now()
-        await self.node.call("evm_setNextBlockTimestamp", [int(moment.timestamp())])
-        await self.node.call("evm_mine")
-        await self.node.call("hardhat_mine", [hex(DEPTH + 2), "0x1"])
-        return await run_due(self, self.clock.now())
+        status, answer = await self.post(self.up.base, "/sandbox/clock", {"to": moment.isoformat()})
+        assert status == 200, answer
+
+    async def claim(self, wallet, base):
+        """As a patient client does: a 502 says when to come again, an answer lost on the way is asked for again."""
+        body = {"address": wallet.address, "epoch": self.epoch, "signature": self.signatures[wallet.address]}
+        async with asyncio.timeout(100):
+            while True:
+                status, answer = await self.post(base, "/v1/earn/claim", body)
+                if status == 200:
+                    return answer
+                assert status == 502, answer
+                await CLOCK.sleep(0.2)
 
     async def usdg_of(self, address):
         data = call_data("balanceOf(address)", address)
         return words(await self.node.call("eth_call", [{"to": place.USDG, "data": data}, "latest"]))[0]
 
-    def agent(self, rpc):
-        signer = open_keystore(*(self.folder / name for name in ("payout.json", "payout.password")))
-        memory = AcceptedSnapshots(self.folder / "accepted.jsonl")
-        return Agent(self.store, rpc, signer, TERMS, Caps(10**9, 10**9, 10**9), memory, DEPTH)
+    async def reorganise(self):
+        """Two blocks with payouts in them are mined and taken back. How many payouts they held."""
+        payer = payout_wallet().address
+        await self.node.call("evm_setIntervalMining", [0])
+        mined = await self._nonce(payer)
+        deadline = CLOCK.monotonic() + 60
+        while await self._nonce(payer, "pending") == mined:
+            assert CLOCK.monotonic() < deadline, (mined, self.states(), self.shown("payout"), self.shown("api"))
+            await CLOCK.sleep(0.05)
+        snapshot = await self.node.call("evm_snapshot")
+        for _ in range(2):
+            await self.node.call("evm_mine")
+        held = await self._nonce(payer) - mined
+        assert await self.node.call("evm_revert", [snapshot])
+        await self.node.call("evm_setIntervalMining", [250])
+        await CLOCK.sleep(0.6)
+        return held
 
+    async def _nonce(self, address, when="latest"):
+        return int(await self.node.call("eth_getTransactionCount", [address, when]), 16)
 
-class BadWire:
-    """Between the agent and its node: forgets transactions, loses answers, is late."""
+    def shown(self, part):
+        return (self.up.run_dir / f"{part}.log").read_text()[-3000:]
 
-    def __init__(self, url, seed):
-        self._url = url
-        self._rng = random.Random(seed)
-        self.forgotten = self.lost = 0
+    def states(self):
+        found = self.books.execute("SELECT state, count(*) FROM earn_payout GROUP BY state").fetchall()
+        return Counter(dict(found))
 
-    async def answer(self, request):
-        asked = await request.json()
-        calls = asked if isinstance(asked, list) else [asked]
-        kept, forged = [], []
-        for each in calls:
-            if each["method"] == "eth_sendRawTransaction" and self._rng.random() < 0.15:
-                self.forgotten += 1
-                forged.append({"jsonrpc": "2.0", "id": each["id"], "result": "0x" + "00" * 32})
-            else:
-                kept.append(each)
-        if self._rng.random() < 0.1:
-            await WallClock().sleep(self._rng.uniform(0, 0.4))
-        answers = forged
-        if kept:
-            async with ClientSession() as session, session.post(self._url, json=kept) as response:
-                answers = forged + await response.json(content_type=None)
-        if self._rng.random() < 0.1:
-            self.lost += 1
-            request.transport.close()
-        return web.json_response(answers if isinstance(asked, list) else answers[0])
+    async def until(self, **wanted):
+        deadline = CLOCK.monotonic() + 90
+        while (states := self.states()) != Counter(wanted):
+            assert CLOCK.monotonic() < deadline, (states, self.shown("payout"))
+            await CLOCK.sleep(0.2)
 
 
 @pytest.fixture
-def on_a_day(tmp_path):
-    """`on_a_day(work)`: the work gets a yard whose claims have just opened."""
+def on_a_day(running, postgres_server, tmp_path):
+    """`on_a_day(work)`: the work gets a yard with three API processes, a worker and an agent, and claims just open."""
 
-    async def go(work, where):
+    async def go(work):
         async with AsyncExitStack() as stack:
-            clock = MovedClock()
-            node = await stack.enter_async_context(
-                await Node.start(chain_id=4663, now=clock.now(), run_dir=tmp_path, interval_ms=0)
+            where = postgres_server.new_database()
+            now = CLOCK.now()
+            node = await Node.start(chain_id=4663, now=now, run_dir=tmp_path, interval_ms=2000)
+            await stack.enter_async_context(node)
+            wire = BadWire(node.url, 7)
+            url = await wire.serve(stack)
+            up = running.Up(TICKYARD_DATABASE_URL=where, TICKYARD_SANDBOX_RPC_URL=url)
+            stack.callback(shutil.rmtree, up.run_dir, ignore_errors=True)
+            stack.push_async_callback(asyncio.to_thread, up.stop)
+            await asyncio.to_thread(up.wait_ready)
+            settings = json.loads((up.run_dir / "settings.json").read_text())
+            settings |= _as_api(where)
+            more = [_replica(running, settings, tmp_path, n) for n in (2, 3)]
+            for process in more:
+                stack.push_async_callback(asyncio.to_thread, process.stop)
+            for process in more:
+                await asyncio.to_thread(process.wait_ready)
+            http = await stack.enter_async_context(
+                ClientSession(
+                    connector=aiohttp.TCPConnector(limit=0, force_close=True), timeout=aiohttp.ClientTimeout(total=60)
+                )
             )
-            await place.unlock_maker(node)
-            await place.place_contracts(node)
-            await send_all(node, MAKER, place.first_steps(), per_block=50)
-            await settle_holders(node)
-            write_payout_keystore(tmp_path)
-            store = Store.open(where, clock)
-            stack.push_async_callback(store.close)
-            await migrate(store)
-            rpc = Rpc([node.url], chain_id=4663, clock=clock)
-            stack.push_async_callback(rpc.close)
-            epoch = rules.accruing_epoch(clock.now() + timedelta(days=1))
-            yard = Yard(node, clock, store, rpc, EarnDesk(TERMS, DEPTH), tmp_path, where, epoch)
-            await yard.to(rules.starts_at(epoch))
-            row = {
-                "settlement": "eip155:4663/0x/0",
-                "amount_raw": POOL,
-                "settled_at": clock.now(),
-                "credited_at": clock.now(),
-            }
-            async with store.begin() as tx:
-                await tx.execute(insert(revenue), row)
+            books = stack.enter_context(psycopg.connect(where, autocommit=True))
+            epoch = rules.accruing_epoch(datetime.fromisoformat(up.get("/sandbox/clock")[1]["now"]))
+            bases = [up.base, *(process.base for process in more)]
+            # Beforehand, and on another thread: the wire must not wait for the pens of two hundred people.
+            signatures = await asyncio.to_thread(_sign_all, epoch)
+            yard = Yard(node, wire, up, http, bases, books, epoch, signatures)
+            earned_at = to_micros(rules.starts_at(epoch))
+            books.execute("INSERT INTO revenue VALUES ('eip155:4663/0x0/0', %s, %s, %s)", (REVENUE, *[earned_at] * 2))
+            await yard.to(rules.snapshot_at(epoch) + timedelta(seconds=1))
+            await yard.to(rules.opens_at(epoch) + timedelta(seconds=1))
+            assert (await yard.get("/v1/earn"))["epoch"]["claimOpen"] is True
             return await work(yard)
 
-    def run(work):
-        server = _postgres.PostgresServer()
-        try:
-            return asyncio.run(go(work, server.new_database()))
-        finally:
-            server.stop()
-
-    return run
+    return lambda work: asyncio.run(go(work))
 
 
-async def _replicas(yard, people):
-    """Three API processes, each claiming for a third of the people."""
-    processes = []
-    for n in range(3):
-        asked = {
-            "where": yard.where, "node": yard.node.url, "token": TERMS.token, "usdg": TERMS.usdg,
-            "offset_us": yard.clock.offset // timedelta(microseconds=1), "epoch": yard.epoch,
-            "holders": people[n::3],
-        }  # fmt: skip
-        processes.append(
-            await asyncio.create_subprocess_exec(
-                sys.executable, str(REPLICA), json.dumps(asked), stdout=subprocess.PIPE
-            )
-        )
-    answers = []
-    for process in processes:
-        out, _ = await asyncio.wait_for(process.communicate(), 150)
-        assert process.returncode == 0
-        answers += json.loads(out)
-    return answers
+def _sign_all(epoch):
+    return {each.address: sign(each.private_key, claim_message(TERMS, epoch, each.address)) for each in _people()}
+
+
+def _people():
+    """Two hundred of those who take part."""
+    return [holders()[n] for n in range(HOLDERS) if holding(n) >= rules.threshold_raw(18)][:PEOPLE]
+
+
+def _as_api(where):
+    """The settings of a process whose account may do what an API may, and no more."""
+    with psycopg.connect(where, autocommit=True) as owner:
+        owner.execute("DROP ROLE IF EXISTS earn_day_api")
+        owner.execute("CREATE ROLE earn_day_api LOGIN IN ROLE tickyard_api")
+    return {"TICKYARD_DATABASE_URL": where.replace("postgres@", "earn_day_api@")}
+
+
+def _replica(running, settings, folder, n):
+    port = running.free_port()
+    environ = {**settings, "TICKYARD_PORT": str(port), "TICKYARD_METRICS_PORT": str(port + 1000)}
+    return running.Process("serve", folder / f"serve-{n}.log", environ)
 
 
 def test_a_day_with_two_hundred_claims_over_three_processes_and_a_bad_node(on_a_day):
+    wallets = _people()
+    held = {holders()[n].address: holding(n) for n in range(HOLDERS) if holding(n) >= rules.threshold_raw(18)}
+    total = sum(held.values()) + OTHERS_HOLD
+    shares = {wallet.address: REVENUE * held[wallet.address] // total for wallet in wallets}
+
     async def work(yard):
-        async with AsyncExitStack() as stack:
-            wire = BadWire(yard.node.url, 7)
-            app = web.Application()
-            app.router.add_post("/", wire.answer)
-            runner = web.AppRunner(app, shutdown_timeout=0.2)
-            await runner.setup()
-            stack.push_async_callback(runner.cleanup)
-            site = web.TCPSite(runner, "127.0.0.1", 0)
-            await site.start()
-            url = f"http://127.0.0.1:{runner.addresses[0][1]}/"
-            rpc = Rpc([url], chain_id=4663, clock=yard.clock, try_s=1.0)
-            stack.push_async_callback(rpc.close)
-            agent = yard.agent(rpc)
-            paying = asyncio.create_task(run_agent(agent, "test"))
-            stack.push_async_callback(_stop, paying)
-            async with asyncio.timeout(20):
-                while (await run_due(yard, yard.clock.now())).waiting or not await _knows_payer(yard):
-                    await yard.clock.sleep(0.1)
-            assert (await yard.to(rules.snapshot_at(yard.epoch))).taken == [yard.epoch]
-            assert (await yard.to(rules.opens_at(yard.epoch))).opened == [yard.epoch]
-            people = [n for n in range(300) if holding(n) >= rules.threshold_raw(18)][:PEOPLE]
-            frozen = holders()[people[5]]
-            await send(yard.node, MAKER, Step(place.USDG, call_data("freeze(address)", frozen.address)))
-            await yard.node.call("evm_setAutomine", [False])
-            await yard.node.call("evm_setIntervalMining", [250])
-            before = await yard.node.call("evm_snapshot")
-            claiming = asyncio.create_task(_replicas(yard, people))
-            await yard.clock.sleep(4)
-            # The chain falls back to where it was before the first claim: whatever was mined since is gone.
-            await yard.node.call("evm_revert", [before])
-            answers = await claiming
-            by_wallet = {}
-            for answer in answers:
-                by_wallet.setdefault(answer["address"], set()).add(answer["tx"])
-            assert len(by_wallet) == PEOPLE
-            assert [address for address, hashes in by_wallet.items() if len(hashes) > 1] == []
-            await _until_ended(yard, PEOPLE)
-            await send_unfrozen(yard, frozen)
-            second = await _claim_again(yard, frozen)
-            assert second.tx not in by_wallet[frozen.address]
-            await _until_ended(yard, PEOPLE + 1)
-            total = sum(holding(n) for n in range(300) if holding(n) >= rules.threshold_raw(18))
-            for n in people:
-                assert await yard.usdg_of(holders()[n].address) == POOL * holding(n) // total
-            await yard.node.call("evm_setIntervalMining", [0])
-            assert (await yard.to(rules.closes_at(yard.epoch))).closed == [yard.epoch]
-            books = (await get_epoch_books(yard, BooksAsk(id=yard.epoch))).answer
-            assert books.balanced is True
-            paid = sum(POOL * holding(n) // total for n in people)
-            assert books.paid_usd == f"{paid // 10**6}.{paid % 10**6:06d}"
-            assert wire.forgotten > 0
-            assert wire.lost > 0
+        frozen = wallets[5]
+        await send(yard.node, MAKER, Step(place.USDG, call_data("freeze(address)", frozen.address)))
+        await yard.node.call("evm_setIntervalMining", [250])
+        yard.wire.is_bad = True
+        # Every wallet twice, over two processes: a claimant who presses the button again.
+        asked = [(wallet, yard.bases[(n + again) % 3]) for again in (0, 1) for n, wallet in enumerate(wallets)]
+        claiming = asyncio.gather(*(yard.claim(wallet, base) for wallet, base in asked))
+        undone = []
+        while len(undone) < 3 and yard.states().total() < PEOPLE:
+            undone.append(await yard.reorganise())
+        assert max(undone) > 0
+        told = {}
+        for answer in await claiming:
+            told.setdefault(answer["address"].lower(), set()).add(answer["tx"])
+        assert set(map(len, told.values())) == {1}
+        assert told.keys() == shares.keys()
+        await yard.until(confirmed=PEOPLE - 1, failed=1)
+        await send(yard.node, MAKER, Step(place.USDG, call_data("unfreeze(address)", frozen.address)))
+        again = await yard.claim(frozen, yard.bases[1])
+        assert again["tx"] not in told[frozen.address]
+        await yard.until(confirmed=PEOPLE, failed=1)
+        yard.wire.is_bad = False
+        assert {address: await yard.usdg_of(address) for address in shares} == shares
+        await yard.to(rules.closes_at(yard.epoch) + timedelta(seconds=1))
+        books = await yard.get(f"/v1/earn/epochs/{yard.epoch}")
+        assert (books["state"], books["balanced"]) == ("closed", True)
+        assert [_raw(books[name]) for name in ("poolUsd", "paidUsd", "inFlightUsd", "rolledOverUsd")] == [
+            REVENUE, sum(shares.values()), 0, REVENUE - sum(shares.values())
+        ]  # fmt: skip
+        assert min(yard.wire.forgotten, yard.wire.lost, yard.wire.late) > 0
+        await _use_the_key_elsewhere(yard)
 
     on_a_day(work)
 
 
-async def _stop(task):
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
+async def _use_the_key_elsewhere(yard):
+    """The agent's process ends with an alarm, and leaves a file that keeps it from being started again."""
+    payer = payout_wallet().address
+    await yard.node.call("hardhat_impersonateAccount", [payer])
+    await send(yard.node, payer, Step(place.USDG, call_data("transfer(address,uint256)", MAKER, 1)))
+    halted = yard.up.run_dir / "payout.halted"
+    async with asyncio.timeout(20):
+        while not halted.exists():
+            await CLOCK.sleep(0.05)
+    assert f"the books know {PEOPLE + 1}" in halted.read_text()
+    assert "THE PAYOUT AGENT HAS STOPPED AND NEEDS A PERSON" in (yard.up.run_dir / "payout.log").read_text()
 
 
-async def _knows_payer(yard):
-    from tickyard.features.earn.tables import earn_payer
-
-    async with yard.store.read() as tx:
-        return (await tx.execute(select(earn_payer))).one_or_none() is not None
-
-
-async def _until_ended(yard, count):
-    async with asyncio.timeout(90):
-        while True:
-            async with yard.store.read() as tx:
-                states = (await tx.execute(select(earn_payout.c.state))).scalars().all()
-            if len(states) == count and "signed" not in states:
-                return
-            await yard.clock.sleep(0.2)
-
-
-async def send_unfrozen(yard, wallet):
-    step = Step(place.USDG, call_data("unfreeze(address)", wallet.address))
-    await yard.node.call(
-        "eth_sendTransaction",
-        [{"from": MAKER, "to": step.to, "data": step.data, "gas": hex(500_000), "gasPrice": "0x0"}],
-    )
-    await yard.clock.sleep(0.6)
-
-
-async def _claim_again(yard, wallet):
-    ask = ClaimAsk(
-        address=wallet.address,
-        epoch=yard.epoch,
-        signature=sign(wallet.private_key, claim_message(TERMS, yard.epoch, wallet.address)),
-    )
-    deps = SimpleNamespace(store=yard.store, rpc=yard.rpc, clock=yard.clock, earn=yard.earn)
-    async with asyncio.timeout(60):
-        while True:
-            with suppress(UpstreamDown):
-                return await claim(deps, ask)
-            await yard.clock.sleep(0.2)
+def _raw(usd):
+    whole, fraction = usd.split(".")
+    return int(whole) * 10**6 + int(fraction)

@@ -23,7 +23,7 @@ def test_a_claim_survives_a_kill_at_every_await():
 def test_a_claim_survives_kills_at_pairs_of_awaits():
     points, _ = run_claim()
     rng = random.Random(os.environ.get("TICKYARD_SEED") or random.SystemRandom().random())
-    firsts = [rng.randrange(1, points + 1) for _ in range(1000 if IS_FULL else 60)]
+    firsts = [rng.randrange(1, points + 1) for _ in range(1000 if IS_FULL else 100)]
     # The second falls into the life after the first.
     seconds = [first + rng.randrange(1, points) for first in firsts]
     for first, second, (_, found) in zip(firsts, seconds, shard(run_claim, firsts, seconds), strict=True):

@@ -19,6 +19,7 @@ from tickyard.features.earn import rules
 from tickyard.features.earn.blocks import final_header
 from tickyard.features.earn.books import BooksAsk, get_epoch_books
 from tickyard.features.earn.desk import EarnDesk, holder_index
+from tickyard.features.earn.drift import DriftWatch
 from tickyard.features.earn.epochs import next_due, run_due
 from tickyard.features.earn.operations import ClaimAsk, StatusAsk, claim, get_earn, get_earn_status
 from tickyard.features.earn.tables import (
@@ -54,21 +55,22 @@ EPOCH = 20261114
 ALICE, BOB, CAROL, POOR = WALLETS[:4]
 
 
-class HandClock:
-    """Time that stands until it is moved; the databases' clocks follow it."""
+class HandClock(WallClock):
+    """Time that is moved by hand and runs on from there, and pauses that take none; the databases' clocks follow."""
 
     def __init__(self, now):
-        self._now = now
+        self.move(now)
+        self.error = timedelta(0)
         self._ticks = 0.0
 
     def now(self):
-        return self._now
+        return super().now() + self.offset + self.error
 
     def seconds(self):
-        return int(self._now.timestamp())
+        return int(self.timestamp())
 
     def timestamp(self):
-        return self._now.timestamp()
+        return self.now().timestamp()
 
     def monotonic(self):
         return self._ticks
@@ -79,7 +81,7 @@ class HandClock:
         await WallClock().sleep(0.001)
 
     def move(self, to):
-        self._now = to
+        self.offset = to - WallClock.now(self)
 
 
 @dataclass
@@ -141,6 +143,11 @@ class Town:
             await self.pay()
         return await task
 
+    async def pay_while_asked(self, agent):
+        """Rounds of one agent until it has signed something."""
+        while not (await self.pay(agent)).signed:
+            await self.clock.sleep(0.1)
+
     async def status(self, wallet):
         return msgspec.json.decode(encode(await get_earn_status(self, StatusAsk(address=wallet.address))))
 
@@ -162,12 +169,6 @@ def run(where, tmp_path):
             faults = Faults()
             chain = Chain(clock, random.Random(1), faults)
             store = Store.open(where, clock, random.Random(1))
-            if where.startswith("postgresql"):
-                # The server's clock is read for real elsewhere; here a day passes in a second.
-                async def now(tx):
-                    return clock.now()
-
-                store.now = now
             process = Process("test", random.Random(1), faults)
             town = Town(store, clock, chain, FrailRpc(chain, clock, process), tmp_path)
             try:
@@ -300,7 +301,7 @@ def test_a_contract_wallet_is_refused_and_a_delegated_account_is_paid(run):
 def test_a_claim_without_an_agent_stays_reserved_and_is_paid_after_the_window(run):
     async def work(town):
         await town.open_day()
-        town.clock.move(rules.closes_at(EPOCH) - timedelta(microseconds=1))
+        town.clock.move(rules.closes_at(EPOCH) - timedelta(seconds=30))
         with pytest.raises(UpstreamDown, match="reserved"):
             await town.ask(ALICE, agent=False)
         assert (await town.status(ALICE))["epoch"]["claimed"] is True
@@ -363,7 +364,7 @@ def test_a_failure_after_the_closing_goes_to_the_next_pool_once(run):
     async def work(town):
         await town.open_day()
         town.chain.frozen.add(ALICE.address)
-        town.clock.move(rules.closes_at(EPOCH) - timedelta(seconds=1))
+        town.clock.move(rules.closes_at(EPOCH) - timedelta(seconds=30))
         await town.ask(ALICE)
         town.clock.move(rules.closes_at(EPOCH))
         assert (await run_due(town, town.clock.now())).closed == [EPOCH]
@@ -395,10 +396,72 @@ def test_a_pool_that_cannot_be_paid_stays_closed_and_rolls_over_whole(run):
         done = await town.to(rules.opens_at(EPOCH))
         assert done.opened == []
         assert "not solvent" in done.waiting[EPOCH]
+        assert town.earn.late == {(EPOCH, "open: not solvent")}
         with pytest.raises(UpstreamDown, match="not open"):
             await town.ask(ALICE)
         await town.to(rules.closes_at(EPOCH))
         assert (await town.books())["rolledOverUsd"] == (await town.books())["poolUsd"]
+
+    run(work)
+
+
+def test_a_payer_without_gas_for_all_of_them_pays_nobody(run):
+    async def work(town):
+        # Two transfers at twice the fee, and what the last of them must still have on the account to be taken.
+        base_fee, gas = 10**8, 200_000
+        town.chain.eth = gas * (2 * 2 * base_fee + 20 * base_fee) - 1
+        await run_due(town, town.clock.now())
+        await town.pay()
+        await town.earn_money(30_000)
+        await town.to(rules.snapshot_at(EPOCH))
+        assert "not solvent" in (await town.to(rules.opens_at(EPOCH))).waiting[EPOCH]
+        town.chain.eth += 1
+        assert (await run_due(town, town.clock.now())).opened == [EPOCH]
+
+    run(work)
+
+
+def test_revenue_that_becomes_known_after_the_sealing_is_in_the_next_pool_once(run):
+    async def work(town):
+        await town.open_day(30_000)
+        yesterday = rules.opens_at(EPOCH) - timedelta(microseconds=1)
+        async with town.store.begin() as tx:
+            await credit(tx, "eip155:4663/0xlate/0", 7, yesterday, town.clock.now())
+        await town.to(rules.closes_at(EPOCH))
+        assert (await town.books())["poolUsd"] == "0.030000"
+        following = rules.next_epoch(EPOCH)
+        third = rules.next_epoch(following)
+        for epoch in (following, third):
+            await town.to(rules.snapshot_at(epoch))
+            await town.to(rules.opens_at(epoch))
+            await town.to(rules.closes_at(epoch))
+        later = await town.books(following)
+        assert (later["revenueUsd"], later["calls"], later["poolUsd"]) == ("0.000007", 1, "0.030007")
+        assert (await town.books(third))["revenueUsd"] == "0.000000"
+
+    run(work)
+
+
+def test_another_form_of_the_same_signature_is_the_same_claim(run):
+    async def work(town):
+        await town.open_day()
+        signature = bytes.fromhex(ALICE.sign(EPOCH)[2:])
+        order = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
+        high = (order - int.from_bytes(signature[32:64], "big")).to_bytes(32, "big")
+        v = signature[64] % 27
+        forms = [
+            signature[:64] + bytes([v]),
+            signature[:64] + bytes([v + 27]),
+            signature[:32] + high + bytes([1 - v]),
+            signature[:32] + high + bytes([28 - v]),
+        ]
+        answers = [await town.ask(ALICE, signature="0x" + form.hex()) for form in forms]
+        answers.append(await town.ask(ALICE, signature="0x" + forms[0].hex().upper()))
+        assert len({answer.tx for answer in answers}) == 1
+        town.mine()
+        await town.pay()
+        assert town.held(ALICE) == 20_000
+        assert town.chain.state.nonces[town.signer.address] == 1
 
     run(work)
 
@@ -520,6 +583,21 @@ def test_a_claim_written_after_the_closing_is_never_paid(run):
     run(work)
 
 
+def test_the_agent_stops_when_a_paid_claim_is_opened_again(run):
+    async def work(town):
+        await town.open_day()
+        await town.ask(ALICE)
+        town.mine()
+        assert (await town.pay()).confirmed == 1
+        async with town.store.begin() as tx:
+            await tx.execute(update(earn_claim).values(attempt=1))
+        with pytest.raises(Halted, match="has not failed"):
+            await town.pay()
+        assert town.held(ALICE) == 20_000
+
+    run(work)
+
+
 def test_the_agent_stops_when_a_snapshot_is_changed_under_it(run):
     async def work(town):
         await town.open_day()
@@ -554,6 +632,46 @@ def test_the_agent_stops_when_somebody_else_uses_its_key(run):
         town.mine()
         with pytest.raises(Halted, match="the books know 0"):
             await town.pay()
+
+    run(work)
+
+
+def test_the_agent_stops_when_a_booked_nonce_is_used_by_a_foreign_transaction_for_good(run):
+    async def work(town):
+        await town.open_day()
+        town.chain.faults.drop = 1.0
+        agent = town.agent()
+        await asyncio.gather(town.ask(ALICE, agent=False), town.pay_while_asked(agent), return_exceptions=True)
+        town.chain.send(town.signer.address, USDG, CAROL.address, 1)
+        town.mine(1)
+        # Not final: it may still be ours that is mined in the end.
+        for _ in range(3):
+            assert (await town.pay(agent)).failed == 0
+        town.mine(DEPTH)
+        with pytest.raises(Halted, match="nonce 0 of the payout account was used"):
+            await town.pay(agent)
+        async with town.store.read() as tx:
+            assert (await tx.execute(select(earn_payout.c.state))).scalars().all() == ["signed"]
+
+    run(work)
+
+
+def test_a_foreign_transaction_that_a_reorganisation_takes_back_stops_nobody(run):
+    async def work(town):
+        await town.open_day()
+        town.chain.faults.drop = 1.0
+        agent = town.agent()
+        await asyncio.gather(town.ask(ALICE, agent=False), town.pay_while_asked(agent), return_exceptions=True)
+        foreign = town.chain.send(town.signer.address, USDG, CAROL.address, 1)
+        town.mine(1)
+        assert (await town.pay(agent)).is_idle
+        town.chain.faults.drop = 0.0
+        town.chain.reorganise(1, without={foreign})
+        await town.clock.sleep(3)
+        assert (await town.pay(agent)).sent == 1
+        town.mine(DEPTH + 2)
+        assert (await town.pay(agent)).confirmed == 1
+        assert town.held(ALICE) == 20_000
 
     run(work)
 
@@ -618,6 +736,23 @@ def test_the_books_come_as_csv_too(run):
         for unknown in (20200101, rules.next_epoch(EPOCH), 5):
             with pytest.raises(NotFound):
                 await get_epoch_books(town, BooksAsk(id=unknown))
+
+    run(work)
+
+
+def test_a_clock_that_is_not_the_stores_is_told_of_once_a_minute(run, where):
+    async def work(town):
+        watch = DriftWatch()
+        assert await watch.look(town.store) is None
+        # The machine's clock goes wrong; the store's does not.
+        town.clock.error = timedelta(seconds=-1)
+        assert await watch.look(town.store) is None, "looked a moment ago"
+        await town.clock.sleep(60)
+        drift = await watch.look(town.store)
+        if where.startswith("postgresql"):
+            assert timedelta(milliseconds=300) < drift <= timedelta(seconds=1)
+        else:
+            assert drift is None, "one process, one clock"
 
     run(work)
 
@@ -688,11 +823,6 @@ def test_on_postgresql_each_process_does_its_work_under_its_own_role(postgres_se
                 await tx.execute(text(f"CREATE ROLE {kind}_login LOGIN"))
                 await tx.execute(text(f"GRANT tickyard_{kind} TO {kind}_login"))
             stores[kind] = Store.open(url.replace("postgres@", f"{kind}_login@"), clock, random.Random(1))
-
-            async def now(tx):
-                return clock.now()
-
-            stores[kind].now = now
         process = Process("test", random.Random(1), Faults())
         rpc = FrailRpc(chain, clock, process)
         towns = {kind: Town(store, clock, chain, rpc, tmp_path) for kind, store in stores.items()}

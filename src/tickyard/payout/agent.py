@@ -14,7 +14,7 @@ from typing import Final
 from tickyard.chain.rpc import Rpc
 from tickyard.chain.trouble import RpcError
 from tickyard.features.earn.blocks import Finality, header, quantity
-from tickyard.features.earn.desk import GAS_LIMIT
+from tickyard.features.earn.desk import GAS_LIMIT, max_fee
 from tickyard.features.earn.digest import Sealed
 from tickyard.features.earn.message import Terms
 from tickyard.features.earn.rules import accruing_epoch, starts_at
@@ -24,7 +24,7 @@ from tickyard.payout import ledger
 from tickyard.payout.accepted import AcceptedSnapshots
 from tickyard.payout.halt import Halted
 from tickyard.payout.judge import Allowance, Caps, Claim, Held, Refused, amount_of
-from tickyard.payout.outcome import outcomes
+from tickyard.payout.outcome import Outcomes
 from tickyard.payout.sending import Sending
 from tickyard.payout.signer import Signer
 from tickyard.payout.transaction import TransferTransaction, transaction_hash
@@ -33,9 +33,6 @@ from tickyard.store.leases import Lease, guard
 
 _SIGN_AT_ONCE: Final = 50
 _LOOK_AT_ONCE: Final = 500
-_FEE_FACTOR: Final = 20
-"""So that no payout is ever stuck for its fee; what is not needed is not paid."""
-_FEE_FLOOR: Final = 10**8
 _SNAPSHOTS_KEPT: Final = 3
 
 
@@ -68,19 +65,21 @@ class Agent:
     """While this file exists nothing is signed or sent."""
     _sealed: dict[int, Sealed] = field(default_factory=dict)
     _finished: set[int] = field(default_factory=set)
+    _told: set[tuple[int, str, str]] = field(default_factory=set)
+    """Claims that are held, and why: said once."""
     _sending: Sending = field(init=False)
+    _outcomes: Outcomes = field(init=False)
 
     def __post_init__(self) -> None:
         self._sending = Sending(self.rpc, self.store.clock)
+        self._outcomes = Outcomes(self.rpc, self.finality, self.terms.usdg, self.signer.address)
 
     async def run_once(self, lease: Lease) -> Did:
         """One round. Raises Halted, LostLease, or UpstreamDown when the node or the store is in trouble."""
         did = Did()
         if self.stop_file is not None and self.stop_file.exists():
             return did
-        chain_nonce = await self._check_nonce(lease)
-        async with self.store.read() as tx:
-            epochs = await ledger.payable_epochs(tx)
+        chain_nonce, epochs = await self._look(lease)
         for epoch, state in epochs:
             if epoch not in self._finished:
                 await self._sign_due(lease, epoch, state, did)
@@ -91,22 +90,22 @@ class Agent:
             await self._end_final(lease, [each for each in payouts if each.nonce < chain_nonce], did)
         return did
 
-    async def _check_nonce(self, lease: Lease) -> int:
-        """The chain's nonce for our account, which can never be ahead of the books.
+    async def _look(self, lease: Lease) -> tuple[int, list[tuple[int, str]]]:
+        """The chain's nonce for our account, which can never be ahead of the books, and the epochs to pay for.
 
         The chain is asked first: our own payouts only ever raise the books before the chain.
         """
         mined = quantity(await self._ask("eth_getTransactionCount", self.signer.address, "latest"))
         async with self.store.read() as tx:
             booked = await ledger.next_nonce(tx, self.terms.chain_id, self.signer.address)
+            epochs = await ledger.payable_epochs(tx)
         if booked is None:
             async with self.store.begin() as tx:
                 await guard(tx, lease)
                 await ledger.introduce(tx, self.terms.chain_id, self.signer.address, mined)
-            return mined
-        if mined > booked:
+        elif mined > booked:
             raise Halted(f"the chain has seen {mined} transactions of the payout account, the books know {booked}")
-        return mined
+        return mined, epochs
 
     async def _sign_due(self, lease: Lease, epoch: int, state: str, did: Did) -> None:
         """Sign what is reserved in one epoch, some at a time, each batch in one transaction."""
@@ -122,11 +121,11 @@ class Agent:
             head = await header(self.rpc, "latest")
             async with self.store.begin() as tx:
                 await guard(tx, lease)
-                await self._sign_some(tx, sealed, max(head.base_fee * _FEE_FACTOR, _FEE_FLOOR), passed, did)
+                await self._sign_some(tx, sealed, max_fee(head.base_fee), passed, did)
         if state == "closed" and did.held == held:
             self._finished.add(epoch)
 
-    async def _sign_some(self, tx: Transaction, sealed: Sealed, max_fee: int, passed: int, did: Did) -> None:
+    async def _sign_some(self, tx: Transaction, sealed: Sealed, fee: int, passed: int, did: Did) -> None:
         now = await self.store.now(tx)
         claims = await ledger.unpaid_claims(tx, sealed.epoch, _SIGN_AT_ONCE, passed)
         first = await ledger.next_nonce(tx, self.terms.chain_id, self.signer.address)
@@ -143,26 +142,33 @@ class Agent:
         for claim in claims:
             try:
                 amount = amount_of(claim, sealed, self.terms)
+                if claim.attempt and await ledger.is_paid_or_on_its_way(tx, claim):
+                    raise Halted(f"{claim.address} claims epoch {claim.epoch} again, though its payout has not failed")
                 allowance.spend(amount)
             except Refused as refused:
                 log.error("a claim is refused", epoch=claim.epoch, address=claim.address, why=str(refused))
                 await ledger.refuse(tx, claim, str(refused), now)
                 did.refused += 1
             except Held as held:
-                log.error("a claim is held", epoch=claim.epoch, address=claim.address, why=str(held))
+                self._tell_held(claim, str(held))
                 did.held += 1
             else:
-                await ledger.add(tx, await self._signed(claim, amount, nonce, max_fee), now)
+                await ledger.add(tx, await self._signed(claim, amount, nonce, fee), now)
                 nonce += 1
                 did.signed += 1
         if nonce > first:
             await ledger.take_nonces(tx, self.terms.chain_id, first, nonce - first)
 
-    async def _signed(self, claim: Claim, amount: int, nonce: int, max_fee: int) -> ledger.Signed:
+    def _tell_held(self, claim: Claim, why: str) -> None:
+        if (claim.epoch, claim.address, why) not in self._told:
+            self._told.add((claim.epoch, claim.address, why))
+            log.error("a claim is held", epoch=claim.epoch, address=claim.address, why=why)
+
+    async def _signed(self, claim: Claim, amount: int, nonce: int, fee: int) -> ledger.Signed:
         transfer = TransferTransaction(
             chain_id=self.terms.chain_id,
             nonce=nonce,
-            max_fee=max_fee,
+            max_fee=fee,
             gas_limit=GAS_LIMIT,
             usdg=self.terms.usdg,
             receiver=claim.address,
@@ -175,16 +181,16 @@ class Agent:
         """Confirm or fail what the chain has decided for good."""
         if not payouts:
             return
-        decided = await outcomes(self.rpc, self.finality, self.terms.usdg, self.signer.address, payouts)
-        if not decided:
-            return
-        async with self.store.begin() as tx:
-            await guard(tx, lease)
-            now = await self.store.now(tx)
-            for payout, is_paid, block in decided:
-                if await ledger.end(tx, payout, "confirmed" if is_paid else "failed", block, now):
-                    did.confirmed += is_paid
-                    did.failed += not is_paid
+        if decided := await self._outcomes.decided(payouts):
+            async with self.store.begin() as tx:
+                await guard(tx, lease)
+                now = await self.store.now(tx)
+                for payout, is_paid, block in decided:
+                    if await ledger.end(tx, payout, "confirmed" if is_paid else "failed", block, now):
+                        did.confirmed += is_paid
+                        did.failed += not is_paid
+        # What is decided is written by now: doubts about one payout hold up no other.
+        await self._outcomes.check_missing()
 
     async def _snapshot(self, epoch: int) -> Sealed:
         """The sealed snapshot, checked against the books' digest and against our own memory."""

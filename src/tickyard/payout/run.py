@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from typing import Final
 
+from tickyard.features.earn.drift import DriftWatch
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.observe.log import log
 from tickyard.payout.agent import Agent
@@ -38,13 +39,14 @@ async def _take(agent: Agent, owner: str) -> Lease:
 
 
 async def _work(agent: Agent, lease: Lease) -> None:
-    keeping = asyncio.create_task(_keep(agent, lease))
+    keeping, drift = asyncio.create_task(_keep(agent, lease)), DriftWatch()
     try:
         while True:
             if keeping.done():
                 keeping.result()
             pause_s = _PAUSE_S
             try:
+                await drift.look(agent.store)
                 did = await agent.run_once(lease)
             except UpstreamDown as down:
                 log.warning("payouts wait", why=down.message)

@@ -13,4 +13,4 @@ def earn_terms(settings: Settings) -> Terms:
 
 def open_earn(settings: Settings) -> EarnDesk:
     """Without a reward program nobody comes to this desk: it has no routes and no work."""
-    return EarnDesk(earn_terms(settings), settings.final_after)
+    return EarnDesk(earn_terms(settings), settings.final_after, settings.service_token_first_block)

@@ -1,9 +1,9 @@
 """A chain in memory: blocks, a pool that loses things, two tokens, reorganisations, and the JSON-RPC to see it by."""
 
-import json
-from copy import deepcopy
 from dataclasses import dataclass, field
+from hashlib import sha256
 
+import msgspec
 import rlp
 from coincurve import PublicKey
 
@@ -48,6 +48,9 @@ class State:
     token: dict = field(default_factory=dict)
     nonces: dict = field(default_factory=dict)
 
+    def copy(self):
+        return State(self.usdg.copy(), self.token.copy(), self.nonces.copy())
+
     def balances(self, to):
         return self.usdg if to == USDG else self.token
 
@@ -61,10 +64,11 @@ class Chain:
         self.faults = faults
         self.blocks = [Block(0, self._hash(0), int(clock.timestamp()))]
         self.state = State()
-        self._states = [deepcopy(self.state)]
+        self._states = [self.state.copy()]
         self._receipts = {}
         self.pool = {}
         self.frozen = set()
+        self.eth = 10**20
         self.forgets = 0
         self.resends = None
         self.reorgs = 0
@@ -83,7 +87,7 @@ class Chain:
             self._execute(block, transaction)
             del self.pool[transaction.hash]
         self.blocks.append(block)
-        self._states.append(deepcopy(self.state) if block.mined else self._states[-1])
+        self._states.append(self.state.copy() if block.mined else self._states[-1])
         if len(self._states) > 16:
             self._states[len(self._states) - 17] = None
 
@@ -113,7 +117,7 @@ class Chain:
             "removed": False,
         }
 
-    def reorganise(self, depth):
+    def reorganise(self, depth, without=()):
         """Drop the newest blocks. What was in them goes back to the pool, or is forgotten."""
         depth = min(depth, len(self.blocks) - 2)
         if depth < 1:
@@ -122,13 +126,15 @@ class Chain:
         for block in self.blocks[-depth:]:
             for mined in block.mined:
                 del self._receipts[mined.transaction.hash]
+                if mined.transaction.hash in without:
+                    continue
                 # Only those whose sender would send them again may be forgotten.
                 if mined.transaction.sender != self.resends or self._rng.random() < 0.7:
                     self.pool[mined.transaction.hash] = mined.transaction
         times = [block.timestamp for block in self.blocks[-depth:]]
         del self.blocks[-depth:]
         del self._states[-depth:]
-        self.state = deepcopy(self._states[-1])
+        self.state = self._states[-1].copy()
         # The new branch has the same times, so the block before a moment stays well defined.
         for timestamp in times:
             self.mine()
@@ -157,15 +163,15 @@ class Chain:
                 yield from ((block, mined.transaction) for _ in mined.logs)
 
     def _hash(self, number):
-        return "0x" + keccak256(f"{number}/{self._rng.random()}".encode()).hex()
+        return "0x" + sha256(f"{number}/{self._rng.random()}".encode()).hexdigest()
 
     # --- seen from outside
 
     def handle(self, body):
-        asked = json.loads(body)
+        asked = msgspec.json.decode(body)
         if isinstance(asked, list):
-            return json.dumps([self._answer(each) for each in asked]).encode()
-        return json.dumps(self._answer(asked)).encode()
+            return msgspec.json.encode([self._answer(each) for each in asked])
+        return msgspec.json.encode(self._answer(asked))
 
     def _answer(self, asked):
         try:
@@ -206,12 +212,7 @@ class Chain:
 
     def eth_call(self, call, where):
         to, data = call["to"], call["data"]
-        state = self.state
-        if isinstance(where, dict):
-            number = next((each.number for each in self.blocks if each.hash == where["blockHash"]), None)
-            if number is None or self._states[number] is None:
-                raise Refusal("header not found")
-            state = self._states[number]
+        state = self._state_at(where)
         if data.startswith("0x95d89b41"):
             return (
                 "0x" + (32).to_bytes(32, "big").hex() + (4).to_bytes(32, "big").hex() + b"TICK".ljust(32, b"\0").hex()
@@ -229,10 +230,19 @@ class Chain:
         return "0x" if address not in (TOKEN, USDG) else "0x6080"
 
     def eth_getBalance(self, _address, _where):
-        return hex(10**20)
+        return hex(self.eth)
 
-    def eth_getTransactionCount(self, address, _where):
-        return hex(self.state.nonces.get(address, 0))
+    def eth_getTransactionCount(self, address, where):
+        return hex(self._state_at(where).nonces.get(address, 0))
+
+    def _state_at(self, where):
+        """The newest state, or that of a block by its hash: a node keeps a few of them."""
+        if not isinstance(where, dict):
+            return self.state
+        for block in reversed(self.blocks[-16:]):
+            if block.hash == where["blockHash"]:
+                return self._states[block.number]
+        raise Refusal("header not found")
 
     def eth_sendRawTransaction(self, text):
         raw = bytes.fromhex(text[2:])

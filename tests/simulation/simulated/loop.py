@@ -34,6 +34,7 @@ class VirtualClock:
     def __init__(self, loop, start):
         self._loop = loop
         self._start = start
+        self._start_s = start.timestamp()
 
     def now(self):
         return self._start + timedelta(microseconds=round(self._loop.time() * 1e6))
@@ -42,7 +43,7 @@ class VirtualClock:
         return int(self.timestamp())
 
     def timestamp(self):
-        return self.now().timestamp()
+        return self._start_s + round(self._loop.time() * 1e6) / 1e6
 
     def monotonic(self):
         return self._loop.time()

@@ -4,10 +4,13 @@ import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from sqlalchemy import create_engine
+
 from tickyard.chain.rpc import Rpc
 from tickyard.chain.trouble import Trouble
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.store.sqlite import PATIENCE_S, SqliteStore, SqliteTransaction
+from tickyard.store.sqlite_link import Link
 
 
 class Killed(BaseException):
@@ -65,7 +68,8 @@ class Process:
         self._doom = doom or Doom()
         self.is_dead = False
         self.attentive = 0
-        self.tasks = set()
+        # In the order in which they began: a seed must not depend on names or addresses.
+        self.tasks = {}
 
     async def point(self):
         if self.is_dead:
@@ -85,16 +89,30 @@ class Process:
 
     def start(self, work):
         task = asyncio.get_running_loop().create_task(work)
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
+        self.tasks[task] = None
+        task.add_done_callback(lambda ended: self.tasks.pop(ended, None))
         return task
 
     def die(self):
         self.is_dead = True
         current = asyncio.current_task()
-        for task in sorted(self.tasks, key=lambda each: each.get_name()):
+        for task in list(self.tasks):
             if task is not current:
                 task.cancel()
+
+
+# All connections speak one dialect and share what was compiled for it, over all lives of all processes.
+_DIALECT = create_engine("sqlite://").dialect
+_COMPILED = {}
+
+
+def connect(path, *, is_reader):
+    link = Link(path, is_reader=is_reader)
+    link.connection.dialect = _DIALECT
+    link.connection = link.connection.execution_options(compiled_cache=_COMPILED)
+    # Who holds the lock is in this very thread: waiting for it in real time would be for nothing.
+    link._raw.execute("PRAGMA busy_timeout = 0")
+    return link
 
 
 class FrailTransaction(SqliteTransaction):
@@ -108,6 +126,12 @@ class FrailTransaction(SqliteTransaction):
             raise UpstreamDown("the store does not answer")
         return await super().execute(statement, values)
 
+    async def fetch(self, statement, values):
+        await self._process.point()
+        if self._process.chance("store_error"):
+            raise UpstreamDown("the store does not answer")
+        return await super().fetch(statement, values)
+
 
 class FrailStore(SqliteStore):
     """The real store, whose commits can fail before, after, or in the middle."""
@@ -115,6 +139,14 @@ class FrailStore(SqliteStore):
     def __init__(self, path, clock, rng, process):
         super().__init__(path, clock, rng)
         self._process = process
+
+    def _start_writing(self):
+        if self._writer is None:
+            self._writer = connect(self.path, is_reader=False)
+        return super()._start_writing()
+
+    def _reader(self):
+        return self._idle.pop() if self._idle else connect(self.path, is_reader=True)
 
     @asynccontextmanager
     async def begin(self, *, serializable=False, patience_s=PATIENCE_S):

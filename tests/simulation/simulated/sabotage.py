@@ -17,9 +17,8 @@ class Sabotage:
 
     def apply(self, folder):
         """A copy of the package with the breakage in it. The folder to import it from."""
-        shutil.copytree(
-            Path(tickyard.__file__).parent, folder / "tickyard", ignore=shutil.ignore_patterns("__pycache__")
-        )
+        # Compiled files come along; those of the edited sources are told from them by their size and time.
+        shutil.copytree(Path(tickyard.__file__).parent, folder / "tickyard")
         for file, before, after in self.edits:
             path = folder / "tickyard" / file
             text = path.read_text()
@@ -35,20 +34,20 @@ SABOTAGES = (
         (
             (
                 "payout/outcome.py",
-                "            # The nonce is used but the node does not show by what: it may lag, or forget. Wait.\n",
-                "            decided.append((payout, False, final.number))\n",
+                "                # The nonce is used but the node does not show by what: it may lag, or forget. Wait.\n",
+                "                decided.append((payout, False, final.number))\n",
             ),
             ("payout/agent.py", "[each for each in payouts if each.nonce < chain_nonce]", "payouts"),
         ),
     ),
     Sabotage(
         "release at the first revert",
-        3,
+        4,
         (
             (
                 "payout/outcome.py",
-                "    if block > final:\n",
-                '    if block > final and quantity(receipt.get("status")) != 0:\n',
+                "        if block > final:\n",
+                '        if block > final and quantity(receipt.get("status")) != 0:\n',
             ),
         ),
     ),
@@ -80,7 +79,7 @@ SABOTAGES = (
     ),
     Sabotage(
         "send before storing",
-        2,
+        14,
         (
             (
                 "payout/agent.py",
@@ -128,7 +127,7 @@ SABOTAGES = (
     ),
     Sabotage(
         "float shares",
-        2,
+        3,
         (
             (
                 "features/earn/rules.py",
@@ -150,7 +149,7 @@ SABOTAGES = (
     ),
     Sabotage(
         "return late failures again and again",
-        4,
+        9,
         (
             (
                 "features/earn/pool.py",
@@ -161,7 +160,7 @@ SABOTAGES = (
     ),
     Sabotage(
         "take balances of the newest block",
-        2,
+        1,
         (("features/earn/snapshot.py", "-1 if block is None else block.number", "final.number"),),
     ),
     Sabotage(
@@ -172,7 +171,7 @@ SABOTAGES = (
     ),
     Sabotage(
         "take the nonce from the node",
-        2,
+        3,
         (
             (
                 "payout/agent.py",
@@ -184,7 +183,7 @@ SABOTAGES = (
     ),
     Sabotage(
         "reserve at any hour",
-        2,
+        5,
         (
             ("features/earn/store.py", "    if not is_in_window(found.epoch, now):\n", "    if False:\n"),
             (

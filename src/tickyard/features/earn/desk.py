@@ -5,6 +5,7 @@ from typing import Final, Protocol
 
 from tickyard.chain.rpc import Rpc
 from tickyard.features.earn.blocks import Finality
+from tickyard.features.earn.drift import DriftWatch
 from tickyard.features.earn.holders import HolderIndex, Stride
 from tickyard.features.earn.message import Terms
 from tickyard.features.earn.token import TokenFacts
@@ -14,6 +15,14 @@ from tickyard.store.engine import Store
 
 GAS_LIMIT: Final = 200_000
 """Of one payout. A transfer needs a third of it; the rest covers what the chain adds for its own costs."""
+
+_FEE_FACTOR: Final = 20
+_FEE_FLOOR: Final = 10**8
+
+
+def max_fee(base_fee: int) -> int:
+    """What a payout offers per gas, so that it is never stuck for its fee; what is not needed is not paid."""
+    return max(base_fee * _FEE_FACTOR, _FEE_FLOOR)
 
 
 @dataclass(slots=True)
@@ -26,6 +35,9 @@ class EarnDesk:
     facts: TokenFacts | None = None
     """Read from the chain when first asked for."""
     waiting: WaitingRoom = field(default_factory=WaitingRoom)
+    drift: DriftWatch = field(default_factory=DriftWatch)
+    late: set[tuple[int, str]] = field(default_factory=set)
+    """Epochs that are late, and why: each is said once."""
 
 
 class EarnDeps(Protocol):

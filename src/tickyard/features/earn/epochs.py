@@ -7,6 +7,7 @@ is decided by where an epoch stands, not by what was done at which hour, so a wo
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Final
 
 from sqlalchemy import func, select
 
@@ -30,6 +31,13 @@ from tickyard.observe.log import log
 from tickyard.store.engine import Store, Transaction
 from tickyard.store.upsert import insert_new
 
+_LATE: Final = timedelta(minutes=30)
+"""After the snapshot's moment: by then its block is final on any day like another."""
+_NEWEST: Final = select(func.max(earn_epoch.c.id))
+_UNFINISHED: Final = (
+    select(earn_epoch.c.id, earn_epoch.c.state).where(earn_epoch.c.state != "closed").order_by(earn_epoch.c.id)
+)
+
 
 @dataclass(slots=True)
 class Done:
@@ -50,13 +58,22 @@ class Done:
 
 async def run_due(deps: EarnDeps, now: datetime) -> Done:
     """Do every step that is due by now, oldest epoch first. Raises UpstreamDown only for the store's trouble."""
+    await deps.earn.drift.look(deps.store)
     done = Done()
     done.began = await _begin(deps.store, now)
     for epoch, state in await _unfinished(deps.store):
         await _advance(deps, epoch, state, now, done)
+    _tell_late(deps, now, done)
     if not done.is_idle:
         log.info("epochs moved", taken=done.taken, sealed=done.sealed, opened=done.opened, closed=done.closed)
     return done
+
+
+def _tell_late(deps: EarnDeps, now: datetime, done: Done) -> None:
+    for epoch, why in done.waiting.items():
+        if now >= snapshot_at(epoch) + _LATE and (epoch, why) not in deps.earn.late:
+            deps.earn.late.add((epoch, why))
+            log.error("an epoch is late", epoch=epoch, why=why)
 
 
 async def index_holders(deps: EarnDeps, *, steps: int = 50) -> int:
@@ -118,13 +135,10 @@ async def _begin(store: Store, now: datetime) -> list[int]:
 
 
 async def _newest(tx: Transaction) -> int | None:
-    newest: int | None = (await tx.execute(select(func.max(earn_epoch.c.id)))).scalar_one()
+    newest: int | None = (await tx.execute(_NEWEST)).scalar_one()
     return newest
 
 
 async def _unfinished(store: Store) -> list[tuple[int, str]]:
     async with store.read() as tx:
-        found = await tx.execute(
-            select(earn_epoch.c.id, earn_epoch.c.state).where(earn_epoch.c.state != "closed").order_by(earn_epoch.c.id)
-        )
-        return [(row.id, row.state) for row in found]
+        return [(row.id, row.state) for row in await tx.execute(_UNFINISHED)]

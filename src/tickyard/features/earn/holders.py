@@ -28,6 +28,7 @@ _EASY_LOGS: Final = 2_000
 """A range with fewer logs than this may be twice as long the next time."""
 _ASKED_AT_ONCE: Final = 500
 
+_NEWEST_MARK: Final = select(holder_mark).order_by(holder_mark.c.block_number.desc()).limit(1)
 _new_transfers: Final = Bulk(holder_transfer)
 _set_balances: Final = Bulk(holder_balance, key=["address"], merge=lambda new: {"balance": new.balance})
 _set_mark: Final = Bulk(holder_mark, key=["block_number"], merge=lambda new: {"block_hash": new.block_hash})
@@ -79,11 +80,14 @@ class HolderIndex:
 
     async def _read_on(self, final: Header, steps: int) -> int:
         added = 0
+        mark, is_checked = None, False
         for _ in range(steps):
-            mark = await self.mark()
-            if mark is not None and not await self._is_on_chain(mark):
-                await self._go_back(mark)
-                continue
+            if not is_checked:
+                mark = await self.mark()
+                if mark is not None and not await self._is_on_chain(mark):
+                    await self._go_back(mark)
+                    continue
+                is_checked = True
             first = self.first_block if mark is None else mark[0] + 1
             if first > final.number:
                 break
@@ -94,7 +98,10 @@ class HolderIndex:
                 if not self.stride.refused(last - first + 1):
                     raise
                 continue
-            if await self._add(mark, last, chunk):
+            # What was just written is the mark; what does not continue from it makes us look again.
+            is_checked = await self._add(mark, last, chunk)
+            if is_checked:
+                mark = (last, chunk.last_hash)
                 self.stride.went_well(len(chunk.transfers))
                 added += last - first + 1
         return added
@@ -146,8 +153,7 @@ class HolderIndex:
 
 
 async def newest_mark(tx: Transaction) -> tuple[int, str] | None:
-    found = await tx.execute(select(holder_mark).order_by(holder_mark.c.block_number.desc()).limit(1))
-    row = found.one_or_none()
+    row = (await tx.execute(_NEWEST_MARK)).one_or_none()
     return None if row is None else (row.block_number, row.block_hash)
 
 

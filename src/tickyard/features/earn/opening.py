@@ -6,7 +6,7 @@ from sqlalchemy import and_, func, insert, select, update
 
 from tickyard.chain.trouble import RpcError
 from tickyard.features.earn.blocks import header, quantity
-from tickyard.features.earn.desk import GAS_LIMIT, EarnDeps
+from tickyard.features.earn.desk import GAS_LIMIT, EarnDeps, max_fee
 from tickyard.features.earn.rules import is_in_window
 from tickyard.features.earn.tables import earn_close, earn_epoch, earn_gate, earn_payer, earn_payout
 from tickyard.features.earn.token import balance
@@ -76,5 +76,6 @@ async def _is_solvent(deps: EarnDeps, needed: Needed) -> bool:
         gas_wei = quantity(await deps.rpc.call("eth_getBalance", [needed.payer, "latest"]))
     except RpcError as error:
         raise UpstreamDown("the chain node refused to show a balance") from error
-    # Twice the present fee: the window lasts an hour.
-    return held >= needed.usdg_raw and gas_wei >= needed.wallets * GAS_LIMIT * head.base_fee * 2
+    # Twice the present fee, as the window lasts an hour; and what the chain wants to see on the account at the last.
+    gas_fees = needed.wallets * head.base_fee * 2 + max_fee(head.base_fee)
+    return held >= needed.usdg_raw and gas_wei >= GAS_LIMIT * gas_fees

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import Row, Select, and_, func, select, update
+from sqlalchemy import BindParameter, Row, and_, bindparam, func, select, update
 
 from tickyard.features.earn.closing import ENDED_UNPAID
 from tickyard.features.earn.rules import is_in_window, share
@@ -13,6 +13,36 @@ from tickyard.kernel.errors import BadRequest, UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.store.engine import Store, Transaction
 from tickyard.store.upsert import insert_new
+
+_mine: Final[BindParameter[str]] = bindparam("of_address")
+_standing: Final = (
+    select(
+        earn_epoch.c.id,
+        earn_epoch.c.state,
+        earn_epoch.c.pool_raw,
+        earn_epoch.c.eligible_total,
+        earn_share.c.balance,
+        earn_claim.c.attempt,
+        earn_payout.c.state.label("payout_state"),
+        earn_payout.c.hash,
+    )
+    .select_from(earn_epoch)
+    .join(earn_share, and_(earn_share.c.epoch == earn_epoch.c.id, earn_share.c.address == _mine), isouter=True)
+    .join(earn_claim, and_(earn_claim.c.epoch == earn_epoch.c.id, earn_claim.c.address == _mine), isouter=True)
+    .join(
+        earn_payout,
+        and_(
+            earn_payout.c.epoch == earn_epoch.c.id,
+            earn_payout.c.address == _mine,
+            earn_payout.c.attempt == earn_claim.c.attempt,
+        ),
+        isouter=True,
+    )
+)
+# Made once: building a statement costs more than running it.
+_IN_ONE: Final = _standing.where(earn_epoch.c.id == bindparam("of_epoch"))
+_GATE: Final = select(earn_gate.c.epoch).where(earn_gate.c.epoch == bindparam("of_epoch")).with_for_update(read=True)
+_IN_NEWEST: Final = _standing.where(earn_epoch.c.state != "accruing").order_by(earn_epoch.c.id.desc()).limit(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +71,13 @@ class Standing:
 
 async def standing(tx: Transaction, epoch: int, address: Address) -> Standing | None:
     """Null: there is no such epoch."""
-    row = (await tx.execute(_standing(address).where(earn_epoch.c.id == epoch))).one_or_none()
+    row = (await tx.execute(_IN_ONE, {"of_epoch": epoch, "of_address": address})).one_or_none()
     return None if row is None else _read(row)
 
 
 async def newest_standing(tx: Transaction, address: Address) -> Standing | None:
     """In the newest epoch with a snapshot; null before the first."""
-    newest = _standing(address).where(earn_epoch.c.state != "accruing").order_by(earn_epoch.c.id.desc()).limit(1)
-    row = (await tx.execute(newest)).one_or_none()
+    row = (await tx.execute(_IN_NEWEST, {"of_address": address})).one_or_none()
     return None if row is None else _read(row)
 
 
@@ -77,8 +106,7 @@ async def reserve(store: Store, epoch: int, address: Address, signature: str) ->
     """
     async with store.begin() as tx:
         # Shared with other claims; closing waits until all of them are written.
-        gate = select(earn_gate.c.epoch).where(earn_gate.c.epoch == epoch).with_for_update(read=True)
-        await tx.execute(gate)
+        await tx.execute(_GATE, {"of_epoch": epoch})
         now = await store.now(tx)
         found = await standing(tx, epoch, address)
         assert found is not None
@@ -115,33 +143,6 @@ def must_be_open(found: Standing, now: datetime) -> None:
     if found.state != "open":
         # Sealed late, or the payout account is short: neither is the caller's fault.
         raise UpstreamDown("claims of this epoch are not open yet", retry_after_s=30)
-
-
-def _standing(address: Address) -> Select[Any]:
-    return (
-        select(
-            earn_epoch.c.id,
-            earn_epoch.c.state,
-            earn_epoch.c.pool_raw,
-            earn_epoch.c.eligible_total,
-            earn_share.c.balance,
-            earn_claim.c.attempt,
-            earn_payout.c.state.label("payout_state"),
-            earn_payout.c.hash,
-        )
-        .select_from(earn_epoch)
-        .join(earn_share, and_(earn_share.c.epoch == earn_epoch.c.id, earn_share.c.address == address), isouter=True)
-        .join(earn_claim, and_(earn_claim.c.epoch == earn_epoch.c.id, earn_claim.c.address == address), isouter=True)
-        .join(
-            earn_payout,
-            and_(
-                earn_payout.c.epoch == earn_epoch.c.id,
-                earn_payout.c.address == address,
-                earn_payout.c.attempt == earn_claim.c.attempt,
-            ),
-            isouter=True,
-        )
-    )
 
 
 def _read(row: Row[Any]) -> Standing:

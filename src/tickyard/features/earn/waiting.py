@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from typing import Final
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from tickyard.features.earn.tables import earn_payout
 from tickyard.store.engine import Store
@@ -12,6 +12,11 @@ from tickyard.store.engine import Store
 WAIT_S: Final = 10.0
 _LOOK_S: Final = 0.25
 _ASKED_AT_ONCE: Final = 500
+
+_ACTED_ON: Final = select(earn_payout.c.epoch, earn_payout.c.address, earn_payout.c.attempt).where(
+    earn_payout.c.epoch.in_(bindparam("epochs", expanding=True)),
+    earn_payout.c.address.in_(bindparam("addresses", expanding=True)),
+)
 
 Key = tuple[int, str, int]
 """Epoch, address, attempt."""
@@ -50,10 +55,6 @@ class WaitingRoom:
 
 async def _acted_on(store: Store, keys: list[Key]) -> set[Key]:
     async with store.glance() as tx:
-        found = await tx.execute(
-            select(earn_payout.c.epoch, earn_payout.c.address, earn_payout.c.attempt).where(
-                earn_payout.c.epoch.in_({epoch for epoch, _, _ in keys}),
-                earn_payout.c.address.in_([address for _, address, _ in keys]),
-            )
-        )
+        asked = {"epochs": sorted({epoch for epoch, _, _ in keys}), "addresses": [address for _, address, _ in keys]}
+        found = await tx.execute(_ACTED_ON, asked)
         return {(row.epoch, row.address, row.attempt) for row in found} & set(keys)
