@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-BENCHES = ("http", "rpc", "research", "batch", "mcp", "earn")
+BENCHES = ("http", "rpc", "research", "batch", "mcp", "earn", "payments", "store", "alerts")
 
 
 def main() -> int:

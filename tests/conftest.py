@@ -2,6 +2,7 @@
 by their path."""
 
 import importlib.util
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -13,19 +14,34 @@ HERE = Path(__file__).parent
 
 def load(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
+    # Dataclasses look their module up.
+    sys.modules[path.stem] = module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(load(HERE / "canary.py").Canary(), "canary")
+
+
 @pytest.fixture(scope="session")
-def running() -> ModuleType:
+def running(pytestconfig: pytest.Config) -> ModuleType:
     """`running.Up()` is a whole sandbox; see tests/running.py."""
-    return load(HERE / "running.py")
+    module = load(HERE / "running.py")
+    module.WATCH = pytestconfig.pluginmanager.get_plugin("canary").watch
+    return module
 
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator:
-    server = load(HERE / "store" / "postgres_server.py").PostgresServer()
+    server = load(HERE.parent / "bench" / "postgres_server.py").PostgresServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def doomed_server() -> Iterator:
+    """A PostgreSQL server that the test may kill: nobody else uses it."""
+    server = load(HERE.parent / "bench" / "postgres_server.py").PostgresServer()
     yield server
     server.stop()

@@ -15,6 +15,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PAUSE = threading.Event()
+WATCH = None
+"""The canary's, when it watches: what processes say is searched for the secrets they were given."""
+SECRET_HEADERS = ("x-svc-alert-secret", "payment-signature", "x-payment")
 
 
 def free_port():
@@ -28,6 +31,11 @@ def free_port():
             except (OSError, OverflowError):
                 continue
             return port
+
+
+def read_metrics(port):
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as response:
+        return response.read().decode()
 
 
 class Caller:
@@ -48,7 +56,20 @@ class Caller:
         except urllib.error.HTTPError as error:
             with error:
                 status, text = error.code, error.read()
-        return status, json.loads(text), time.monotonic() - began
+        took = time.monotonic() - began
+        answer = json.loads(text)
+        if WATCH is not None:
+            self._watch(status, text, answer, headers or {})
+        return status, answer, took
+
+    def _watch(self, status, text, answer, headers):
+        if status >= 400:
+            WATCH.output(f"an error answer of {self.base}", text.decode())
+        elif isinstance(answer, dict):
+            WATCH.secret("the secret of an alert", answer.get("secret"))
+        for name, value in headers.items():
+            if name.lower() in SECRET_HEADERS:
+                WATCH.secret(f"what was sent as {name}", value)
 
     def get(self, path):
         return self.ask("GET", path)[:2]
@@ -82,6 +103,10 @@ class Up(Caller):
                 break
         assert self.process.poll() is None, self.shown
         self.ready_s = time.monotonic() - began
+        if WATCH is not None:
+            WATCH.secret("an alert key", (self.run_dir / "alert.key").read_text().split()[1])
+            WATCH.secret("the inbox's key", (self.run_dir / "inbox-key.pem").read_text().splitlines()[1])
+            WATCH.secret("the password of the payout key", (self.run_dir / "payout.password").read_text())
         return self
 
     def children(self):
@@ -99,10 +124,23 @@ class Up(Caller):
 
     def stop(self, number=signal.SIGTERM):
         """How long it took to be gone."""
+        self._listen()
         began = time.monotonic()
         self.process.send_signal(number)
         self.shown += self.process.communicate(timeout=20)[0]
-        return time.monotonic() - began
+        took = time.monotonic() - began
+        if WATCH is not None:
+            WATCH.output("what `tickyard up` showed", self.shown)
+        return took
+
+    def _listen(self):
+        """The run's folder goes with it: its logs and metrics are taken before."""
+        if WATCH is None:
+            return
+        for log in self.run_dir.glob("*.log"):
+            WATCH.output(f"{log.name} of a sandbox", log.read_text(errors="replace"))
+        with contextlib.suppress(OSError):
+            WATCH.output("the metrics of a sandbox", read_metrics(self.port + 1000))
 
 
 class Process(Caller):
@@ -135,14 +173,18 @@ class Process(Caller):
 
     def kill(self):
         self.process.kill()
-        self.process.wait(timeout=10)
-        self.process.stdin.close()
+        self._end()
 
     def stop(self):
         if self.process.poll() is None:
             self.process.terminate()
-            self.process.wait(timeout=10)
+        self._end()
+
+    def _end(self):
+        self.process.wait(timeout=10)
         self.process.stdin.close()
+        if WATCH is not None:
+            WATCH.output(f"{self._log.name} of a process", self._log.read_text(errors="replace"))
 
 
 @contextlib.contextmanager

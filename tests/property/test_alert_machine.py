@@ -42,7 +42,7 @@ from tickyard.store.engine import Store
 from tickyard.store.tables import METADATA
 from tickyard.store.tokens import token_ids
 
-_path = pathlib.Path(__file__).parents[1] / "service" / "webhook_receiver.py"
+_path = pathlib.Path(__file__).parents[2] / "bench" / "webhook_receiver.py"
 _spec = importlib.util.spec_from_file_location("webhook", _path)
 webhook = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(webhook)

@@ -22,11 +22,13 @@ from tickyard.features.alerts.secret import AlertKeys, new_alert_id
 from tickyard.features.alerts.store import Alert
 from tickyard.kernel.clock import WallClock
 from tickyard.market.rounds import Round, slot_number
+from tickyard.observe import metrics
 from tickyard.store import outbox
 from tickyard.store.engine import Store
 from tickyard.store.migrate import migrate
 
-_spec = importlib.util.spec_from_file_location("webhook", pathlib.Path(__file__).with_name("webhook_receiver.py"))
+_path = pathlib.Path(__file__).parents[2] / "bench" / "webhook_receiver.py"
+_spec = importlib.util.spec_from_file_location("webhook", _path)
 webhook = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(webhook)
 Receiver, StubResolver = webhook.Receiver, webhook.StubResolver
@@ -161,6 +163,27 @@ def test_once_bytes_were_written_nothing_is_sent_again_whatever_comes_back(run, 
         assert posts(receiver) == {ids[0]: 1}
 
     run(work, manner)
+
+
+def test_metrics_count_how_deliveries_end_and_how_long_the_oldest_waits(run):
+    def shown(name, **labels):
+        return metrics.REGISTRY.get_sample_value(name, labels)
+
+    async def work(world, receiver):
+        before = shown("tickyard_deliveries_total", outcome="delivered")
+        await world.fire(HOSTS[0], HOSTS[1])
+        courier = world.courier()
+        world.clock.offset += timedelta(seconds=90)
+        await courier.show_backlog()
+        assert shown("tickyard_outbox_pending") == 2
+        assert 90 <= shown("tickyard_outbox_overdue_seconds") < 100
+        await courier.deliver_due()
+        await courier.show_backlog()
+        assert shown("tickyard_deliveries_total", outcome="delivered") == before + 2
+        assert (shown("tickyard_outbox_pending"), shown("tickyard_outbox_overdue_seconds")) == (0, 0)
+        assert shown("tickyard_deliveries_total", outcome="unknown") is not None
+
+    run(work)
 
 
 def test_a_receiver_that_was_dead_at_first_gets_its_one_post_when_it_is_back(run):

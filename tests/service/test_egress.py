@@ -19,7 +19,8 @@ from tickyard.features.alerts.url import WebhookUrl, read_webhook_url
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
 
-_spec = importlib.util.spec_from_file_location("webhook", pathlib.Path(__file__).with_name("webhook_receiver.py"))
+_path = pathlib.Path(__file__).parents[2] / "bench" / "webhook_receiver.py"
+_spec = importlib.util.spec_from_file_location("webhook", _path)
 webhook = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(webhook)
 Receiver, StubResolver, egress_to = webhook.Receiver, webhook.StubResolver, webhook.egress_to

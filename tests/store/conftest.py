@@ -1,30 +1,9 @@
 """One suite, two databases: every test that takes `where` runs on SQLite and on a real PostgreSQL."""
 
-import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-# Test folders are no packages: the server next to this file is loaded by its path.
-_spec = importlib.util.spec_from_file_location("postgres_server", Path(__file__).with_name("postgres_server.py"))
-_module = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_module)
-
-
-@pytest.fixture(scope="session")
-def postgres_server() -> Iterator:
-    server = _module.PostgresServer()
-    yield server
-    server.stop()
-
-
-@pytest.fixture
-def doomed_server() -> Iterator:
-    """A server that the test may kill: nobody else uses it."""
-    server = _module.PostgresServer()
-    yield server
-    server.stop()
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.database)])

@@ -423,7 +423,7 @@ def test_finding_crossings_is_one_statement_that_goes_through_the_index(run):
                 values["moves"] = msgspec.json.encode(moves).decode()
                 plan = text("EXPLAIN QUERY PLAN " + FIRE_SQLITE.text)
             else:
-                columns = (list(column) for column in zip(*moves, strict=True))
+                columns = ("{" + ",".join(map(str, column)) + "}" for column in zip(*moves, strict=True))
                 values |= dict(zip(Move._fields, columns, strict=True))
                 plan = text("EXPLAIN " + FIRE_POSTGRES.text).bindparams(*FIRE_POSTGRES._bindparams.values())
             shown = "\n".join(str(line) for line in (await tx.execute(plan, values)).all())

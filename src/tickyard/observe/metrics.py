@@ -32,6 +32,14 @@ multiplier_differences = Counter(
 samples_recorded = Counter("tickyard_samples", "Samples recorded", registry=REGISTRY)
 samples_skipped = Counter("tickyard_samples_skipped", "Tokens without a price in a round", registry=REGISTRY)
 alerts_fired = Counter("tickyard_alerts_fired", "Alerts fired", registry=REGISTRY)
+deliveries = Counter("tickyard_deliveries", "Webhook deliveries by how they ended", ["outcome"], registry=REGISTRY)
+for _outcome in ("delivered", "failed", "unknown"):
+    # Shown from the start: an alarm on what is not there yet would never ring.
+    deliveries.labels(_outcome)
+outbox_pending = Gauge("tickyard_outbox_pending", "Webhooks that wait to be sent", registry=REGISTRY)
+outbox_overdue_s = Gauge(
+    "tickyard_outbox_overdue_seconds", "How long the webhook that is longest due has been waiting", registry=REGISTRY
+)
 last_slot = Gauge("tickyard_last_slot_seconds", "Start of the newest recorded slot, Unix seconds", registry=REGISTRY)
 coverage = Gauge("tickyard_coverage_samples", "Samples of the last 24 hours", ["symbol"], registry=REGISTRY)
 

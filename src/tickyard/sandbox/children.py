@@ -57,6 +57,11 @@ class Child:
             lines = self._log.read_text(errors="replace").strip().splitlines()[-_LAST_LINES:]
             raise ChildDied(f"{self.name} ended by itself ({self._process.returncode}):\n  " + "\n  ".join(lines))
 
+    async def finished(self) -> None:
+        """Wait for its end, which must be a good one."""
+        if await self._process.wait():
+            self.must_live()
+
     async def died(self) -> None:
         """Wait for its end, which nobody asked for."""
         await self._process.wait()

@@ -15,7 +15,6 @@ from tickyard.kernel.wire import encode
 from tickyard.sandbox import second_chain
 from tickyard.sandbox.children import Child
 from tickyard.sandbox.clock import CLOCK_FILE, SandboxClock
-from tickyard.sandbox.demo_history import fill_history
 from tickyard.sandbox.facilitator_front import port_file
 from tickyard.sandbox.holders import settle_holders, write_payout_keystore
 from tickyard.sandbox.inside import NODE_FILE, WORLD_FILE
@@ -95,10 +94,19 @@ class Parts:
         store = Store.open(self._store_url, self._clock)
         try:
             await migrate(store)
-            if demo_days:
-                await fill_history(store, self._clock.now(), demo_days)
         finally:
             await store.close()
+        if demo_days:
+            await self._fill_history(demo_days)
+
+    async def _fill_history(self, days: int) -> None:
+        module, now = "tickyard.sandbox.demo_history", self._clock.now().isoformat()
+        environ = {**os.environ, "TICKYARD_DATABASE_URL": self._store_url}
+        filling = await Child.start("demo-history", self._run_dir, module, now, str(days), environ=environ)
+        try:
+            await filling.finished()
+        finally:
+            await filling.stop()
 
     @property
     def _store_url(self) -> str:

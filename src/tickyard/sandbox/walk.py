@@ -5,7 +5,7 @@ the same asset and moment give the same price in every process.
 """
 
 from datetime import datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 
 from tickyard.sandbox.listing import Listed
@@ -30,18 +30,46 @@ def sway(amplitude: int, *parts: object) -> int:
 def quote_e6(listed: Listed, moment: datetime) -> tuple[int, int]:
     """Bid and ask of the underlying in micro-dollars, in whole cents like the issuer's."""
     # A halted stock stands still.
-    drift = 0 if listed.is_halted else _drift(listed, int(moment.timestamp()))
+    return _quote_e6(listed, 0 if listed.is_halted else _drift(listed, int(moment.timestamp())))
+
+
+def _quote_e6(listed: Listed, drift: int) -> tuple[int, int]:
     middle = listed.price_e6 * (_MILLION + drift) // _MILLION
-    half = middle * (1 + draw(listed.symbol, "spread") % 3) // 10_000
+    half = middle * _half_spread(listed.symbol) // 10_000
     bid = (middle - half) // CENT_E6 * CENT_E6
     ask = -(-(middle + half) // CENT_E6) * CENT_E6
     return bid, ask
+
+
+@cache
+def _half_spread(symbol: str) -> int:
+    return 1 + draw(symbol, "spread") % 3
 
 
 def mid_e6(listed: Listed, moment: datetime) -> int:
     """The underlying's mid in micro-dollars; exact, because bid and ask are whole cents."""
     bid, ask = quote_e6(listed, moment)
     return (bid + ask) // 2
+
+
+def _mid_e6(listed: Listed, drift: int) -> int:
+    bid, ask = _quote_e6(listed, drift)
+    return (bid + ask) // 2
+
+
+def mids_e6(listed: Listed, seconds: range) -> list[int]:
+    """The mids of many moments: the same figures, drawn once for each point of a wave and not for each moment."""
+    if listed.is_halted:
+        return [_mid_e6(listed, 0)] * len(seconds)
+    drifts = [0] * len(seconds)
+    for length, height in _WAVES:
+        present = here = there = 0
+        for place, second in enumerate(seconds):
+            step, rest = divmod(second, length)
+            if step != present:
+                present, here, there = step, *(sway(height, listed.symbol, length, step + i) for i in (0, 1))
+            drifts[place] += (here * (length - rest) + there * rest) // length
+    return [_mid_e6(listed, drift) for drift in drifts]
 
 
 def _drift(listed: Listed, second: int) -> int:

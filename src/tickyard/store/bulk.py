@@ -1,17 +1,21 @@
 """Many rows into one table, with as few round trips as the database allows.
 
-SQLite runs one statement per row without leaving the process. PostgreSQL would pay a round of protocol for each, so
-there the rows travel as one array per column, in a single statement.
+SQLite runs one statement per row without leaving the process; where every column is a plain number or text, the driver
+does that by itself, which is several times as fast as telling SQLAlchemy of each row. PostgreSQL would pay a round of
+protocol for each, so there the rows travel as one array per column, in a single statement.
 """
 
+import sqlite3
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import ARRAY, Insert, Table, bindparam, column, func, select
+from sqlalchemy import ARRAY, BigInteger, Connection, Insert, Integer, String, Table, bindparam, column, func, select
 
 from tickyard.store.engine import Transaction
 from tickyard.store.upsert import Merge
+
+_PLAIN: Final = {Integer, BigInteger, String}
 
 
 class Bulk:
@@ -40,6 +44,12 @@ class Bulk:
         return insert.on_conflict_do_nothing() if self._only_new else insert
 
     @cached_property
+    def _sqlite_text(self) -> str:
+        from sqlalchemy.dialects import sqlite
+
+        return str(self._sqlite.compile(dialect=sqlite.dialect(paramstyle="named")))
+
+    @cached_property
     def _postgresql(self) -> Insert:
         from sqlalchemy.dialects import postgresql
 
@@ -55,8 +65,14 @@ class Bulk:
         """Insert the rows; how many were inserted or merged."""
         if not rows:
             return 0
-        if tx.is_sqlite:
-            done = await tx.execute(self._sqlite, rows)
-        else:
-            done = await tx.execute(self._postgresql, {name: [row[name] for row in rows] for name in self._names})
-        return done.rowcount
+        if not tx.is_sqlite:
+            columns = {name: [row[name] for row in rows] for name in self._names}
+            return (await tx.execute(self._postgresql, columns)).rowcount
+        if all(type(each.type) in _PLAIN for each in self._table.columns):
+            return await tx.run_sync(lambda connection: self._by_driver(connection, rows))
+        return (await tx.execute(self._sqlite, rows)).rowcount
+
+    def _by_driver(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> int:
+        driver = connection.connection.driver_connection
+        assert isinstance(driver, sqlite3.Connection)
+        return driver.executemany(self._sqlite_text, rows).rowcount

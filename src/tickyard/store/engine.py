@@ -21,6 +21,7 @@ from sqlalchemy import Connection, CursorResult, Executable
 
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
+from tickyard.store.plain import Plain
 
 T = TypeVar("T")
 Values = Mapping[str, Any]
@@ -42,6 +43,10 @@ class Transaction(ABC):
     @abstractmethod
     async def execute(self, statement: Executable, values: Values | Sequence[Values] | None = None) -> Rows:
         """Run one statement, once per entry when `values` is a list. `rowcount` counts what it changed."""
+
+    @abstractmethod
+    async def fetch(self, statement: Plain, values: Values) -> list[tuple[Any, ...]]:
+        """All rows of one of the busiest statements, as the driver gives them."""
 
     @abstractmethod
     async def run_sync(self, work: Callable[[Connection], T]) -> T:

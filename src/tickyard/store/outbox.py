@@ -11,13 +11,28 @@ been sent, so it is never sent again. Every move is a conditional write; the row
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
-from sqlalchemy import JSON, Column, Index, Integer, String, Table, delete, select, update
+import msgspec
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Column,
+    Index,
+    Integer,
+    String,
+    Table,
+    bindparam,
+    delete,
+    func,
+    select,
+    text,
+    update,
+)
 
-from tickyard.store.bulk import Bulk
 from tickyard.store.engine import Transaction
-from tickyard.store.tables import METADATA, Instant
+from tickyard.store.plain import Plain
+from tickyard.store.tables import METADATA, Instant, to_micros
 
 KEEP: Final = timedelta(days=90)
 
@@ -38,7 +53,17 @@ outbox: Final = Table(
 )
 Index("ix_outbox_due", outbox.c.kind, outbox.c.state, outbox.c.due_at, outbox.c.key)
 Index("ix_outbox_created_at", outbox.c.created_at)
-_NEW: Final = Bulk(outbox, only_new=True)
+
+# All parcels travel as one text that the database takes apart: ten thousand may come at once.
+_PUT: Final = """
+    INSERT INTO outbox (kind, key, payload, due_at, state, attempts, created_at, moved_at)
+    SELECT :kind, parcel.key, parcel.value, :now, 'pending', 0, :now, :now FROM json_each({parcels}) AS parcel
+    WHERE true ON CONFLICT DO NOTHING
+"""
+_PUT_SQLITE: Final = text(_PUT.format(parcels=":parcels"))
+_PUT_POSTGRES: Final = text(_PUT.format(parcels="CAST(:parcels AS JSON)")).bindparams(
+    bindparam("now", type_=BigInteger)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +78,10 @@ class Parcel:
 
 async def put(tx: Transaction, kind: str, parcels: Mapping[str, Any], now: datetime) -> int:
     """Put payloads in by their keys, due at once. How many were new: a key is sent once, ever."""
-    rows = [
-        {"kind": kind, "key": key, "payload": payload, "due_at": now, "state": "pending"}
-        | {"attempts": 0, "created_at": now, "moved_at": now}
-        for key, payload in parcels.items()
-    ]
-    return await _NEW.run(tx, rows)
+    if not parcels:
+        return 0
+    values = {"kind": kind, "parcels": msgspec.json.encode(parcels).decode(), "now": to_micros(now)}
+    return (await tx.execute(_PUT_SQLITE if tx.is_sqlite else _PUT_POSTGRES, values)).rowcount
 
 
 async def due(tx: Transaction, kind: str, now: datetime, limit: int) -> list[Parcel]:
@@ -79,6 +102,19 @@ async def due(tx: Transaction, kind: str, now: datetime, limit: int) -> list[Par
     return [Parcel(**row) for row in found.mappings()]
 
 
+class Backlog(NamedTuple):
+    pending: int
+    overdue_s: int
+    """How long the one that is longest due has been waiting; zero when nothing is due."""
+
+
+async def backlog(tx: Transaction, kind: str, now: datetime) -> Backlog:
+    waiting = (outbox.c.kind == kind, outbox.c.state == "pending")
+    found = await tx.execute(select(func.count(), func.min(outbox.c.due_at)).where(*waiting))
+    pending, first = found.one()
+    return Backlog(pending, 0 if first is None else max(0, (now - first) // timedelta(seconds=1)))
+
+
 async def state_of(tx: Transaction, kind: str, key: str) -> State | None:
     found = await tx.execute(select(outbox.c.state).where(outbox.c.kind == kind, outbox.c.key == key))
     return found.scalar_one_or_none()
@@ -86,12 +122,12 @@ async def state_of(tx: Transaction, kind: str, key: str) -> State | None:
 
 async def start(tx: Transaction, parcel: Parcel, now: datetime) -> bool:
     """Claim the one sending there will ever be. False: someone was faster; send nothing."""
-    return await _move(tx, parcel, "pending", now, state="sending", attempts=outbox.c.attempts + 1)
+    return await _move(tx, parcel, "pending", now, state="sending", tries=1)
 
 
 async def postpone(tx: Transaction, parcel: Parcel, due_at: datetime, now: datetime) -> bool:
     """It provably did not leave: try again later."""
-    return await _move(tx, parcel, "pending", now, due_at=due_at, attempts=outbox.c.attempts + 1)
+    return await _move(tx, parcel, "pending", now, state="pending", tries=1, due_at=due_at)
 
 
 async def give_up(tx: Transaction, parcel: Parcel, now: datetime) -> bool:
@@ -121,10 +157,37 @@ async def forget_old(tx: Transaction, now: datetime) -> int:
     return dropped.rowcount
 
 
-async def _move(tx: Transaction, parcel: Parcel, expected: State, now: datetime, **values: Any) -> bool:
-    moved = await tx.execute(
-        update(outbox)
-        .where(outbox.c.kind == parcel.kind, outbox.c.key == parcel.key, outbox.c.state == expected)
-        .values(**values, moved_at=now)
+_MOVE: Final = Plain(
+    text("""
+    UPDATE outbox SET state = :state, attempts = attempts + :tries, due_at = :due_at, moved_at = :now
+    WHERE kind = :kind AND key = :key AND state = :expected RETURNING key
+    """).bindparams(
+        *(bindparam(name, type_=String) for name in ("state", "kind", "key", "expected")),
+        *(bindparam(name, type_=BigInteger) for name in ("tries", "due_at", "now")),
     )
-    return moved.rowcount == 1
+)
+
+
+async def _move(
+    tx: Transaction,
+    parcel: Parcel,
+    expected: State,
+    now: datetime,
+    *,
+    state: State,
+    tries: int = 0,
+    due_at: datetime | None = None,
+) -> bool:
+    moved = await tx.fetch(
+        _MOVE,
+        {
+            "kind": parcel.kind,
+            "key": parcel.key,
+            "expected": expected,
+            "state": state,
+            "tries": tries,
+            "due_at": to_micros(due_at or parcel.due_at),
+            "now": to_micros(now),
+        },
+    )
+    return len(moved) == 1

@@ -8,10 +8,11 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime, timedelta
 from random import Random
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
+import psycopg
 from sqlalchemy import Connection, ExceptionContext, Executable, event, make_url, text
-from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
+from sqlalchemy.exc import DBAPIError, DisconnectionError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -20,6 +21,7 @@ from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.observe.log import log
 from tickyard.store.engine import Contended, Rows, Store, Transaction, Values
+from tickyard.store.plain import Plain
 from tickyard.store.tables import from_micros
 
 T = TypeVar("T")
@@ -27,6 +29,7 @@ T = TypeVar("T")
 _POOL_SIZE: Final = 5
 _POOL_OVERFLOW: Final = 5
 _TRUSTED_S: Final = 1.0
+_GLANCERS_MAX: Final = 2
 _WAIT_S: Final = 5
 _LIMITS: Final = {
     "statement_timeout": "10s",
@@ -58,6 +61,17 @@ class PostgresTransaction(Transaction):
         with _translated():
             return await self.connection.execute(statement, values)
 
+    async def fetch(self, statement: Plain, values: Values) -> list[tuple[Any, ...]]:
+        with _translated():
+            driver = driver_of(self.connection)
+            try:
+                return await (await driver.execute(statement.for_postgresql, values)).fetchall()
+            except psycopg.Error:
+                if driver.closed:
+                    # SQLAlchemy did not see it: the pool must not lend this connection again.
+                    await self.connection.invalidate()
+                raise
+
     async def run_sync(self, work: Callable[[Connection], T]) -> T:
         with _translated():
             return await self.connection.run_sync(work)
@@ -70,6 +84,8 @@ class PostgresStore(Store):
         self._serializable = self._engine.execution_options(isolation_level="SERIALIZABLE")
         self._glancing = self._engine.execution_options(isolation_level="AUTOCOMMIT")
         self._reading = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        self._glancers: list[tuple[AsyncConnection, float]] = []
+        """Connections that were used a moment ago, and when: asking the pool costs as much as a small read."""
 
     @asynccontextmanager
     async def begin(self, *, serializable: bool = False) -> AsyncIterator[Transaction]:
@@ -86,8 +102,25 @@ class PostgresStore(Store):
     @asynccontextmanager
     async def glance(self) -> AsyncIterator[Transaction]:
         with _translated():
-            async with self._glancing.connect() as connection:
+            connection = await self._glancer()
+            try:
                 yield PostgresTransaction(connection)
+            except BaseException:
+                await connection.close()
+                raise
+            if len(self._glancers) < _GLANCERS_MAX:
+                self._glancers.append((connection, self.clock.monotonic()))
+            else:
+                await connection.close()
+
+    async def _glancer(self) -> AsyncConnection:
+        while self._glancers:
+            connection, used = self._glancers.pop()
+            if self.clock.monotonic() - used < _TRUSTED_S:
+                return connection
+            # The pool asks whether it still lives before it lends it again.
+            await connection.close()
+        return await self._glancing.connect()
 
     async def now(self, tx: Transaction) -> datetime:
         micros = await tx.execute(_NOW)
@@ -96,6 +129,8 @@ class PostgresStore(Store):
         return from_micros(micros.scalar_one()) + offset
 
     async def close(self) -> None:
+        while self._glancers:
+            await self._glancers.pop()[0].close()
         await self._engine.dispose()
 
 
@@ -108,14 +143,23 @@ def _translated() -> Iterator[None]:
         yield
     except PoolTimeout as error:
         raise UpstreamDown("the store is busy", retry_after_s=1) from error
-    except DBAPIError as error:
-        state = getattr(error.orig, "sqlstate", None)
+    except (DBAPIError, psycopg.Error) as error:
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        state = getattr(cause, "sqlstate", None)
         if state in _CONTENDED:
             raise Contended("the store is busy", retry_after_s=1) from error
-        if not (isinstance(error, OperationalError | InterfaceError) or error.connection_invalidated):
+        is_lost = isinstance(error, DBAPIError) and error.connection_invalidated
+        if not (is_lost or isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError)):
             raise
-        log.error("the store gives trouble", kind=type(error.orig).__name__, sqlstate=state)
+        log.error("the store gives trouble", kind=type(cause).__name__, sqlstate=state)
         raise UpstreamDown("the store does not answer", retry_after_s=5) from error
+
+
+def driver_of(connection: AsyncConnection) -> psycopg.AsyncConnection[tuple[Any, ...]]:
+    """The driver's own connection under one of SQLAlchemy's."""
+    lent = connection.sync_connection
+    assert lent is not None
+    return cast("psycopg.AsyncConnection[tuple[Any, ...]]", lent.connection.driver_connection)
 
 
 def _engine(url: str, clock: Clock) -> AsyncEngine:

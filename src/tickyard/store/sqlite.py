@@ -12,12 +12,13 @@ from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
 from pathlib import Path
 from random import Random
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from sqlalchemy import Connection, Executable
 
 from tickyard.kernel.clock import Clock
 from tickyard.store.engine import Rows, Store, Transaction, Values
+from tickyard.store.plain import Plain
 from tickyard.store.sqlite_link import Busy, Link, translated
 
 T = TypeVar("T")
@@ -37,6 +38,10 @@ class SqliteTransaction(Transaction):
     async def execute(self, statement: Executable, values: Values | Sequence[Values] | None = None) -> Rows:
         with translated():
             return self._link.connection.execute(statement, values)
+
+    async def fetch(self, statement: Plain, values: Values) -> list[tuple[Any, ...]]:
+        with translated():
+            return self._link.fetch(statement.for_sqlite, values)
 
     async def run_sync(self, work: Callable[[Connection], T]) -> T:
         with translated():

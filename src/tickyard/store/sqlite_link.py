@@ -2,10 +2,10 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import create_engine
 from sqlalchemy.exc import DBAPIError
@@ -17,6 +17,8 @@ from tickyard.observe.log import log
 # How long one try may hold the event loop for another process.
 _BUSY_S: Final = 0.005
 _WAL_MAX_BYTES: Final = 64 * 1024 * 1024
+# A round that fires thousands of alerts touches pages all over their indexes; the 2 MB by default are too few.
+_CACHE_KIB: Final = {True: 2_048, False: 16_384}
 
 _BUSY: Final = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 # What the machine did, not our statement.
@@ -58,6 +60,9 @@ class Link:
                 self._raw.rollback()
                 raise
 
+    def fetch(self, statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        return self._raw.execute(statement, values).fetchall()
+
     def commit(self) -> None:
         self._raw.commit()
 
@@ -85,6 +90,7 @@ def _connect(path: Path, *, is_reader: bool) -> sqlite3.Connection:
             "foreign_keys=ON",
             f"journal_size_limit={_WAL_MAX_BYTES}",
             "temp_store=MEMORY",
+            f"cache_size=-{_CACHE_KIB[is_reader]}",
             f"query_only={int(is_reader)}",
         ):
             raw.execute(f"PRAGMA {pragma}")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tickyard.config.settings import Settings, SettingsError
 from tickyard.features.alerts.addresses import EgressPolicy
+from tickyard.features.alerts.caps import Caps
 from tickyard.features.alerts.egress import Egress
 from tickyard.features.alerts.operations import AlertDesk
 from tickyard.features.alerts.resolver import ThreadedResolver
@@ -13,7 +14,7 @@ from tickyard.kernel.clock import Clock
 
 
 def open_desk(settings: Settings, clock: Clock) -> AlertDesk:
-    return AlertDesk(_alert_keys(settings), _egress(settings, clock))
+    return AlertDesk(_alert_keys(settings), _egress(settings, clock), Caps(total=settings.alerts_max))
 
 
 def _alert_keys(settings: Settings) -> AlertKeys:

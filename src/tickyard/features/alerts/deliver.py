@@ -23,6 +23,7 @@ from tickyard.features.alerts.secret import AlertKeys
 from tickyard.features.alerts.url import WebhookUrl, read_webhook_url
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import BadRequest, UpstreamDown
+from tickyard.observe import metrics
 from tickyard.observe.log import log
 from tickyard.store import outbox
 from tickyard.store.engine import Store
@@ -100,6 +101,7 @@ class Courier:
             try:
                 if self._clock.monotonic() - settled_at >= SETTLE_EVERY_S:
                     await self.settle_interrupted()
+                    await self.show_backlog()
                     settled_at = self._clock.monotonic()
                 new = await self.pick_up()
             except UpstreamDown:
@@ -130,8 +132,19 @@ class Courier:
             if settled:
                 await rows.remember_unknown(tx)
         if settled:
-            self.counts[Delivery.UNKNOWN] += settled
+            self._count(Delivery.UNKNOWN, settled)
         return settled
+
+    async def show_backlog(self) -> None:
+        """Tell the metrics what waits, whoever will send it."""
+        async with self._store.read() as tx:
+            waiting = await outbox.backlog(tx, rows.KIND, self._clock.now())
+        metrics.outbox_pending.set(waiting.pending)
+        metrics.outbox_overdue_s.set(waiting.overdue_s)
+
+    def _count(self, ended: Delivery, times: int = 1) -> None:
+        self.counts[ended] += times
+        metrics.deliveries.labels(ended.value).inc(times)
 
     def _sort_in(self, parcel: Parcel) -> None:
         try:
@@ -201,7 +214,7 @@ class Courier:
             if not await outbox.finish(tx, parcel, ended, self._clock.now()):
                 return
             await rows.remember_delivery(tx, parcel.key, Delivery(ended))
-        self.counts[Delivery(ended)] += 1
+        self._count(Delivery(ended))
 
     async def _postpone(self, parcels: list[Parcel]) -> None:
         now = self._clock.now()
@@ -226,7 +239,7 @@ class Courier:
                 if not await outbox.give_up(tx, parcel, self._clock.now()):
                     return
                 await rows.remember_delivery(tx, parcel.key, Delivery.FAILED)
-            self.counts[Delivery.FAILED] += 1
+            self._count(Delivery.FAILED)
         finally:
             self._forget([parcel])
 

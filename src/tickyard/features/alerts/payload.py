@@ -1,11 +1,10 @@
 """The webhook: its body, made once when the alert fires, and the headers of one attempt."""
 
 from functools import lru_cache
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta
-from sqlalchemy import Row
 
 from tickyard.features.alerts.rules import PLACES
 from tickyard.features.alerts.secret import AlertKeys, sign
@@ -47,7 +46,19 @@ class Letter(msgspec.Struct, frozen=True):
     key_version: int
 
 
-def parcel_of(fired: Row[Any], fired_at: str) -> dict[str, Any]:
+class Fired(NamedTuple):
+    """An alert that has just fired, as far as its webhook tells of it."""
+
+    id: str
+    symbol: str
+    condition: str
+    price_e9: int
+    webhook_url: str
+    key_version: int
+    fired_price_e9: int
+
+
+def parcel_of(fired: Fired, fired_at: str) -> dict[str, Any]:
     event = AlertEvent(
         type="price_alert",
         id=fired.id,

@@ -5,12 +5,27 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import BigInteger, Column, Index, Integer, Row, String, Table, insert, literal_column, select, update
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Index,
+    Integer,
+    Row,
+    String,
+    Table,
+    bindparam,
+    insert,
+    literal_column,
+    select,
+    text,
+    update,
+)
 
 from tickyard.features.alerts.rules import Condition, Delivery, Status
 from tickyard.kernel.ids import Symbol
 from tickyard.store.engine import Transaction
 from tickyard.store.outbox import Parcel, outbox
+from tickyard.store.plain import Plain
 from tickyard.store.tables import METADATA, Instant
 
 KIND: Final = "alert"
@@ -120,10 +135,15 @@ async def due_parcels(tx: Transaction, now: datetime, in_hand: Set[str], limit: 
     return [parcels[key] for key in new]
 
 
-async def remember_delivery(tx: Transaction, alert_id: str, ended: Delivery) -> None:
-    await tx.execute(
-        update(alert).where(alert.c.id == alert_id, alert.c.status == str(Status.FIRED)).values(delivery=str(ended))
+_REMEMBER: Final = Plain(
+    text("UPDATE alert SET delivery = :ended WHERE id = :id AND status = 'fired' RETURNING id").bindparams(
+        bindparam("ended", type_=String), bindparam("id", type_=String)
     )
+)
+
+
+async def remember_delivery(tx: Transaction, alert_id: str, ended: Delivery) -> None:
+    await tx.fetch(_REMEMBER, {"id": alert_id, "ended": str(ended)})
 
 
 async def remember_unknown(tx: Transaction) -> None:

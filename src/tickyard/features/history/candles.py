@@ -28,15 +28,19 @@ class Part(NamedTuple):
     last_slot: int
 
 
-def fold(samples: Iterable[Sample], interval_s: int) -> list[Candle]:
-    """The candles of these samples, oldest first. Buckets without a sample are absent."""
+Bar = tuple[int, int, int, int, int, int]
+"""The figures of a candle, in its order. Hundreds are made for one answer, and a name costs more than the sums."""
+
+
+def bars(samples: Iterable[Sample], interval_s: int) -> list[Bar]:
+    """The candles of samples that are already in order, oldest first. Buckets without a sample are absent."""
     per_bucket = interval_s // SLOT_S
     if per_bucket == 1:
-        return [Candle(slot, price, price, price, price, 1) for slot, price in sorted(samples)]
-    candles = []
-    bucket = first = high = low = last = ticks = 0
-    for slot, price in sorted(samples):
-        if slot // per_bucket == bucket:
+        return [(slot, price, price, price, price, 1) for slot, price in samples]
+    made = []
+    bucket = end = first = high = low = last = ticks = 0
+    for slot, price in samples:
+        if slot < end:
             if price > high:
                 high = price
             elif price < low:
@@ -44,14 +48,20 @@ def fold(samples: Iterable[Sample], interval_s: int) -> list[Candle]:
             ticks += 1
         else:
             if ticks:
-                candles.append(Candle(bucket, first, high, low, last, ticks))
+                made.append((bucket, first, high, low, last, ticks))
             bucket = slot // per_bucket
+            end = (bucket + 1) * per_bucket
             first = high = low = price
             ticks = 1
         last = price
     if ticks:
-        candles.append(Candle(bucket, first, high, low, last, ticks))
-    return candles
+        made.append((bucket, first, high, low, last, ticks))
+    return made
+
+
+def fold(samples: Iterable[Sample], interval_s: int) -> list[Candle]:
+    """The candles of these samples, in whatever order they come."""
+    return [Candle(*bar) for bar in bars(sorted(samples), interval_s)]
 
 
 def parts(samples: Iterable[Sample], interval_s: int) -> Iterator[Part]:

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta
 
 from tickyard.deps import Deps
 from tickyard.features.history import reading
-from tickyard.features.history.reading import Bar
+from tickyard.features.history.candles import Bar
 from tickyard.kernel.clock import SLOT_S
 from tickyard.kernel.errors import BadRequest
 from tickyard.kernel.operation import Kept
@@ -128,12 +129,18 @@ def _source(synthetic_before: int | None) -> str:
     return f"{SOURCE}, synthetic before {iso(slot_start(synthetic_before))}"
 
 
+# Every token's candles open at the same times: a day of the shortest, and months of the others.
+@lru_cache(maxsize=4096)
+def _opened(seconds: int) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
 def _shown(bars: Sequence[Bar], interval_s: int) -> list[Candle]:
     # Dividing two integers gives the double nearest to the exact price; this is the wire.
-    moment = datetime.fromtimestamp
+    opened = _opened
     return [
         Candle(
-            t=moment(bucket * interval_s, UTC),
+            t=opened(bucket * interval_s),
             open=first / _E9,
             high=high / _E9,
             low=low / _E9,
@@ -147,7 +154,7 @@ def _shown(bars: Sequence[Bar], interval_s: int) -> list[Candle]:
 def _csv(bars: Sequence[Bar], interval_s: int) -> str:
     lines = [CSV_HEADER]
     for bucket, first, high, low, last, ticks in bars:
-        opened = iso(datetime.fromtimestamp(bucket * interval_s, UTC))
+        opened = iso(_opened(bucket * interval_s))
         prices = ",".join(ratio_text(price, _E9, 9) for price in (first, high, low, last))
         lines.append(f"{opened},{prices},{ticks}")
     return "\r\n".join(lines) + "\r\n"

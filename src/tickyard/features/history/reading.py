@@ -7,22 +7,19 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnClause, CompoundSelect, Table, bindparam, func, literal_column, select, union_all
+from sqlalchemy import ColumnClause, Table, bindparam, func, literal_column, select, union_all
 
-from tickyard.features.history.candles import Candle, Sample, fold
+from tickyard.features.history.candles import Bar, Candle, Sample, bars
 from tickyard.features.history.tables import ROLLUPS, recorded, sample, synthetic
 from tickyard.kernel.clock import SLOT_S
 from tickyard.kernel.ids import Address
 from tickyard.market.samples import DAY_SLOTS, SLACK_SLOTS, DayChange
 from tickyard.store.engine import Transaction
+from tickyard.store.plain import Plain
 from tickyard.store.tokens import token
 
 # No sample and no bucket ever gets this far: it is the year 22,390.
 _END: Final = 2**31 - 1
-
-
-Bar = tuple[int, int, int, int, int, int]
-"""A candle, or a row of the database with the same columns."""
 _PLACE: Final = itemgetter(0)
 
 
@@ -37,13 +34,14 @@ class Page(NamedTuple):
 
 
 _NEWEST_ROUND: Final = select(func.max(recorded.c.slot))
+_NEWEST_SLOT: Final = Plain(_NEWEST_ROUND)
 # Scalar subqueries and not joins: neither database can then choose to scan all samples.
 _TOKEN: Final = select(token.c.id).where(token.c.address == bindparam("address")).scalar_subquery()
 
 
 async def newest_slot(tx: Transaction) -> int | None:
     """The slot of the newest round."""
-    newest: int | None = (await tx.execute(_NEWEST_ROUND)).scalar_one()
+    newest: int | None = (await tx.fetch(_NEWEST_SLOT, {}))[0][0]
     return newest
 
 
@@ -56,7 +54,7 @@ _ABOUT: Final = {
 }
 
 
-def _page(table: Table, columns: Sequence[str]) -> CompoundSelect[*tuple[Any, ...]]:
+def _page(table: Table, columns: Sequence[str]) -> Plain:
     """One statement, one round trip: what is known of the token, and the newest rows of the table."""
     place = table.c[columns[0]]
     newest = (
@@ -64,11 +62,12 @@ def _page(table: Table, columns: Sequence[str]) -> CompoundSelect[*tuple[Any, ..
         .where(table.c.token_id == _TOKEN, place < bindparam("end"))
         .order_by(place.desc())
         .limit(bindparam("limit"))
+        .offset(literal_column("0"))
         .subquery()
     )
     padding: list[ColumnClause[Any]] = [literal_column("0")] * (len(columns) - 2)
     about = [select(literal_column(str(key)), query.scalar_subquery(), *padding) for key, query in _ABOUT.items()]
-    return union_all(select(newest), *about)
+    return Plain(union_all(select(newest), *about))
 
 
 _SAMPLE_PAGE: Final = _page(sample, ["slot", "price_e9"])
@@ -82,13 +81,13 @@ async def page(tx: Transaction, address: Address, interval_s: int, limit: int, b
     # The newest buckets hold at most so many rows, so each of them is complete.
     rows_per_bucket = 1 if interval_s in ROLLUPS else interval_s // SLOT_S
     values = {"address": address, "end": min(end * rows_per_bucket, _END), "limit": limit * rows_per_bucket}
-    found = await tx.execute(_CANDLE_PAGES.get(interval_s, _SAMPLE_PAGE), values)
-    rows = sorted(found.all(), key=_PLACE)
+    rows = await tx.fetch(_CANDLE_PAGES.get(interval_s, _SAMPLE_PAGE), values)
+    rows.sort(key=_PLACE)
     about = [row[1] for row in rows[: len(_ABOUT)]]
-    bars: Sequence[Any] = rows[len(_ABOUT) :]
+    candles: list[Any] = rows[len(_ABOUT) :]
     if interval_s not in ROLLUPS:
-        bars = fold([(slot, price_e9) for slot, price_e9 in bars], interval_s)[-limit:]
-    return Page(about[0], about[1], about[2], bars)
+        candles = bars(candles, interval_s)[-limit:]
+    return Page(about[0], about[1], about[2], candles)
 
 
 _COVERAGE: Final = select(

