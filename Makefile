@@ -21,7 +21,7 @@ test: ## run all tests; the large proofs at a seeded tenth
 
 quick: ## run the tests that need no node and no database server
 	@$(MAKE) --no-print-directory -j2 setup
-	@$(BIN)/python -m pytest -m "not node and not database"
+	@TICKYARD_PROVE=quick $(BIN)/python -m pytest -n 2 -m "not node and not database"
 
 prove: ## run all tests with the proofs at their full count
 	@$(MAKE) --no-print-directory -j2 setup

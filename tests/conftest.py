@@ -8,6 +8,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from hypothesis import settings
+
+from proof import MODE
 
 HERE = Path(__file__).parent
 
@@ -21,6 +24,9 @@ def load(path: Path) -> ModuleType:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if MODE == "quick":
+        settings.register_profile("quick", max_examples=20)
+        settings.load_profile("quick")
     config.pluginmanager.register(load(HERE / "canary.py").Canary(), "canary")
 
 

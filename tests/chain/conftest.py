@@ -18,6 +18,7 @@ from urllib.parse import urlencode
 import pytest
 from starlette.types import ASGIApp
 
+from proof import count
 from tickyard.catalog import CATALOG
 from tickyard.deps import Deps
 from tickyard.doors.app import Plan, build_app
@@ -230,11 +231,10 @@ def wallet(world: Yard) -> Wallet:
 class Proof:
     """How often a large proof is repeated, and with which luck."""
 
-    is_full: bool
     seed: int
 
     def count(self, full: int) -> int:
-        return full if self.is_full else full // 10
+        return count(full)
 
     def rng(self, *parts: Any) -> random.Random:
         return random.Random(f"{self.seed}/{'/'.join(map(str, parts))}")
@@ -246,4 +246,4 @@ def proof(capsys: pytest.CaptureFixture[str]) -> Proof:
     seed = int(os.environ.get("TICKYARD_SEED") or random.SystemRandom().randrange(10**9))
     with capsys.disabled():
         print(f" [TICKYARD_SEED={seed}]", end="", flush=True)
-    return Proof(os.environ.get("TICKYARD_PROVE") == "full", seed)
+    return Proof(seed)

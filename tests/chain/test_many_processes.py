@@ -9,9 +9,11 @@ from datetime import datetime
 import psycopg
 import pytest
 
+from proof import count
+
 pytestmark = [pytest.mark.node, pytest.mark.database, pytest.mark.timeout(600)]
 
-TICKS = 50 if os.environ.get("TICKYARD_PROVE") == "full" else 8
+TICKS = count(50, tenth=8)
 SYMBOLS = ("AAPL", "NVDA", "TSLA", "MSFT")
 
 

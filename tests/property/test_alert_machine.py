@@ -5,7 +5,6 @@ The store, the evaluation, the courier and the sockets are real; the receiver co
 
 import asyncio
 import importlib.util
-import os
 import pathlib
 import tempfile
 from collections import Counter
@@ -20,6 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 from sqlalchemy import insert, select
 
+from proof import count
 from tickyard.features.alerts import store as rows
 from tickyard.features.alerts.addresses import EgressPolicy
 from tickyard.features.alerts.caps import Caps
@@ -47,8 +47,7 @@ _spec = importlib.util.spec_from_file_location("webhook", _path)
 webhook = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(webhook)
 
-PROVE = os.environ.get("TICKYARD_PROVE") == "full"
-pytestmark = pytest.mark.timeout(1800 if PROVE else 120)
+pytestmark = pytest.mark.timeout(1800)
 
 AUTHORITY = webhook.Authority()
 SERVING, TRUSTING = AUTHORITY.serving("127.0.0.1"), AUTHORITY.trusting()
@@ -254,7 +253,7 @@ class Alerts(RuleBasedStateMachine):
 
 TestAlerts = Alerts.TestCase
 TestAlerts.settings = settings(
-    max_examples=300 if PROVE else 12,
+    max_examples=count(300, tenth=12, quick=4),
     stateful_step_count=30,
     deadline=None,
     suppress_health_check=list(HealthCheck),

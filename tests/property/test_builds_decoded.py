@@ -1,12 +1,11 @@
 """Generated builds, read back by somebody else's codec and compared with their requests."""
 
-import os
-
 import pytest
 from eth_abi import decode
 from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import booleans, composite, integers, sampled_from
 
+from proof import count
 from tickyard.config.pinned import MAINNET
 from tickyard.features.trades.bounds import maximum_in, minimum_out
 from tickyard.features.trades.calldata import Swap
@@ -15,7 +14,7 @@ from tickyard.kernel.units import TokenAmount, UsdgAmount
 from tickyard.market.fills import Fill, Mode, Side, Trade
 from tickyard.market.pools import Pool, PoolState
 
-COUNT = 10_000 if os.environ.get("TICKYARD_PROVE") == "full" else 1_000
+COUNT = count(10_000)
 SINGLE = "(address,address,uint24,address,uint256,uint256,uint160)"
 
 addresses = integers(3, 2**160 - 1).map(lambda number: Address(f"0x{number:040x}"))

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from simulated.run import CALM_DAYS, DAYS_PER_WORLD, shard, tell
 
+from proof import count
+
 HERE = Path(__file__).parent
-DAYS = 10_000 if os.environ.get("TICKYARD_PROVE") == "full" else 300
+DAYS = count(10_000, tenth=300, quick=10)
 WORLDS = -(-DAYS // (DAYS_PER_WORLD + CALM_DAYS))
 
 

@@ -1,7 +1,6 @@
 """Alerts on both databases: creation under caps, evaluation, cancelling, expiry, and the races between them."""
 
 import asyncio
-import os
 import ssl
 from dataclasses import dataclass
 from datetime import timedelta
@@ -14,6 +13,7 @@ import msgspec
 import pytest
 from sqlalchemy import func, insert, select, text
 
+from proof import count
 from tickyard.features.alerts import store as rows
 from tickyard.features.alerts.addresses import EgressPolicy
 from tickyard.features.alerts.caps import Caps
@@ -43,7 +43,7 @@ from tickyard.store.engine import Store
 from tickyard.store.migrate import migrate
 from tickyard.store.tokens import token_ids
 
-RACES = 500 if os.environ.get("TICKYARD_PROVE") == "full" else 50
+RACES = count(500)
 AAPL = (Symbol("AAPL"), Address("0x" + "a1" * 20))
 TSLA = (Symbol("TSLA"), Address("0x" + "b2" * 20))
 URL = "https://hooks.acme.com/x"

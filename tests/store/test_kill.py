@@ -14,6 +14,7 @@ import pytest
 from sqlalchemy import func
 from sqlalchemy import select as query
 
+from proof import count
 from tickyard.features.history import reading
 from tickyard.features.history.candles import fold
 from tickyard.features.history.operations import SECONDS
@@ -25,7 +26,7 @@ from tickyard.store.engine import Store
 from tickyard.store.migrate import migrate
 from tickyard.store.tokens import token_ids
 
-KILLS = 300 if os.environ.get("TICKYARD_PROVE") == "full" else 30
+KILLS = count(300)
 LIFE_S = 0.25
 CLOCK = WallClock()
 TOKENS = 40

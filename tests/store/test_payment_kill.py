@@ -13,6 +13,8 @@ import sys
 
 import pytest
 
+from proof import count
+
 _spec = importlib.util.spec_from_file_location("payment_yard", pathlib.Path(__file__).with_name("payment_yard.py"))
 yard_module = importlib.util.module_from_spec(_spec)
 sys.modules.setdefault("payment_yard", yard_module)
@@ -21,7 +23,7 @@ paying = yard_module.paying
 
 pytestmark = pytest.mark.timeout(600)
 
-KILLS = 300 if os.environ.get("TICKYARD_PROVE") == "full" else 30
+KILLS = count(300)
 LIFE_S = 0.25
 # Longer than any lease of a row.
 LEASE_S = 40

@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from proof import count
+
 _spec = importlib.util.spec_from_file_location("payment_yard", pathlib.Path(__file__).with_name("payment_yard.py"))
 yard_module = importlib.util.module_from_spec(_spec)
 sys.modules.setdefault("payment_yard", yard_module)
@@ -17,7 +19,7 @@ paying, URL = yard_module.paying, yard_module.URL
 
 pytestmark = [pytest.mark.database, pytest.mark.timeout(600)]
 
-ROUNDS = 50 if os.environ.get("TICKYARD_PROVE") == "full" else 5
+ROUNDS = count(50)
 COPIES = 100
 
 
