@@ -21,10 +21,10 @@ sys.modules.setdefault("payment_yard", yard_module)
 _spec.loader.exec_module(yard_module)
 paying = yard_module.paying
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(1800)
 
 KILLS = count(300)
-LIFE_S = 0.25
+LIFE_S = 0.12
 # Longer than any lease of a row.
 LEASE_S = 40
 # What others can see of a sale, in its order.
@@ -35,7 +35,7 @@ STEPS = ["after a read", "verify asked", *WRITE, "run", *WRITE, "settle asked", 
 def run(where, scenario, **options):
     async def bounded():
         async with (
-            asyncio.timeout(500),
+            asyncio.timeout(1700),
             paying.World(where, processes=0) as world,
             yard_module.Yard(world, wait_s=0.3, **options) as yard,
         ):

@@ -40,7 +40,8 @@ def _extension(operation: Operation, ask_example: dict[str, Any], answer_example
     if operation.method in _BODY_METHODS:
         shown |= {"bodyType": "json", "body": {name: ask_example[name] for name in rest}}
         shape |= {"bodyType": {"const": "json"}, "body": _part(schema, rest)}
-    elif rest:
+    else:
+        # Also when there are none: directories look for inputs here.
         shown["queryParams"] = {name: ask_example[name] for name in rest}
         shape["queryParams"] = _part(schema, rest)
     if in_path:
