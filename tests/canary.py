@@ -51,12 +51,17 @@ class Watch:
         leaks = {
             f"{what} in {whose}" for whose, text in self.said for what, shape in SHAPES.items() if shape.search(text)
         }
-        # One pattern for all of them: thousands of alerts may have been made.
-        if self.secrets:
-            any_of = re.compile("|".join(map(re.escape, sorted(self.secrets, key=len, reverse=True))))
-            for whose, text in self.said:
-                leaks |= {f"{self.secrets[hit]} in {whose}" for hit in any_of.findall(text)}
+        # Looked for by their beginnings: thousands of alerts may have been made.
+        begins: dict[str, list[str]] = {}
+        for secret in self.secrets:
+            begins.setdefault(secret[:SHORTEST], []).append(secret)
+        leaks |= {f"{self.secrets[hit]} in {whose}" for whose, text in self.said for hit in _met(text, begins)}
         return sorted(leaks)
+
+
+def _met(text: str, begins: dict[str, list[str]]) -> set[str]:
+    places = (at for at in range(len(text)) if text[at : at + SHORTEST] in begins)
+    return {secret for at in places for secret in begins[text[at : at + SHORTEST]] if text.startswith(secret, at)}
 
 
 class _Records(logging.Handler):
