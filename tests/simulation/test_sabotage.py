@@ -1,6 +1,7 @@
 """Each deliberate breakage of the protocol is caught by the simulation that the whole one passes."""
 
 import os
+import random
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -8,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from simulated.sabotage import SABOTAGES
+
+from proof import MODE
 
 HERE = Path(__file__).parent
 DAYS = 6
@@ -24,12 +27,13 @@ def _run(sabotage, folder):
 
 @pytest.mark.timeout(1200)
 def test_every_sabotage_is_caught(tmp_path):
-    folders = [tmp_path / str(n) for n in range(len(SABOTAGES))]
+    chosen = random.sample(SABOTAGES, 1) if MODE == "quick" else SABOTAGES
+    folders = [tmp_path / str(n) for n in range(len(chosen))]
     with ThreadPoolExecutor(max(2, os.cpu_count() or 2)) as pool:
-        runs = list(pool.map(_run, SABOTAGES, folders))
+        runs = list(pool.map(_run, chosen, folders))
     missed = [
         f"{sabotage.name}: {run.stdout[-300:]}{run.stderr[-300:]}"
-        for sabotage, run in zip(SABOTAGES, runs, strict=True)
+        for sabotage, run in zip(chosen, runs, strict=True)
         if run.returncode != 1 or "VIOLATION" not in run.stdout
     ]
     assert missed == []

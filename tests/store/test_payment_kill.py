@@ -13,7 +13,7 @@ import sys
 
 import pytest
 
-from proof import count
+from proof import MODE, count
 
 _spec = importlib.util.spec_from_file_location("payment_yard", pathlib.Path(__file__).with_name("payment_yard.py"))
 yard_module = importlib.util.module_from_spec(_spec)
@@ -24,6 +24,8 @@ paying = yard_module.paying
 pytestmark = pytest.mark.timeout(1800)
 
 KILLS = count(300)
+EVERY = 6 if MODE == "quick" else 1
+"""Of the steps of a sale, which are killed at."""
 LIFE_S = 0.12
 # Longer than any lease of a row.
 LEASE_S = 40
@@ -89,7 +91,8 @@ def test_a_sale_takes_the_steps_that_this_file_kills_at(where):
 @pytest.mark.parametrize("network", [paying.FIRST, paying.SECOND])
 def test_a_process_killed_at_any_step_loses_no_payment_and_takes_none_twice(where, network):
     async def scenario(yard):
-        for at, step in enumerate(STEPS):
+        for turn, at in enumerate(range(0, len(STEPS), EVERY), start=1):
+            step = STEPS[at]
             payment = yard.payment(network)
             reaper = Reaper(yard, at)
             reaper.victim = await yard.born()
@@ -97,9 +100,9 @@ def test_a_process_killed_at_any_step_loses_no_payment_and_takes_none_twice(wher
             # The facilitator lives, and goes on with what it was asked.
             assert reaper.steps[: at + 1] == STEPS[: at + 1], step
             yard.on_stage = None
-            assert yard.world.transfers(network) <= at + 1
+            assert yard.world.transfers(network) <= turn
             await until_served(yard, network, payment, [])
-            assert yard.world.transfers(network) == at + 1, f"killed at {step}: {at}"
+            assert yard.world.transfers(network) == turn, f"killed at {step}: {at}"
 
     run(where, scenario, is_staged=True)
 
@@ -129,6 +132,6 @@ def test_a_process_killed_at_any_moment_loses_no_payment_and_takes_none_twice(wh
             await until_served(yard, network, payment, [answer] if answer is not None else [])
             assert yard.world.transfers(network) == before + 1
         print(f"{ends.count('cut')} cut, {ends.count('served')} served before they died")
-        assert ends.count("cut") > KILLS // 10, "the processes lived too long to prove anything"
+        assert MODE == "quick" or ends.count("cut") > KILLS // 10, "the processes lived too long to prove anything"
 
     run(where, scenario)

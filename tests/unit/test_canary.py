@@ -27,12 +27,12 @@ LEAKS = {
 }
 
 
-def session(folder, body):
+def session(folder, body, *more):
     """A session of its own, of one test with this body."""
     (folder / "conftest.py").write_text(CONFTEST.format(path=str(HERE / "canary.py")))
     lines = "\n    ".join(body.splitlines())
     (folder / "test_it.py").write_text(f"def test_it(pytestconfig):\n    {lines}\n")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(folder), str(folder)]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(folder), *more]
     # The plugins of others take longer to load than all the rest.
     environ = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=60, check=False)
@@ -46,6 +46,12 @@ def test_a_secret_in_the_output_fails_the_session(tmp_path, where):
     assert "secrets in the output" in done.stdout
     assert "an alert secret in" in done.stdout
     assert SECRET not in done.stdout, "the watch itself must not say it"
+
+
+def test_it_fails_when_several_processes_share_the_tests_too(tmp_path):
+    done = session(tmp_path, LEAKS["a log"].format(secret=SECRET), "-n", "2")
+    assert done.returncode == 1, done.stdout
+    assert "an alert secret in the log of the tests' own process" in done.stdout
 
 
 def test_a_secret_that_a_test_met_is_found_whatever_its_shape(tmp_path):
