@@ -49,7 +49,7 @@ def test_a_secret_in_the_output_fails_the_session(tmp_path, where):
 
 
 def test_it_fails_when_several_processes_share_the_tests_too(tmp_path):
-    done = session(tmp_path, LEAKS["a log"].format(secret=SECRET), "-n", "2")
+    done = session(tmp_path, LEAKS["a log"].format(secret=SECRET), "-p", "xdist", "-n", "2")
     assert done.returncode == 1, done.stdout
     assert "an alert secret in the log of the tests' own process" in done.stdout
 
