@@ -203,6 +203,7 @@ async def run() -> tuple[list[Times], list[Row], list[Figure]]:
         async with SAMPLES.on(database) as where, open_deps(where) as deps, open_bare(where) as bare:
             times += await cold(database, deps, bare)
             async with start(sys.executable, "-m", "bench.store", "serve", where) as told:
+                # Nothing spelled out that is the default: the form under which an answer is kept.
                 url = f"http://127.0.0.1:{told['port']}/v1/history/T1?limit={CANDLES}"
                 row = await against_reference(
                     f"{database}, {CANDLES} x 1h from the cache", url, told["pid"], CACHED_GOAL
