@@ -33,6 +33,10 @@ class _Server(uvicorn.Server):
 
 async def serve(settings: Settings) -> None:
     """Run the API until a signal says stop."""
+    if settings.is_sandbox:
+        from tickyard.sandbox.inside import world_is_built
+
+        await world_is_built(settings)
     clock = open_clock(settings)
     access_log = AccessLog() if settings.access_log else None
     async with contextlib.AsyncExitStack() as stack:

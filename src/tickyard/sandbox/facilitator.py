@@ -23,6 +23,7 @@ from tickyard.kernel.clock import Clock, WallClock
 from tickyard.kernel.wire import encode
 from tickyard.sandbox.clock import CLOCK_FILE, SandboxClock
 from tickyard.sandbox.facilitator_front import port_file
+from tickyard.sandbox.files import write_whole
 from tickyard.sandbox.lifeline import on_parent_gone
 
 _REFERENCE = "tickyard.sandbox.facilitator_reference"
@@ -49,7 +50,7 @@ async def run(network: str, rpc_url: str, run_dir: Path) -> None:
     await runner.setup()
     try:
         await web.TCPSite(runner, "127.0.0.1", 0).start()
-        _announce(run_dir / port_file(chain_id), runner.addresses[0][1])
+        write_whole(run_dir / port_file(chain_id), encode({"port": runner.addresses[0][1]}))
         stopping = asyncio.create_task(stop.wait())
         await asyncio.wait({opening, stopping}, return_when=asyncio.FIRST_COMPLETED)
         if opening.done():
@@ -95,13 +96,6 @@ def _clock(chain_id: int, run_dir: Path) -> Clock:
     """The second network keeps wall time; the first follows the sandbox's clock, where there is one."""
     file = run_dir / CLOCK_FILE
     return SandboxClock(file) if chain_id == CHAIN_ID and file.exists() else WallClock()
-
-
-def _announce(path: Path, port: int) -> None:
-    """A reader sees nothing or all of it."""
-    unfinished = path.with_suffix(".part")
-    unfinished.write_bytes(encode({"port": port}))
-    unfinished.replace(path)
 
 
 def main() -> None:

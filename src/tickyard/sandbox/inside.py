@@ -12,6 +12,7 @@ from typing import Any, Final
 import aiohttp
 import msgspec
 
+from tickyard.config.settings import Settings
 from tickyard.deps import Deps
 from tickyard.kernel.clock import slot_of
 from tickyard.kernel.errors import BadRequest, UpstreamDown
@@ -19,6 +20,7 @@ from tickyard.kernel.operation import Operation
 from tickyard.observe.log import log
 from tickyard.sandbox import inbox, trader
 from tickyard.sandbox.clock import SandboxClock
+from tickyard.sandbox.files import appears
 from tickyard.sandbox.inbox import read_port
 from tickyard.sandbox.living import DueDeps
 from tickyard.sandbox.node import Node, NodeError
@@ -71,6 +73,11 @@ class Sandbox:
                 raise BadRequest(answer["error"]["message"])
             if response.status != 200:
                 raise UpstreamDown("the stand-ins did not take the fault")
+
+
+async def world_is_built(settings: Settings) -> None:
+    """The API is started while its world is still in the making."""
+    await appears(settings.data_path / WORLD_FILE)
 
 
 @contextlib.asynccontextmanager

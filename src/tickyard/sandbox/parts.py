@@ -1,6 +1,7 @@
 """The parts of a sandbox, in the order in which they can start."""
 
 import asyncio
+import contextlib
 import os
 import secrets
 from contextlib import AsyncExitStack
@@ -16,10 +17,12 @@ from tickyard.sandbox import second_chain
 from tickyard.sandbox.children import Child
 from tickyard.sandbox.clock import CLOCK_FILE, SandboxClock
 from tickyard.sandbox.facilitator_front import port_file
+from tickyard.sandbox.files import write_whole
 from tickyard.sandbox.holders import settle_holders, write_payout_keystore
 from tickyard.sandbox.inside import NODE_FILE, WORLD_FILE
 from tickyard.sandbox.node import Node
 from tickyard.sandbox.panel import Progress
+from tickyard.sandbox.place import CONTRACTS
 from tickyard.sandbox.standins import PORT_FILE
 from tickyard.sandbox.words import derived_address
 from tickyard.sandbox.world import World, build_world
@@ -27,6 +30,7 @@ from tickyard.store.engine import Store
 from tickyard.store.migrate import migrate
 
 _BLOCK_MS: Final = 2000
+_LISTEN_S: Final = 60
 _EXTERNAL_NODE: Final = "TICKYARD_SANDBOX_RPC_URL"
 _STAND_INS: Final = "stand-ins"
 SETTINGS_FILE: Final = "settings.json"
@@ -54,17 +58,21 @@ class Parts:
         start = datetime.fromisoformat(HISTORY_START) + timedelta(days=demo_days)
         self._clock = SandboxClock.create(self._run_dir / CLOCK_FILE, start)
         self._began = self._clock.now()
-        self._node = await self._stack.enter_async_context(await self._open_node())
+        # What the service stands on is stopped after it.
+        self._ground = await self._stack.enter_async_context(AsyncExitStack())
+        self._stack.push_async_callback(self._stop_service)
+        self._node = await self._ground.enter_async_context(await self._open_node())
         (self._run_dir / NODE_FILE).write_bytes(encode({"url": self._node.url}))
         self._progress.begin("building a market of 194 assets on it, and all around it")
         try:
             async with asyncio.TaskGroup() as together:
                 together.create_task(self._build_market())
-                together.create_task(self._start_stand_ins())
-                together.create_task(self._start_second_chain())
                 together.create_task(self._prepare_store(demo_days))
+                together.create_task(self._start_api())
         except ExceptionGroup as failures:
             raise failures.exceptions[0] from None
+        # For this the API has been waiting.
+        write_whole(self._run_dir / WORLD_FILE, self.world.to_json())
 
     async def _open_node(self) -> Node:
         if url := os.environ.get(_EXTERNAL_NODE):
@@ -75,18 +83,17 @@ class Parts:
     async def _build_market(self) -> None:
         self.world = await build_world(self._node, self._began)
         await settle_holders(self._node)
-        (self._run_dir / WORLD_FILE).write_bytes(self.world.to_json())
 
     async def _start_stand_ins(self) -> None:
         began_s = str(int(self._began.timestamp()))
         options = ("--run-dir", str(self._run_dir), "--node-url", self._node.url, "--began", began_s)
         stand_ins = await self._child(_STAND_INS, "tickyard.sandbox.standins", *options)
-        self._stack.push_async_callback(stand_ins.stop)
+        self._ground.push_async_callback(stand_ins.stop)
         self.stand_ins_port = await stand_ins.announced(self._run_dir / PORT_FILE)
 
     async def _start_second_chain(self) -> None:
         second = await second_chain.start_second_chain(self._run_dir, WallClock())
-        self._second = await self._stack.enter_async_context(second)
+        self._second = await self._ground.enter_async_context(second)
         (self._run_dir / second_chain.NODE_FILE).write_bytes(encode({"url": self._second.url}))
 
     async def _prepare_store(self, demo_days: int) -> None:
@@ -112,14 +119,19 @@ class Parts:
     def _store_url(self) -> str:
         return os.environ.get("TICKYARD_DATABASE_URL") or str(self._run_dir / "tickyard.db")
 
-    async def start_service(self) -> None:
-        self._progress.begin("starting the API and the worker")
-        environ = self._environ()
-        ours = {name: value for name, value in environ.items() if name.startswith("TICKYARD_")}
+    async def _start_api(self) -> None:
+        """As soon as it can know its settings: what it imports is there when the market is."""
+        await asyncio.gather(self._start_stand_ins(), self._start_second_chain())
+        self._environ = self._service_environ()
+        ours = {name: value for name, value in self._environ.items() if name.startswith("TICKYARD_")}
         # For whoever wants one more process on this world: the settings of the others.
         (self._run_dir / SETTINGS_FILE).write_bytes(encode(ours))
-        self._stack.push_async_callback(self._stop_service)
-        await self._child("api", "tickyard", "serve", environ=environ)
+        await self._child("api", "tickyard", "serve", environ=self._environ)
+
+    async def start_service(self) -> None:
+        self._progress.begin("starting the API and the worker")
+        await self._api_listens()
+        environ = self._environ
         await self._child("worker", "tickyard", "work", environ=environ)
         keystore, password = write_payout_keystore(self._run_dir)
         # The key's files are named to the agent alone.
@@ -131,6 +143,19 @@ class Parts:
         ]
         for chain_id, facilitator in zip((CHAIN_ID, SECOND_CHAIN_ID), facilitators, strict=True):
             await facilitator.announced(self._run_dir / port_file(chain_id))
+
+    async def _api_listens(self) -> None:
+        """It goes first: with all of them at once on two cores, people would wait longer for their first answer."""
+        clock = WallClock()
+        async with asyncio.timeout(_LISTEN_S):
+            while True:
+                for child in self.children:
+                    child.must_live()
+                with contextlib.suppress(OSError):
+                    _, writer = await asyncio.open_connection("127.0.0.1", self._port)
+                    writer.close()
+                    return
+                await clock.sleep(0.02)
 
     async def _stop_service(self) -> None:
         """All at once, while what they stand on still runs."""
@@ -145,7 +170,7 @@ class Parts:
         self.children.append(child)
         return child
 
-    def _environ(self) -> dict[str, str]:
+    def _service_environ(self) -> dict[str, str]:
         far = f"http://127.0.0.1:{self.stand_ins_port}"
         return {
             # A sandbox is for trying things out: no limit unless somebody wants to try that too.
@@ -166,6 +191,6 @@ class Parts:
             "TICKYARD_FACILITATOR_8453": f"{far}/facilitator-8453",
             "TICKYARD_PAY_TO": TREASURY,
             "TICKYARD_FINALITY": "4",
-            "TICKYARD_SERVICE_TOKEN": self.world.contracts["serviceToken"],
+            "TICKYARD_SERVICE_TOKEN": CONTRACTS["serviceToken"],
             "TICKYARD_SECRET_KEY_FILE": str(self._run_dir / _KEY_FILE),
         }

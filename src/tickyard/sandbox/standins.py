@@ -24,6 +24,7 @@ from tickyard.sandbox import listing
 from tickyard.sandbox.clock import CLOCK_FILE, SandboxClock
 from tickyard.sandbox.facilitator_front import FacilitatorFront
 from tickyard.sandbox.faults import FaultBoard
+from tickyard.sandbox.files import write_whole
 from tickyard.sandbox.filings import FilingsStandIn
 from tickyard.sandbox.front import NodeFront
 from tickyard.sandbox.inbox import PORT_FILE as INBOX_FILE
@@ -114,19 +115,12 @@ async def run(run_dir: Path, node_url: str, began_s: int | None) -> None:
     receiving, inbox_port = await inbox.open(run_dir)
     runner, port = await open_port([*far_ends(FaultBoard(), clock, node_url, began, run_dir), inbox])
     try:
-        _write_whole(run_dir / INBOX_FILE, encode({"port": inbox_port}))
-        _write_whole(run_dir / PORT_FILE, encode({"port": port}))
+        write_whole(run_dir / INBOX_FILE, encode({"port": inbox_port}))
+        write_whole(run_dir / PORT_FILE, encode({"port": port}))
         await stop.wait()
     finally:
         await runner.cleanup()
         await receiving.cleanup()
-
-
-def _write_whole(path: Path, data: bytes) -> None:
-    """A reader sees nothing or all of it."""
-    unfinished = path.with_suffix(".part")
-    unfinished.write_bytes(data)
-    unfinished.replace(path)
 
 
 def main() -> None:
