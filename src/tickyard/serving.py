@@ -10,7 +10,7 @@ import uvicorn
 from tickyard.catalog import rows_of
 from tickyard.config.settings import Settings
 from tickyard.doors.app import Plan, build_app
-from tickyard.doors.protocol import LimitedProtocol
+from tickyard.doors.ready import ReadyProtocol
 from tickyard.features.history.follow import follow_rounds
 from tickyard.observe.log import AccessLog, log
 from tickyard.observe.metrics import serve_metrics
@@ -60,7 +60,7 @@ async def serve(settings: Settings) -> None:
             host=settings.host,
             port=settings.port,
             loop="none",
-            http=LimitedProtocol,
+            http=ReadyProtocol,
             ws="none",
             lifespan="off",
             log_config=None,

@@ -67,7 +67,7 @@ def build_app(plan: Plan, *, access_log: AccessLog | None) -> App:
     routes += _paid_twins(plan, endpoints, client_of)
     pages = make_pages(plan.rows, plan.sandbox_rows, settings, clock.now())
     for path, (content_type, body) in pages.items():
-        routes.append(("GET", path, Page(path, body, cache, clock, [(b"content-type", content_type.encode())])))
+        routes.append(("GET", path, Page(path, body, cache, [(b"content-type", content_type.encode())])))
     routes += [("GET", "/healthz", Health()), ("GET", "/readyz", Readiness(lambda: check_ready(deps)))]
     mcp = McpDoor(
         plan.rows,

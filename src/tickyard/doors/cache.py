@@ -6,6 +6,7 @@ stands in front of the payment gate (a paid path is never filled).
 """
 
 from collections.abc import Mapping
+from typing import Final
 
 from starlette.types import Scope, Send
 
@@ -15,8 +16,24 @@ from tickyard.kernel.clock import Clock
 _ENTRIES_MAX = 8192
 
 
-Form = tuple[int, Headers, bytes]
-"""Status, headers and body."""
+_STATUS_LINES: Final = {200: b"HTTP/1.1 200 OK\r\n", 304: b"HTTP/1.1 304 Not Modified\r\n"}
+
+
+class Form:
+    """One way to send an answer."""
+
+    __slots__ = ("body", "head", "headers", "status")
+
+    def __init__(self, status: int, headers: Headers, body: bytes) -> None:
+        self.status = status
+        self.headers = headers
+        self.body = body
+        self.head = _STATUS_LINES[status] + head_lines(headers)
+        """Status line and headers as they travel, for whoever writes to the socket itself."""
+
+
+def head_lines(headers: Headers) -> bytes:
+    return b"".join([b"%b: %b\r\n" % pair for pair in headers])
 
 
 class Entry:
@@ -55,10 +72,10 @@ class Entry:
         left = max(int(self.until - now + 0.5), 0)
         self.turns_at = self.until - left + 0.5 if left else self.until
         shared: Headers = [*self._tagged, (b"cache-control", b"public, max-age=%d" % left)]
-        self.not_modified = (304, shared, b"")
-        self.plain = (200, [*self._first, *shared, _length(self.body)], self.body)
+        self.not_modified = Form(304, shared, b"")
+        self.plain = Form(200, [*self._first, *shared, _length(self.body)], self.body)
         if (zipped := self._zipped_body) is not None:
-            self.zipped = (200, [*self._first, *shared, (b"content-encoding", b"gzip"), _length(zipped)], zipped)
+            self.zipped = Form(200, [*self._first, *shared, (b"content-encoding", b"gzip"), _length(zipped)], zipped)
 
     def choose(self, asked: Mapping[bytes, bytes]) -> Form:
         """What a caller with these request headers needs: nothing new, the compressed form, or the plain one."""
@@ -88,7 +105,9 @@ class FrontCache:
 
     def put(self, target: bytes, route: str, body: bytes, seconds: int, content_type: Headers = JSON) -> Entry:
         """Keep an answer; the oldest one makes room."""
-        entry = Entry(route, body, self._clock.timestamp() + seconds, content_type)
+        now = self._clock.timestamp()
+        entry = Entry(route, body, now + seconds, content_type)
+        entry.renew(now)
         if seconds > 0:
             self._entries.pop(target, None)
             if len(self._entries) >= _ENTRIES_MAX:
@@ -105,9 +124,7 @@ def _length(body: bytes) -> tuple[bytes, bytes]:
     return (b"content-length", str(len(body)).encode())
 
 
-async def send_entry(entry: Entry, scope: Scope, send: Send, now: float) -> None:
-    """Send an answer that has just been made."""
-    entry.renew(now)
-    status, headers, body = entry.choose(dict(scope["headers"]))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+async def send_entry(entry: Entry, scope: Scope, send: Send) -> None:
+    form = entry.choose(dict(scope["headers"]))
+    await send({"type": "http.response.start", "status": form.status, "headers": form.headers})
+    await send({"type": "http.response.body", "body": form.body})

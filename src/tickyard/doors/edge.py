@@ -6,13 +6,14 @@ into an Error object. It is one class and not a stack of middlewares because eac
 
 import secrets
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tickyard.doors.answers import Headers, send_error, send_too_many
-from tickyard.doors.cache import FrontCache
+from tickyard.doors.cache import Entry, FrontCache, head_lines, send_entry
 from tickyard.doors.limits import RateLimit, Verdict
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.wire import iso
@@ -24,6 +25,8 @@ ROUTE: Final = "tickyard.route"
 
 _SAFE_ID: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
 _ID_MAX: Final = 64
+Ready = tuple[bytes, bytes]
+"""The head of an answer as it travels, without the empty line at its end, and its body."""
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "DELETE", "OPTIONS", "PUT", "PATCH"})
 
 _EXPOSED: Final = (
@@ -85,6 +88,7 @@ class Edge:
         self._limit = rate_limit
         self._access_log = access_log
         self._extra = [*_CORS, *([(b"x-tickyard-profile", profile_header)] if profile_header else [])]
+        self._extra_lines = head_lines(self._extra)
         self._id_prefix = secrets.token_hex(6).encode()
         self._id_count = 0
         self._second = (0, "")
@@ -92,40 +96,70 @@ class Edge:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        # Up to the `else` below this is the one hot path, kept flat: a call more is felt by every request.
         began = time.perf_counter_ns()
-        now = self._clock.timestamp()
         method, asked = scope["method"], dict(scope["headers"])
-        request_id = asked.get(b"x-request-id")
-        if not request_id or len(request_id) > _ID_MAX or not _SAFE_ID.issuperset(request_id):
-            self._id_count += 1
-            request_id = b"%b-%x" % (self._id_prefix, self._id_count)
+        request_id = self._request_id(asked)
         extra = [(b"x-request-id", request_id), *self._extra]
-        verdict = self._count(scope) if self._limit is not None else None
+        verdict = self._count(scope)
         if verdict is not None:
             extra += verdict.headers
-        entry = None
-        if (method == "GET" or method == "HEAD") and (verdict is None or verdict.is_allowed):
-            target, query = scope["raw_path"], scope["query_string"]
-            entry = self._cache.get(target + b"?" + query if query else target, now)
-        if entry is not None:
-            status, headers, body = entry.choose(asked)
-            await send({"type": "http.response.start", "status": status, "headers": headers + extra})
-            await send({"type": "http.response.body", "body": body})
-            route, size = entry.route, len(body)
+        exchange = _Exchange(send, extra)
+        if verdict is not None and not verdict.is_allowed:
+            await send_too_many(exchange.forward, verdict.retry_after_s)
+            route = "(limited)"
+        elif (entry := self._kept(scope)) is not None:
+            await send_entry(entry, scope, exchange.forward)
+            route = entry.route
         else:
-            exchange = _Exchange(send, extra)
-            if verdict is not None and not verdict.is_allowed:
-                await send_too_many(exchange.forward, verdict.retry_after_s)
-                route = "(limited)"
-            else:
-                route = await self._answer(scope, receive, exchange)
-            status, size = exchange.status, exchange.size
+            route = await self._answer(scope, receive, exchange)
+        self._note(began, method, route, exchange.status, exchange.size, request_id)
+
+    def ready(self, method: str, target: bytes, headers: Headers, client: tuple[str, int] | None) -> Ready | None:
+        """A kept answer as it travels: its head without the empty line, and its body. None: ask the long way.
+
+        The one hot path. For a server that can write to its socket by itself, this costs half of what a scope, a task
+        and two messages do. Kept flat: a call more is felt by every request.
+        """
+        now = self._clock.timestamp()
+        entry = self._cache.get(target, now)
+        if entry is None:
+            return None
+        began = time.perf_counter_ns()
+        asked = dict(headers)
+        if b"content-length" in asked or b"transfer-encoding" in asked:
+            return None
+        limits = b""
+        if self._limit is not None:
+            verdict = self._limit.take({"client": client, "headers": headers}, self._clock.monotonic())
+            if not verdict.is_allowed:
+                return None
+            limits = head_lines(verdict.headers)
+        request_id = self._request_id(asked)
+        form = entry.choose(asked)
+        body = form.body if method == "GET" else b""
+        head = b"%b%b%bx-request-id: %b\r\n" % (form.head, self._extra_lines, limits, request_id)
+        self._note(began, method, entry.route, form.status, len(body), request_id)
+        return head, body
+
+    def _note(self, began: int, method: str, route: str, status: int, size: int, request_id: bytes) -> None:
         micros = (time.perf_counter_ns() - began) // 1000
         request_counts.add(route, status, micros)
         if self._access_log is not None:
             method = method if method in _METHODS else "OTHER"
             self._access_log.add(self._timestamp(), method, route, status, micros, size, request_id.decode())
+
+    def _request_id(self, asked: Mapping[bytes, bytes]) -> bytes:
+        given = asked.get(b"x-request-id")
+        if given and len(given) <= _ID_MAX and _SAFE_ID.issuperset(given):
+            return given
+        self._id_count += 1
+        return b"%b-%x" % (self._id_prefix, self._id_count)
+
+    def _kept(self, scope: Scope) -> Entry | None:
+        if scope["method"] not in ("GET", "HEAD"):
+            return None
+        target, query = scope["raw_path"], scope["query_string"]
+        return self._cache.get(target + b"?" + query if query else target, self._clock.timestamp())
 
     def _count(self, scope: Scope) -> Verdict | None:
         """Count the request against its client's limit. None: it does not count."""

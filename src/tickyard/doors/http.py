@@ -107,7 +107,7 @@ class Endpoint:
                 return
             body, content_type = _rendered(answer.answer)
             entry = self._cache.put(target, operation.path, body, answer.seconds, content_type)
-        await send_entry(entry, scope, send, self._clock.timestamp())
+        await send_entry(entry, scope, send)
 
 
 async def _send_fresh(answer: msgspec.Struct, status: int, scope: Scope, send: Send) -> None:

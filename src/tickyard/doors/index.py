@@ -7,7 +7,6 @@ from starlette.types import Receive, Scope, Send
 from tickyard.doors.answers import JSON, NO_STORE, Headers, send_bytes, send_failure
 from tickyard.doors.cache import FrontCache, send_entry
 from tickyard.doors.discovery import DOCUMENT_PATHS
-from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import Failure, UpstreamDown
 from tickyard.kernel.operation import Operation
 from tickyard.kernel.wire import Answer, encode, error_body
@@ -39,16 +38,15 @@ def endpoint_lines(rows: Iterable[Operation], sandbox_rows: Iterable[Operation])
 class Page:
     """Bytes made at start, sent as they are."""
 
-    def __init__(self, path: str, body: bytes, cache: FrontCache, clock: Clock, content_type: Headers = JSON) -> None:
+    def __init__(self, path: str, body: bytes, cache: FrontCache, content_type: Headers = JSON) -> None:
         self._path = path
         self._body = body
         self._cache = cache
-        self._clock = clock
         self._content_type = content_type
 
     async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
         entry = self._cache.put(self._path.encode(), self._path, self._body, _PAGE_SECONDS, self._content_type)
-        await send_entry(entry, scope, send, self._clock.timestamp())
+        await send_entry(entry, scope, send)
 
 
 class Health:

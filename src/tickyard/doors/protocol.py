@@ -9,24 +9,16 @@ arms a timer and is never measured: both happen only when a piece ends in the mi
 What is left is paid for by the keep-alive timer, which uvicorn makes anew for each answer: ours lasts.
 """
 
-import secrets
 from asyncio import TimerHandle, Transport
 from typing import Any, Final
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from tickyard.kernel.wire import error_body
+from tickyard.doors.refusal import MALFORMED, Refusal
 
 NO_REQUEST: Final[list[tuple[bytes, bytes]]] = []
 """Stands for the headers while no request has begun. The parser puts a new list in its place."""
-
-
-MALFORMED: Final = (400, "the request is not valid HTTP")
-
-
-class Refusal(Exception):
-    """Status and message of an answer after which we hang up. Parser callbacks raise it."""
 
 
 class LimitedProtocol(HttpToolsProtocol):
@@ -59,6 +51,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._idle_watch: TimerHandle | None = None
         self._answering: RequestResponseCycle | None = None
         self._last_words = b""
+        self._has_answered = False
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -114,6 +107,7 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._is_refused:
             return
         self._idle_since = None
+        self._has_answered = False
         # There is one list per head and one per body: the same list before and after means that
         # the whole piece belonged to one part of one request.
         part = self.headers
@@ -126,6 +120,10 @@ class LimitedProtocol(HttpToolsProtocol):
         if self.headers is not NO_REQUEST:
             self._look_at_rest(part, len(data))
         elif self._answering is not None and not self._answering.response_complete:
+            if self._deadline is not None:
+                self._disarm()
+        elif self._has_answered:
+            # At once: what the client does next is watched as after any answer.
             if self._deadline is not None:
                 self._disarm()
         elif self._deadline is None or part is not NO_REQUEST:
@@ -183,12 +181,22 @@ class LimitedProtocol(HttpToolsProtocol):
         pipeline = self.pipeline
         if pipeline and len(pipeline) >= self.AHEAD_MAX:
             raise Refusal(400, "too many requests sent ahead of their answers")
+        if self._is_answered_at_once():
+            self.headers = NO_REQUEST
+            self._answering = None
+            self._has_answered = True
+            self.on_response_complete()
+            return
         HttpToolsProtocol.on_headers_complete(self)  # super() would be measurable here
         if not pipeline:
             self._answering = self.cycle
         self._in_body = True
         # Trailers are collected here and forgotten: they must not join the headers the app has seen.
         self.headers = []
+
+    def _is_answered_at_once(self) -> bool:
+        """For those who have an answer ready: see ReadyProtocol."""
+        return False
 
     def on_body(self, body: bytes) -> None:
         self._fed -= len(body)
@@ -261,7 +269,8 @@ class LimitedProtocol(HttpToolsProtocol):
         broken = self.cycle if self._in_body else None
         self._is_refused = True
         self._disarm()
-        self._last_words = self._render(*(reason.args if isinstance(reason, Refusal) else MALFORMED))
+        refusal = reason if isinstance(reason, Refusal) else MALFORMED
+        self._last_words = refusal.render(self.server_state.default_headers)
         if broken is not None and broken is self._answering:
             if broken.response_started:
                 self._last_words = b""
@@ -284,10 +293,3 @@ class LimitedProtocol(HttpToolsProtocol):
         else:
             self.transport.close()
             self._watch_closing()
-
-    def _render(self, status: int, message: str) -> bytes:
-        body = error_body("bad_request", message)
-        head = b"".join(b"%s: %s\r\n" % pair for pair in self.server_state.default_headers)
-        head += b"content-type: application/json\r\ncache-control: no-store\r\naccess-control-allow-origin: *\r\n"
-        head += b"x-request-id: %s\r\nconnection: close\r\n" % secrets.token_hex(16).encode()
-        return STATUS_LINE[status] + head + b"content-length: %d\r\n\r\n" % len(body) + body
