@@ -15,17 +15,23 @@ up: ## run the whole service on a sandbox of its own (PORT=8402)
 	@$(MAKE) --no-print-directory -j2 setup
 	@$(BIN)/tickyard up --port $(PORT) --demo-history $(DEMO_HISTORY)
 
+# What starts nodes and servers has the machine to itself; the rest shares it between two processes.
+ALONE := -m "node or database"
+SHARED := -n 2 -m "not node and not database"
+
 test: ## run all tests; the large proofs at a seeded tenth
 	@$(MAKE) --no-print-directory -j2 setup
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest $(ALONE)
+	@$(BIN)/python -m pytest $(SHARED)
 
 quick: ## run the tests that need no node and no database server
 	@$(MAKE) --no-print-directory -j2 setup
-	@TICKYARD_PROVE=quick $(BIN)/python -m pytest -n 2 -m "not node and not database"
+	@TICKYARD_PROVE=quick $(BIN)/python -m pytest $(SHARED)
 
 prove: ## run all tests with the proofs at their full count
 	@$(MAKE) --no-print-directory -j2 setup
-	@TICKYARD_PROVE=full $(BIN)/python -m pytest
+	@TICKYARD_PROVE=full $(BIN)/python -m pytest $(ALONE)
+	@TICKYARD_PROVE=full $(BIN)/python -m pytest $(SHARED)
 
 simulate: ## live through DAYS simulated days of the reward program (DAYS=1000)
 	@$(MAKE) --no-print-directory -j2 setup

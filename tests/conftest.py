@@ -2,6 +2,8 @@
 by their path."""
 
 import importlib.util
+import os
+import random
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,10 +26,17 @@ def load(path: Path) -> ModuleType:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if "TICKYARD_SEED" not in os.environ:
+        # One for the whole run, and for the processes it is spread over.
+        os.environ["TICKYARD_SEED"] = str(random.SystemRandom().randrange(10**9))
     if MODE == "quick":
         settings.register_profile("quick", max_examples=20)
         settings.load_profile("quick")
     config.pluginmanager.register(load(HERE / "canary.py").Canary(), "canary")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    terminalreporter.line(f"TICKYARD_SEED={os.environ['TICKYARD_SEED']} repeats this run's luck")
 
 
 @pytest.fixture(scope="session")
