@@ -29,7 +29,7 @@ from bench.report import Row, show
 from tickyard.doors.cache import FrontCache
 from tickyard.doors.edge import Edge
 from tickyard.doors.http import Endpoint, build_router
-from tickyard.doors.protocol import LimitedProtocol
+from tickyard.doors.ready import ReadyProtocol
 from tickyard.features.research.answer import Research
 from tickyard.features.research.library import Library
 from tickyard.features.research.operations import ResearchAsk, get_research
@@ -115,7 +115,7 @@ async def research_app(folder: Path, base: str):
 async def under_test(base: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         async with research_app(Path(folder), base) as app:
-            await serve(app, http=LimitedProtocol)
+            await serve(app, http=ReadyProtocol)
 
 
 def large_document(megabytes: int = 5) -> bytes:

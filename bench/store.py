@@ -34,7 +34,7 @@ from tickyard.config.settings import HISTORY_START
 from tickyard.doors.cache import FrontCache
 from tickyard.doors.edge import Edge
 from tickyard.doors.http import Endpoint, build_router
-from tickyard.doors.protocol import LimitedProtocol
+from tickyard.doors.ready import ReadyProtocol
 from tickyard.features.history import store as history
 from tickyard.features.history.follow import follow_rounds
 from tickyard.features.history.operations import SECONDS, History, HistoryAsk, get_history
@@ -170,7 +170,7 @@ async def api(where: str) -> None:
         following = asyncio.create_task(follow_rounds(deps.store, LatestSamples(), deps.clock, cache.clear))
         app = Edge(router, cache, deps.clock, rate_limit=None, access_log=None, profile_header=None)
         try:
-            await serve(app, http=LimitedProtocol)
+            await serve(app, http=ReadyProtocol)
         finally:
             following.cancel()
 
