@@ -1,6 +1,7 @@
 """What the client knows of an operation: where it is, what it takes, what comes back."""
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -55,3 +56,17 @@ class Route:
             return Request(self.method, path, msgspec.json.encode(rest))
         query = urlencode({name: str(value) for name, value in rest.items()}, safe=",")
         return Request(self.method, f"{path}?{query}" if query else path, None)
+
+
+class AsyncGroup(ABC):
+    """Operations of one subject; the client they belong to makes the calls."""
+
+    @abstractmethod
+    async def _call(self, route: Route, values: dict[str, Any]) -> Any: ...
+
+
+class Group(ABC):
+    """The same, for those who wait."""
+
+    @abstractmethod
+    def _call(self, route: Route, values: dict[str, Any]) -> Any: ...

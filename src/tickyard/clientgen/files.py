@@ -64,7 +64,9 @@ def _answers(where: str, structs: dict[str, inspect.StructType], borrowed: list[
 
 
 def _module(tag: str, rows: list[Operation], shared: dict[str, inspect.StructType]) -> str:
-    imports = "from typing import Any, Literal, cast\n\nfrom tickyard.client.routes import Param, Route\n"
+    imports = (
+        "from typing import Any, Literal, cast\n\nfrom tickyard.client.routes import AsyncGroup, Group, Param, Route\n"
+    )
     own = [row.answer.__name__ for row in rows if row.answer.__name__ not in shared]
     borrowed = [row.answer.__name__ for row in rows if row.answer.__name__ in shared]
     for names, where in ((own, f"{tag}_answers"), (borrowed, "shared")):
@@ -73,10 +75,8 @@ def _module(tag: str, rows: list[Operation], shared: dict[str, inspect.StructTyp
     routes = "ROUTES: dict[str, Route] = {\n" + "".join(_route(row) for row in rows) + "}"
     text = [f'"""The operations of the group {tag!r}. {_NOTE}"""\n\n{_HEAD}\n\n{imports}', routes]
     for before, prefix in (("async ", "Async"), ("", "")):
-        calls = f"    {before}def _call(self, route: Route, values: dict[str, Any]) -> Any:\n"
-        calls += "        raise NotImplementedError"
         methods = [_method(row, is_async=bool(before)) for row in rows]
-        text.append("\n\n".join([f"class {prefix}{class_name(tag)}:\n{calls}", *methods]))
+        text.append(f"class {prefix}{class_name(tag)}({prefix}Group):\n" + "\n\n".join(methods))
     return "\n\n".join(text)
 
 

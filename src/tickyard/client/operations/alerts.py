@@ -2,10 +2,10 @@
 
 # ruff: noqa: A002
 
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 from tickyard.client.operations.alerts_answers import AlertRecord, CreatedAlert
-from tickyard.client.routes import Param, Route
+from tickyard.client.routes import AsyncGroup, Group, Param, Route
 
 ROUTES: dict[str, Route] = {
     "create_alert": Route(
@@ -42,10 +42,7 @@ ROUTES: dict[str, Route] = {
 }
 
 
-class AsyncAlertsGroup:
-    async def _call(self, route: Route, values: dict[str, Any]) -> Any:
-        raise NotImplementedError
-
+class AsyncAlertsGroup(AsyncGroup):
     async def create_alert(
         self, *, symbol: str, condition: Literal["above", "below"], price: float, webhook_url: str
     ) -> CreatedAlert:
@@ -67,10 +64,7 @@ class AsyncAlertsGroup:
         return cast(AlertRecord, await self._call(ROUTES["cancel_alert"], {"id": id, "secret": secret}))
 
 
-class AlertsGroup:
-    def _call(self, route: Route, values: dict[str, Any]) -> Any:
-        raise NotImplementedError
-
+class AlertsGroup(Group):
     def create_alert(
         self, *, symbol: str, condition: Literal["above", "below"], price: float, webhook_url: str
     ) -> CreatedAlert:

@@ -2,10 +2,10 @@
 
 # ruff: noqa: A002
 
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 from tickyard.client.operations.earn_answers import Claimed, Earn, EpochBooks, WalletStatus
-from tickyard.client.routes import Param, Route
+from tickyard.client.routes import AsyncGroup, Group, Param, Route
 
 ROUTES: dict[str, Route] = {
     "get_earn": Route("GET", "/v1/earn", Earn),
@@ -35,10 +35,7 @@ ROUTES: dict[str, Route] = {
 }
 
 
-class AsyncEarnGroup:
-    async def _call(self, route: Route, values: dict[str, Any]) -> Any:
-        raise NotImplementedError
-
+class AsyncEarnGroup(AsyncGroup):
     async def get_earn(self) -> Earn:
         """The daily reward program: token, schedule, the pool that accrues today, and the newest epoch."""
         return cast(Earn, await self._call(ROUTES["get_earn"], {}))
@@ -60,10 +57,7 @@ class AsyncEarnGroup:
         return cast(EpochBooks, await self._call(ROUTES["get_epoch_books"], {"id": id, "format": format}))
 
 
-class EarnGroup:
-    def _call(self, route: Route, values: dict[str, Any]) -> Any:
-        raise NotImplementedError
-
+class EarnGroup(Group):
     def get_earn(self) -> Earn:
         """The daily reward program: token, schedule, the pool that accrues today, and the newest epoch."""
         return cast(Earn, self._call(ROUTES["get_earn"], {}))

@@ -1,9 +1,9 @@
 """The operations of the group 'history'. Written by `python -m tickyard.clientgen`."""
 
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 from tickyard.client.operations.history_answers import History
-from tickyard.client.routes import Param, Route
+from tickyard.client.routes import AsyncGroup, Group, Param, Route
 
 ROUTES: dict[str, Route] = {
     "get_history": Route(
@@ -21,10 +21,7 @@ ROUTES: dict[str, Route] = {
 }
 
 
-class AsyncHistoryGroup:
-    async def _call(self, route: Route, values: dict[str, Any]) -> Any:
-        raise NotImplementedError
-
+class AsyncHistoryGroup(AsyncGroup):
     async def get_history(
         self,
         *,
@@ -42,10 +39,7 @@ class AsyncHistoryGroup:
         )
 
 
-class HistoryGroup:
-    def _call(self, route: Route, values: dict[str, Any]) -> Any:
-        raise NotImplementedError
-
+class HistoryGroup(Group):
     def get_history(
         self,
         *,

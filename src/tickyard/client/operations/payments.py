@@ -1,9 +1,9 @@
 """The operations of the group 'payments'. Written by `python -m tickyard.clientgen`."""
 
-from typing import Any, cast
+from typing import cast
 
 from tickyard.client.operations.payments_answers import SettledPayment
-from tickyard.client.routes import Param, Route
+from tickyard.client.routes import AsyncGroup, Group, Param, Route
 
 ROUTES: dict[str, Route] = {
     "get_payment": Route(
@@ -12,19 +12,13 @@ ROUTES: dict[str, Route] = {
 }
 
 
-class AsyncPaymentsGroup:
-    async def _call(self, route: Route, values: dict[str, Any]) -> Any:
-        raise NotImplementedError
-
+class AsyncPaymentsGroup(AsyncGroup):
     async def get_payment(self, *, transaction: str) -> SettledPayment:
         """Look up one settled payment by the transaction hash of its receipt."""
         return cast(SettledPayment, await self._call(ROUTES["get_payment"], {"transaction": transaction}))
 
 
-class PaymentsGroup:
-    def _call(self, route: Route, values: dict[str, Any]) -> Any:
-        raise NotImplementedError
-
+class PaymentsGroup(Group):
     def get_payment(self, *, transaction: str) -> SettledPayment:
         """Look up one settled payment by the transaction hash of its receipt."""
         return cast(SettledPayment, self._call(ROUTES["get_payment"], {"transaction": transaction}))

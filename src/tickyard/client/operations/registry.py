@@ -1,6 +1,6 @@
 """The operations of the group 'registry'. Written by `python -m tickyard.clientgen`."""
 
-from typing import Any, cast
+from typing import cast
 
 from tickyard.client.operations.registry_answers import (
     AssetDetail,
@@ -10,7 +10,7 @@ from tickyard.client.operations.registry_answers import (
     Prices,
     Status,
 )
-from tickyard.client.routes import Param, Route
+from tickyard.client.routes import AsyncGroup, Group, Param, Route
 
 ROUTES: dict[str, Route] = {
     "list_assets": Route("GET", "/v1/assets", Assets),
@@ -30,10 +30,7 @@ ROUTES: dict[str, Route] = {
 }
 
 
-class AsyncRegistryGroup:
-    async def _call(self, route: Route, values: dict[str, Any]) -> Any:
-        raise NotImplementedError
-
+class AsyncRegistryGroup(AsyncGroup):
     async def list_assets(self) -> Assets:
         """List every tokenized stock and ETF."""
         return cast(Assets, await self._call(ROUTES["list_assets"], {}))
@@ -64,10 +61,7 @@ class AsyncRegistryGroup:
         return cast(Status, await self._call(ROUTES["get_status"], {}))
 
 
-class RegistryGroup:
-    def _call(self, route: Route, values: dict[str, Any]) -> Any:
-        raise NotImplementedError
-
+class RegistryGroup(Group):
     def list_assets(self) -> Assets:
         """List every tokenized stock and ETF."""
         return cast(Assets, self._call(ROUTES["list_assets"], {}))

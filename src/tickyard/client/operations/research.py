@@ -1,9 +1,9 @@
 """The operations of the group 'research'. Written by `python -m tickyard.clientgen`."""
 
-from typing import Any, cast
+from typing import cast
 
 from tickyard.client.operations.research_answers import Research, VoteList, VotePower
-from tickyard.client.routes import Param, Route
+from tickyard.client.routes import AsyncGroup, Group, Param, Route
 
 ROUTES: dict[str, Route] = {
     "get_research": Route(
@@ -22,10 +22,7 @@ ROUTES: dict[str, Route] = {
 }
 
 
-class AsyncResearchGroup:
-    async def _call(self, route: Route, values: dict[str, Any]) -> Any:
-        raise NotImplementedError
-
+class AsyncResearchGroup(AsyncGroup):
     async def get_research(self, *, symbol: str) -> Research:
         """Look up the company behind a token: who it is, its revenue and net income of the newest whole year, its
         shares and market cap, each from a named filing, beside the token and its price."""
@@ -41,10 +38,7 @@ class AsyncResearchGroup:
         return cast(VotePower, await self._call(ROUTES["get_vote_power"], {"address": address, "symbol": symbol}))
 
 
-class ResearchGroup:
-    def _call(self, route: Route, values: dict[str, Any]) -> Any:
-        raise NotImplementedError
-
+class ResearchGroup(Group):
     def get_research(self, *, symbol: str) -> Research:
         """Look up the company behind a token: who it is, its revenue and net income of the newest whole year, its
         shares and market cap, each from a named filing, beside the token and its price."""

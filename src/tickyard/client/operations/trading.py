@@ -1,9 +1,9 @@
 """The operations of the group 'trading'. Written by `python -m tickyard.clientgen`."""
 
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 from tickyard.client.operations.trading_answers import ManyStats, Markets, Portfolio, Quote, Stats, TradeBuild
-from tickyard.client.routes import Param, Route
+from tickyard.client.routes import AsyncGroup, Group, Param, Route
 
 ROUTES: dict[str, Route] = {
     "get_quote": Route(
@@ -50,10 +50,7 @@ ROUTES: dict[str, Route] = {
 }
 
 
-class AsyncTradingGroup:
-    async def _call(self, route: Route, values: dict[str, Any]) -> Any:
-        raise NotImplementedError
-
+class AsyncTradingGroup(AsyncGroup):
     async def get_quote(
         self, *, symbol: str, side: Literal["buy", "sell"], amount: str, denom: Literal["token", "usd"] = "usd"
     ) -> Quote:
@@ -112,10 +109,7 @@ class AsyncTradingGroup:
         )
 
 
-class TradingGroup:
-    def _call(self, route: Route, values: dict[str, Any]) -> Any:
-        raise NotImplementedError
-
+class TradingGroup(Group):
     def get_quote(
         self, *, symbol: str, side: Literal["buy", "sell"], amount: str, denom: Literal["token", "usd"] = "usd"
     ) -> Quote:
