@@ -4,10 +4,11 @@ import asyncio
 import contextlib
 import os
 import secrets
+from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tickyard.config.pinned import CHAIN_ID, SECOND_CHAIN_ID
 from tickyard.config.settings import HISTORY_START
@@ -64,13 +65,7 @@ class Parts:
         self._node = await self._ground.enter_async_context(await self._open_node())
         (self._run_dir / NODE_FILE).write_bytes(encode({"url": self._node.url}))
         self._progress.begin("building a market of 194 assets on it, and all around it")
-        try:
-            async with asyncio.TaskGroup() as together:
-                together.create_task(self._build_market())
-                together.create_task(self._prepare_store(demo_days))
-                together.create_task(self._start_api())
-        except ExceptionGroup as failures:
-            raise failures.exceptions[0] from None
+        await _together(self._build_market(), self._prepare_store(demo_days), self._start_api())
         # For this the API has been waiting.
         write_whole(self._run_dir / WORLD_FILE, self.world.to_json())
 
@@ -121,7 +116,7 @@ class Parts:
 
     async def _start_api(self) -> None:
         """As soon as it can know its settings: what it imports is there when the market is."""
-        await asyncio.gather(self._start_stand_ins(), self._start_second_chain())
+        await _together(self._start_stand_ins(), self._start_second_chain())
         self._environ = self._service_environ()
         ours = {name: value for name, value in self._environ.items() if name.startswith("TICKYARD_")}
         # For whoever wants one more process on this world: the settings of the others.
@@ -194,3 +189,13 @@ class Parts:
             "TICKYARD_SERVICE_TOKEN": CONTRACTS["serviceToken"],
             "TICKYARD_SECRET_KEY_FILE": str(self._run_dir / _KEY_FILE),
         }
+
+
+async def _together(*parts: Coroutine[Any, Any, None]) -> None:
+    """Side by side; when one fails, the others are stopped before its failure is told."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for part in parts:
+                group.create_task(part)
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from None

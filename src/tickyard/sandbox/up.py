@@ -50,8 +50,8 @@ async def run_up(port: int, demo_days: int) -> int:
         await living
     except asyncio.CancelledError:
         pass
-    except (CannotStart, ChildDied, NodeError) as trouble:
-        print(f"\ntickyard up failed: {trouble}", file=sys.stderr)
+    except (CannotStart, ChildDied, NodeError, TimeoutError) as trouble:
+        print(f"\ntickyard up failed: {str(trouble) or 'a part did not start in time'}", file=sys.stderr)
         print(f"what the parts had to say is in .run/{run_dir.name}", file=sys.stderr)
         return 1
     shutil.rmtree(run_dir)
