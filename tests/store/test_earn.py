@@ -15,7 +15,7 @@ import psycopg
 import pytest
 from sqlalchemy import func, insert, select, text, update
 
-from tickyard.features.earn import rules
+from tickyard.features.earn import epochs, rules, snapshot
 from tickyard.features.earn.blocks import final_header
 from tickyard.features.earn.books import BooksAsk, get_epoch_books
 from tickyard.features.earn.desk import EarnDesk, holder_index
@@ -488,6 +488,35 @@ def test_a_worker_that_was_down_for_days_catches_up_in_order(run):
         assert (books["poolUsd"], books["rolledOverUsd"]) == ("0.030000", "0.030000")
         assert (await town.program())["accruing"]["rolloverUsd"] == "0.030000"
         assert (await run_due(town, town.clock.now())).is_idle
+
+    run(work)
+
+
+def test_a_snapshot_taken_after_the_next_days_is_still_what_the_chain_held(run, monkeypatch):
+    async def work(town):
+        await town.earn_money(30_000)
+        await run_due(town, town.clock.now())
+        town.clock.move(rules.snapshot_at(EPOCH))
+        # At the snapshot Bob had just enough.
+        town.chain.send(BOB.address, TOKEN, CAROL.address, 1)
+        town.mine()
+        tomorrow = rules.next_epoch(EPOCH)
+        town.clock.move(rules.snapshot_at(tomorrow))
+        town.mine()
+        with monkeypatch.context() as bad_day:
+            bad_day.setattr(epochs, "take", fails_for(EPOCH))
+            assert (await run_due(town, town.clock.now())).taken == [tomorrow]
+        assert (await run_due(town, town.clock.now())).taken == [EPOCH]
+        holders = [{line["address"].lower() for line in (await town.books(day))["lines"]} for day in (EPOCH, tomorrow)]
+        assert holders == [{ALICE.address, BOB.address}, {ALICE.address}]
+
+    def fails_for(epoch):
+        async def take(deps, asked):
+            if asked == epoch:
+                raise UpstreamDown("the chain node refused to show logs")
+            return await snapshot.take(deps, asked)
+
+        return take
 
     run(work)
 

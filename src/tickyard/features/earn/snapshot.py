@@ -7,7 +7,7 @@ index, rolled back to the block; the index itself is proven at the final block w
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from tickyard.features.earn.blocks import Header, final_header, last_before
 from tickyard.features.earn.desk import EarnDeps, holder_index, token_facts
@@ -18,6 +18,7 @@ from tickyard.features.earn.tables import earn_epoch, earn_share
 from tickyard.features.earn.token import total_supply
 from tickyard.observe.log import log
 from tickyard.store.bulk import Bulk
+from tickyard.store.engine import Transaction
 
 NO_BLOCK: Final = "0x" + "0" * 64
 """The chain is younger than the snapshot: nobody held anything."""
@@ -90,6 +91,12 @@ async def _freeze(deps: EarnDeps, epoch: int, holdings: Holdings) -> bool:
             return False
         for start in range(0, len(rows), _ROWS_AT_ONCE):
             await _new_shares.run(tx, rows[start : start + _ROWS_AT_ONCE])
-        if holdings.block is not None:
+        if holdings.block is not None and not await _is_another_due_before(tx, epoch):
             await forget_before(tx, holdings.block.number)
     return True
+
+
+async def _is_another_due_before(tx: Transaction, epoch: int) -> bool:
+    """A day whose snapshot could not be taken yet is rolled back to later, over transfers that are old by then."""
+    earlier = select(earn_epoch.c.id).where(earn_epoch.c.id < epoch, earn_epoch.c.state == "accruing").limit(1)
+    return (await tx.execute(earlier)).one_or_none() is not None
