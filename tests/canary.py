@@ -1,7 +1,7 @@
 """Secrets never appear in a log, a metric or an error: everything the suite's processes say is searched for them.
 
 What is searched: the log records of this process and its metrics, what tests print, and of every sandbox and process
-that `running.py` starts the logs, the metrics and the error answers. What for: the secrets that tests have met
+that `yards/running.py` starts the logs, the metrics and the error answers. What for: the secrets that tests have met
 (`secret`), and whatever has the shape of one. It runs by itself, and fails the session at its end.
 """
 

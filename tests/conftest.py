@@ -1,28 +1,17 @@
-"""What tests of several folders start: a sandbox, a PostgreSQL server. Test folders are no packages: files are loaded
-by their path."""
+"""What tests of several folders start: a sandbox, a PostgreSQL server."""
 
-import importlib.util
 import os
 import random
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 from hypothesis import settings
 
+import yards.running
+from bench.postgres_server import PostgresServer
+from canary import Canary
 from proof import MODE
-
-HERE = Path(__file__).parent
-
-
-def load(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    # Dataclasses look their module up.
-    sys.modules[path.stem] = module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -32,7 +21,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if MODE == "quick":
         settings.register_profile("quick", max_examples=20)
         settings.load_profile("quick")
-    config.pluginmanager.register(load(HERE / "canary.py").Canary(), "canary")
+    config.pluginmanager.register(Canary(), "canary")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -41,15 +30,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session")
 def running(pytestconfig: pytest.Config) -> ModuleType:
-    """`running.Up()` is a whole sandbox; see tests/running.py."""
-    module = load(HERE / "running.py")
-    module.WATCH = pytestconfig.pluginmanager.get_plugin("canary").watch
-    return module
+    """`running.Up()` is a whole sandbox; see tests/yards/running.py."""
+    yards.running.WATCH = pytestconfig.pluginmanager.get_plugin("canary").watch
+    return yards.running
 
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator:
-    server = load(HERE.parent / "bench" / "postgres_server.py").PostgresServer()
+    server = PostgresServer()
     yield server
     server.stop()
 
@@ -57,6 +45,6 @@ def postgres_server() -> Iterator:
 @pytest.fixture
 def doomed_server() -> Iterator:
     """A PostgreSQL server that the test may kill: nobody else uses it."""
-    server = load(HERE.parent / "bench" / "postgres_server.py").PostgresServer()
+    server = PostgresServer()
     yield server
     server.stop()

@@ -1,7 +1,6 @@
 """One chain with a whole market for all tests of this folder; each test gives it back as it found it."""
 
 import asyncio
-import importlib.util
 import json
 import os
 import random
@@ -34,10 +33,7 @@ from tickyard.sandbox.transact import Step, send, send_all
 from tickyard.sandbox.wallets import MAKER
 from tickyard.sandbox.words import call_data, derived_address, words
 from tickyard.sandbox.world import World, build_world
-
-_spec = importlib.util.spec_from_file_location("paperyard", Path(__file__).parents[1] / "service" / "paperyard.py")
-_paperyard = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_paperyard)
+from yards import paperyard as _paperyard
 
 
 @dataclass

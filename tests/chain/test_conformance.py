@@ -7,7 +7,6 @@ scenario that fails without being listed fails the test, and so does one that is
 
 import asyncio
 import contextlib
-import importlib.util
 import re
 from pathlib import Path
 
@@ -18,6 +17,8 @@ from tickyard.doors.edge import Edge
 from tickyard.doors.http import build_router
 from tickyard.doors.mcp import McpDoor
 from tickyard.kernel.clock import WallClock
+from yards import serving, tools
+from yards.conformance import build
 
 pytestmark = pytest.mark.node
 
@@ -26,23 +27,11 @@ ROOT = Path(__file__).parents[2]
 SUITE = ROOT / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
 
 
-def _load(path):
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-fixture = _load(HERE / "fixture.py")
-serving = _load(ROOT / "tests" / "service" / "serving.py")
-catalog = _load(ROOT / "tests" / "service" / "test_mcp_catalog.py")
-
-
 @contextlib.asynccontextmanager
 async def open_fixture(_folder):
     clock = WallClock()
     cache = FrontCache(clock)
-    door = McpDoor((), None, cache, base_url="http://127.0.0.1", openapi=b"{}", build=fixture.build)
+    door = McpDoor((), None, cache, base_url="http://127.0.0.1", openapi=b"{}", build=build)
     router = build_router((method, "/mcp", door) for method in ("GET", "POST", "DELETE"))
     app = Edge(router, cache, clock, rate_limit=None, access_log=None, profile_header=None)
     try:
@@ -54,7 +43,7 @@ async def open_fixture(_folder):
 
 @contextlib.asynccontextmanager
 async def open_service(folder):
-    async with catalog.open_tools(folder) as (_, base):
+    async with tools.open_tools(folder) as (_, base):
         yield base
 
 

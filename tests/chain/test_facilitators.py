@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-import importlib.util
 import json
 import shutil
 import subprocess
@@ -26,22 +25,10 @@ from tickyard.sandbox.node import find_root
 from tickyard.sandbox.pay import CannotPay, pay
 from tickyard.sandbox.trader import follow_clock
 from tickyard.sandbox.wallets import wallets
+from yards.payment_town import DEMO, GOODS, NETWORKS, PRICE, Shop, Town, buy, challenge, offers, stock_client
 
 pytestmark = pytest.mark.node
 
-# Test folders are no packages: the town next to this file is loaded by its path.
-_spec = importlib.util.spec_from_file_location("payment_town", Path(__file__).with_name("payment_town.py"))
-_town = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_town)
-Town, Shop, DEMO, NETWORKS, PRICE, GOODS = (
-    _town.Town,
-    _town.Shop,
-    _town.DEMO,
-    _town.NETWORKS,
-    _town.PRICE,
-    _town.GOODS,
-)
-challenge, offers, stock_client, buy = _town.challenge, _town.offers, _town.stock_client, _town.buy
 BOB = wallets()[2]
 
 

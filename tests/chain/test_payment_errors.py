@@ -1,20 +1,15 @@
 """Every way in which a paid route can fail, over the running service: nothing is taken, and the same payment works after."""
 
 import base64
-import importlib.util
 import json
 import threading
 import urllib.error
 import urllib.request
-from pathlib import Path
 
 import pytest
 
 from tickyard.kernel.clock import WallClock
-
-_spec = importlib.util.spec_from_file_location("paying", Path(__file__).parents[1] / "service" / "paying.py")
-paying = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(paying)
+from yards import paying
 
 pytestmark = pytest.mark.node
 

@@ -4,7 +4,6 @@ The store, the evaluation, the courier and the sockets are real; the receiver co
 """
 
 import asyncio
-import importlib.util
 import pathlib
 import tempfile
 from collections import Counter
@@ -19,6 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 from sqlalchemy import insert, select
 
+from bench import webhook_receiver as webhook
 from proof import count
 from tickyard.features.alerts import store as rows
 from tickyard.features.alerts.addresses import EgressPolicy
@@ -41,11 +41,6 @@ from tickyard.store import outbox
 from tickyard.store.engine import Store
 from tickyard.store.tables import METADATA
 from tickyard.store.tokens import token_ids
-
-_path = pathlib.Path(__file__).parents[2] / "bench" / "webhook_receiver.py"
-_spec = importlib.util.spec_from_file_location("webhook", _path)
-webhook = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(webhook)
 
 pytestmark = pytest.mark.timeout(1800)
 

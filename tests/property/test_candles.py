@@ -15,8 +15,8 @@ from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address, Symbol
 from tickyard.market.rounds import Round
 from tickyard.store.engine import Store
-from tickyard.store.migrate import migrate
 from tickyard.store.tokens import token_ids
+from yards.schema import lay
 
 START = datetime(2026, 9, 16, tzinfo=UTC)
 ADDRESS = Address("0x" + "a" * 40)
@@ -67,7 +67,7 @@ def store(tmp_path_factory):
     opened = Store.open(tmp_path_factory.mktemp("candles") / "x.db", WallClock())
 
     async def prepare():
-        await migrate(opened)
+        await lay(opened)
         async with opened.begin() as tx:
             await token_ids(tx, [(Symbol("T"), ADDRESS)])
 

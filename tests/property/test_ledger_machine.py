@@ -9,7 +9,6 @@ import tempfile
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import lru_cache
 from pathlib import Path
 
 from hypothesis import HealthCheck, settings
@@ -24,7 +23,7 @@ from tickyard.payments.cashier import next_step
 from tickyard.payments.ledger import RUNNING, Claim, Ledger
 from tickyard.payments.reply import Reply
 from tickyard.store.engine import Store
-from tickyard.store.migrate import migrate
+from yards.schema import empty_file
 
 KEYS = [Key("eip155:8453", Address("0x" + "aa" * 20), Address("0x" + "bb" * 20), f"0x{n:064x}") for n in range(2)]
 SETTLING = timedelta(seconds=60)
@@ -43,21 +42,6 @@ class StoppedClock(WallClock):
 
     def move(self, seconds):
         self._now += timedelta(seconds=seconds)
-
-
-@lru_cache(maxsize=1)
-def empty_database():
-    """The bytes of a migrated store: making one for every example would take most of the time."""
-
-    async def make(path):
-        store = Store.open(path, WallClock())
-        await migrate(store)
-        await store.close()
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "empty.db"
-        asyncio.run(make(path))
-        return path.read_bytes()
 
 
 @dataclass
@@ -79,7 +63,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.runner = asyncio.Runner()
         self.clock = StoppedClock()
         path = Path(self.folder.name) / "x.db"
-        path.write_bytes(empty_database())
+        path.write_bytes(empty_file())
         self.stores = [Store.open(path, self.clock) for _ in range(2)]
         self.ledgers = [Ledger(store, self.clock) for store in self.stores]
         self.model = {key: Model() for key in KEYS}

@@ -1,8 +1,6 @@
 """Many prices and stats in one call."""
 
 import asyncio
-import importlib.util
-import pathlib
 
 import pytest
 
@@ -14,10 +12,7 @@ from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import BadRequest, NotFound, UpstreamDown
 from tickyard.kernel.operation import Operation
 from tickyard.market.batch import BATCH_MAX, read_symbols
-
-_spec = importlib.util.spec_from_file_location("paperyard", pathlib.Path(__file__).with_name("paperyard.py"))
-paperyard = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(paperyard)
+from yards import paperyard
 
 FAILURES = (BadRequest, NotFound, UpstreamDown)
 

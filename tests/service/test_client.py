@@ -3,11 +3,9 @@
 import asyncio
 import base64
 import hmac
-import importlib.util
 import inspect
 import io
 import json
-import pathlib
 import subprocess
 import sys
 from argparse import Namespace
@@ -27,10 +25,7 @@ from tickyard.clientgen.files import FOLDER, files
 from tickyard.doors.examples import example_of
 from tickyard.kernel.clock import WallClock
 from tickyard.terminal.commands import call_command, watch
-
-_spec = importlib.util.spec_from_file_location("serving", pathlib.Path(__file__).with_name("serving.py"))
-_serving = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_serving)
+from yards import serving as _serving
 
 PRICE = example_of(next(row for row in CATALOG if row.name == "get_price").answer)
 

@@ -1,9 +1,7 @@
 """Delivery end to end: rows of a real outbox, a real TLS receiver, at most one POST per alert."""
 
 import asyncio
-import importlib.util
 import json
-import pathlib
 import socket
 from collections import Counter
 from datetime import timedelta
@@ -12,6 +10,7 @@ from random import Random
 import pytest
 from standardwebhooks import Webhook
 
+from bench import webhook_receiver as webhook
 from tickyard.features.alerts import store as rows
 from tickyard.features.alerts.addresses import EgressPolicy
 from tickyard.features.alerts.deliver import PAUSES_S, RETRY_FOR, Courier, retry_at
@@ -25,12 +24,8 @@ from tickyard.market.rounds import Round, slot_number
 from tickyard.observe import metrics
 from tickyard.store import outbox
 from tickyard.store.engine import Store
-from tickyard.store.migrate import migrate
+from yards.schema import lay
 
-_path = pathlib.Path(__file__).parents[2] / "bench" / "webhook_receiver.py"
-_spec = importlib.util.spec_from_file_location("webhook", _path)
-webhook = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(webhook)
 Receiver, StubResolver = webhook.Receiver, webhook.StubResolver
 
 KEYS = AlertKeys({1: b"k" * 32})
@@ -106,7 +101,7 @@ def run(tmp_path, authority):
             clock = MovedClock()
             store = Store.open(tmp_path / "tickyard.db", clock, Random(1))
             try:
-                await migrate(store)
+                await lay(store)
                 async with asyncio.timeout(100), Receiver(authority.serving("*.acme.com"), manner) as receiver:
                     return await work(World(store, clock, authority, receiver.port, resolver), receiver)
             finally:

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import dataclasses
-import importlib.util
 import json
 import pathlib
 import socket
@@ -16,22 +15,13 @@ from tickyard.doors.app import Plan, build_app
 from tickyard.kernel.ids import Address
 from tickyard.payments.bazaar import paid_path
 from tickyard.payments.terms import PaymentSettings, Terms
+from yards import paperyard, serving
 
 pytestmark = pytest.mark.node
 
 HERE = pathlib.Path(__file__).parent
 FREE = {f"{row.method} {row.path}" for row in CATALOG}
 PAID = {f"{row.method} {paid_path(row)}": row for row in CATALOG if row.price is not None}
-
-
-def _load(name):
-    spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-paperyard, serving = _load("paperyard"), _load("serving")
 
 
 @contextlib.asynccontextmanager

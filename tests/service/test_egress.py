@@ -2,8 +2,6 @@
 
 import asyncio
 import collections
-import importlib.util
-import pathlib
 import sys
 import threading
 from ipaddress import ip_address
@@ -11,6 +9,7 @@ from ipaddress import ip_address
 import pytest
 import uvloop
 
+from bench import webhook_receiver as webhook
 from tickyard.features.alerts.addresses import EgressPolicy
 from tickyard.features.alerts.egress import PER_ADDRESS, PER_HOST, Egress
 from tickyard.features.alerts.outcome import Outcome
@@ -19,10 +18,6 @@ from tickyard.features.alerts.url import WebhookUrl, read_webhook_url
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
 
-_path = pathlib.Path(__file__).parents[2] / "bench" / "webhook_receiver.py"
-_spec = importlib.util.spec_from_file_location("webhook", _path)
-webhook = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(webhook)
 Receiver, StubResolver, egress_to = webhook.Receiver, webhook.StubResolver, webhook.egress_to
 
 BODY = b'{"type":"price_alert"}'

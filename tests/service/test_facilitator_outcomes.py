@@ -1,9 +1,6 @@
 """Every way a facilitator can end a call, against the table of outcomes: who was charged, who is told what."""
 
 import asyncio
-import importlib.util
-import pathlib
-import sys
 
 import pytest
 from sqlalchemy import select
@@ -12,11 +9,7 @@ from tickyard.payments.credit import verify_settlements
 from tickyard.payments.reconcile import reconcile
 from tickyard.payments.refusal import EXPIRED, NONCE_SPENT
 from tickyard.store.revenue import revenue
-
-_spec = importlib.util.spec_from_file_location("paying", pathlib.Path(__file__).with_name("paying.py"))
-paying = importlib.util.module_from_spec(_spec)
-sys.modules.setdefault("paying", paying)
-_spec.loader.exec_module(paying)
+from yards import paying
 
 FIRST, SECOND = paying.FIRST, paying.SECOND
 call = paying.call

@@ -27,8 +27,8 @@ from tickyard.sources.filings import (
     open_source,
 )
 from tickyard.store.engine import Store
-from tickyard.store.migrate import migrate
 from tickyard.store.pace import SharedPace
+from yards.schema import lay
 
 APPLE = 320193
 COMPANY = b'{"cik":"0000320193","name":"Apple Inc.","tickers":["AAPL"],"exchanges":["Nasdaq"]}'
@@ -85,7 +85,7 @@ async def client(server, where, *, contact="ops@example.com", clock=None, per_se
     clock = clock or WallClock()
     runner, port = await open_port([server])
     store = Store.open(Path(where), clock)
-    await migrate(store)
+    await lay(store)
     pace = SharedPace(store, "filings", per_second=per_second, patience_s=patience_s)
     source = open_source(
         "filings", f"http://127.0.0.1:{port}/filings", contact, pace, clock=clock, rng=Random(1), budget_s=1, try_s=0.4

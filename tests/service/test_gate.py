@@ -1,17 +1,11 @@
 """The gate: payment first, one answer per payment, and never a charge for an error."""
 
 import asyncio
-import importlib.util
 import json
-import pathlib
-import sys
 
 import pytest
 
-_spec = importlib.util.spec_from_file_location("paying", pathlib.Path(__file__).with_name("paying.py"))
-paying = importlib.util.module_from_spec(_spec)
-sys.modules.setdefault("paying", paying)
-_spec.loader.exec_module(paying)
+from yards import paying
 
 BUILD, FIRST, KEPT, SECOND = paying.BUILD, paying.FIRST, paying.KEPT, paying.SECOND
 as_header, call, envelope = paying.as_header, paying.call, paying.envelope

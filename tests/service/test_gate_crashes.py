@@ -7,21 +7,15 @@ the caller repeats its request, or never comes back and the worker finds out.
 
 import asyncio
 import contextlib
-import importlib.util
 import pathlib
 import random
-import sys
 
 import pytest
 
 from tickyard.payments.credit import verify_settlements
 from tickyard.payments.reconcile import reconcile
 from tickyard.store.sqlite import SqliteStore
-
-_spec = importlib.util.spec_from_file_location("paying", pathlib.Path(__file__).with_name("paying.py"))
-paying = importlib.util.module_from_spec(_spec)
-sys.modules.setdefault("paying", paying)
-_spec.loader.exec_module(paying)
+from yards import paying
 
 FIRST, SECOND = paying.FIRST, paying.SECOND
 URL = "/v1/x402/item/AAPL"

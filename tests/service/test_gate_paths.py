@@ -1,16 +1,11 @@
 """Path tricks through the real router and edge: no body ever leaves without payment."""
 
 import asyncio
-import importlib.util
-import pathlib
-import sys
 
 import pytest
 
-_spec = importlib.util.spec_from_file_location("paying", pathlib.Path(__file__).with_name("paying.py"))
-paying = importlib.util.module_from_spec(_spec)
-sys.modules.setdefault("paying", paying)
-_spec.loader.exec_module(paying)
+from yards import paying
+
 call = paying.call
 
 NO_ROUTE = [

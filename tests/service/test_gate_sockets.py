@@ -3,21 +3,15 @@
 import asyncio
 import base64
 import contextlib
-import importlib.util
 import json
-import pathlib
 import socket
-import sys
 
 import pytest
 import uvicorn
 
 from tickyard.doors.protocol import LimitedProtocol
-
-_spec = importlib.util.spec_from_file_location("paying", pathlib.Path(__file__).with_name("paying.py"))
-paying = importlib.util.module_from_spec(_spec)
-sys.modules.setdefault("paying", paying)
-_spec.loader.exec_module(paying)
+from yards import paying
+from yards.serving import running
 
 HOST = "Host: api.example\r\nConnection: close\r\n"
 TARGETS = [
@@ -68,15 +62,8 @@ async def shop(tmp_path):
         config = uvicorn.Config(
             world.app, http=LimitedProtocol, loop="none", ws="none", lifespan="off", log_config=None, access_log=False
         )
-        server = uvicorn.Server(config)
-        server.capture_signals = contextlib.nullcontext
-        task = asyncio.create_task(server.serve([listening]))
-        try:
+        async with running(config, listening):
             yield world, listening.getsockname()[1]
-        finally:
-            server.should_exit = True
-            await asyncio.wait_for(task, 20)
-            listening.close()
 
 
 async def say(port, text, *, limit_s=5):

@@ -2,10 +2,8 @@
 
 import asyncio
 import contextlib
-import importlib.util
 import json
 import logging
-import pathlib
 import subprocess
 import sys
 from typing import Annotated, Any
@@ -30,10 +28,7 @@ from tickyard.kernel.errors import BadRequest, NotFound, UpstreamDown
 from tickyard.kernel.operation import Kept, NoAsk, Operation
 from tickyard.kernel.wire import Answer, Ask, SymbolField
 from tickyard.observe.log import configure_logging
-
-_spec = importlib.util.spec_from_file_location("serving", pathlib.Path(__file__).with_name("serving.py"))
-_serving = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_serving)
+from yards import serving as _serving
 
 MODES = ("2026-07-28", "legacy")
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}

@@ -1,10 +1,7 @@
 """Every operation of the catalog as a tool of the whole service, called by the official client of both generations."""
 
 import asyncio
-import contextlib
-import importlib.util
 import json
-import pathlib
 import re
 from urllib.parse import urlencode
 
@@ -14,42 +11,15 @@ from mcp.client.client import Client
 
 from tickyard.catalog import CATALOG
 from tickyard.doors.cache import FrontCache
-from tickyard.doors.edge import Edge
 from tickyard.doors.examples import example_of
-from tickyard.doors.http import Endpoint, build_router
 from tickyard.doors.mcp import McpDoor
 from tickyard.doors.mcp_tools import Tool
 from tickyard.kernel.clock import WallClock
+from yards import paperyard, serving, tools
 
-
-def _load(name):
-    spec = importlib.util.spec_from_file_location(name, pathlib.Path(__file__).with_name(f"{name}.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-paperyard, serving = _load("paperyard"), _load("serving")
 TOOLS = [row for row in CATALOG if row.is_tool]
 # A made-up id has no alert, and a secret is shown once: these are called with what they need in the alert tests.
 UNREPEATABLE = {"create_alert"}
-
-
-@contextlib.asynccontextmanager
-async def open_tools(folder):
-    """The whole catalog behind both doors, over a chain of paper; yields its base URL."""
-    async with asyncio.timeout(100), paperyard.open_yard(folder) as yard:
-        clock = WallClock()
-        cache = FrontCache(clock)
-        door = McpDoor(CATALOG, yard.deps, cache, base_url="http://127.0.0.1", openapi=b"{}")
-        endpoints = [(row.method, row.path, Endpoint(row, yard.deps, cache, clock)) for row in CATALOG]
-        endpoints += [(method, "/mcp", door) for method in ("GET", "POST", "DELETE")]
-        app = Edge(build_router(endpoints), cache, clock, rate_limit=None, access_log=None, profile_header=None)
-        try:
-            async with serving.serving(app) as base:
-                yield app, base
-        finally:
-            await door.close()
 
 
 def arguments_of(row):
@@ -96,7 +66,7 @@ async def check(client, app, row):
 @pytest.mark.parametrize("mode", ["2026-07-28", "legacy"])
 def test_every_tool_answers_what_http_answers(tmp_path, mode):
     async def run():
-        async with open_tools(tmp_path) as (app, base), Client(f"{base}/mcp", mode=mode) as client:
+        async with tools.open_tools(tmp_path) as (app, base), Client(f"{base}/mcp", mode=mode) as client:
             listed = [tool.name for tool in (await client.list_tools()).tools]
             assert listed == [row.name for row in TOOLS]
             return {row.name: await check(client, app, row) for row in TOOLS}
@@ -196,7 +166,7 @@ def test_a_text_from_the_issuer_is_data_and_nothing_else(tmp_path):
 
 def test_the_asset_list_is_a_resource(tmp_path):
     async def run():
-        async with open_tools(tmp_path) as (_, base), Client(f"{base}/mcp") as client:
+        async with tools.open_tools(tmp_path) as (_, base), Client(f"{base}/mcp") as client:
             listed = (await client.read_resource("tickyard://assets")).contents[0].text
             one = (await client.read_resource("tickyard://assets/aapl")).contents[0].text
             return json.loads(listed), json.loads(one)

@@ -2,9 +2,7 @@
 
 import asyncio
 import dataclasses
-import importlib.util
 import json
-import pathlib
 
 import msgspec
 import pytest
@@ -13,10 +11,7 @@ from tickyard.catalog import CATALOG
 from tickyard.config.settings import SettingsError, read_settings
 from tickyard.doors.app import Plan, build_app
 from tickyard.doors.mcp_guard import HostGuard
-
-_spec = importlib.util.spec_from_file_location("paperyard", pathlib.Path(__file__).with_name("paperyard.py"))
-paperyard = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(paperyard)
+from yards import paperyard
 
 NEEDED = {"TICKYARD_PROFILE": "sandbox", "TICKYARD_RPC_URLS": "http://127.0.0.1:1"}
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}

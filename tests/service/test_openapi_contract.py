@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import copy
-import importlib.util
 import json
 import os
 import pathlib
@@ -20,21 +19,12 @@ from tickyard.doors.app import Plan, build_app
 from tickyard.doors.openapi import as_text
 from tickyard.doors.openapi_changes import breaking_changes
 from tickyard.doors.released import main as check_released
+from yards import paperyard, serving
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[1]
 RELEASED = ROOT / "docs" / "openapi.released.json"
 REDOCLY = ROOT / "node_modules" / ".bin" / "redocly"
-
-
-def _load(name):
-    spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-paperyard, serving = _load("paperyard"), _load("serving")
 
 
 @contextlib.asynccontextmanager

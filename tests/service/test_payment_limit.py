@@ -2,19 +2,14 @@
 
 import asyncio
 import base64
-import importlib.util
 import json
-import pathlib
 
 import pytest
 
 from tickyard.client import Payer, errors
 from tickyard.config import pinned
 from tickyard.kernel.clock import WallClock
-
-_spec = importlib.util.spec_from_file_location("paying", pathlib.Path(__file__).with_name("paying.py"))
-paying = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(paying)
+from yards import paying
 
 FIRST, SECOND = paying.FIRST, paying.SECOND
 KEY = "0x" + "11" * 32

@@ -2,8 +2,6 @@
 
 import asyncio
 import gzip
-import importlib.util
-from pathlib import Path
 
 import pytest
 import uvicorn
@@ -14,10 +12,7 @@ from tickyard.doors.edge import Edge
 from tickyard.doors.limits import RateLimit
 from tickyard.doors.ready import ReadyProtocol
 from tickyard.kernel.clock import WallClock
-
-_spec = importlib.util.spec_from_file_location("serving", Path(__file__).with_name("serving.py"))
-serving = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(serving)
+from yards import serving
 
 BODY = b'{"kept":"' + b"x" * 2000 + b'"}'
 LONG = b"long way"

@@ -1,17 +1,12 @@
 """The issuer's list changes under us: what is believed, what is refused as a whole, and what a restart remembers."""
 
 import asyncio
-import importlib.util
-from pathlib import Path
 
 import pytest
 
 from tickyard.chain.address import checksum
 from tickyard.kernel.errors import UpstreamDown
-
-_spec = importlib.util.spec_from_file_location("paperyard", Path(__file__).with_name("paperyard.py"))
-paperyard = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(paperyard)
+from yards import paperyard
 
 word = paperyard.paper.word
 ELSEWHERE = "0x" + "ee" * 20

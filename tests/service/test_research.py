@@ -1,10 +1,8 @@
 """Research over its real upstreams' stand-ins: every trap, what is asked how often, and the bad days."""
 
 import asyncio
-import importlib.util
 import json
 from datetime import date, timedelta
-from pathlib import Path
 
 import pytest
 from sqlalchemy import insert, update
@@ -19,10 +17,7 @@ from tickyard.sandbox.filings_data import documents, expected
 from tickyard.sandbox.filings_traps import TRAPS
 from tickyard.sandbox.issuer import QUIET
 from tickyard.store.actions import STATUS_PREFIX, TYPE_PREFIX, action_id, corporate_action
-
-_spec = importlib.util.spec_from_file_location("research_yard", Path(__file__).with_name("research_yard.py"))
-yards = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(yards)
+from yards import research as yards
 
 APPLE_COMPANY = "submissions/CIK0000320193.json"
 APPLE_FACTS = "api/xbrl/companyfacts/CIK0000320193.json"

@@ -1,9 +1,7 @@
 """Research, corporate actions and votes as rows of a catalog, through the HTTP door."""
 
 import asyncio
-import importlib.util
 import json
-from pathlib import Path
 
 import pytest
 
@@ -19,16 +17,8 @@ from tickyard.features.votes import operations as votes
 from tickyard.features.votes.feed import VoteFeed
 from tickyard.kernel.errors import BadRequest, NotFound, UpstreamDown
 from tickyard.kernel.operation import NoAsk, Operation
-
-
-def _load(name):
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-yards, asgi = _load("research_yard"), _load("conftest")
+from yards import asgi
+from yards import research as yards
 
 
 def row(name, path, run, answer, ask=NoAsk):

@@ -1,18 +1,14 @@
 """Every connection proves its chain before an answer over it is believed."""
 
 import asyncio
-import importlib.util
-import pathlib
 
 import pytest
 
 from tickyard.chain.rpc import Rpc
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
+from yards import rpcnode
 
-_spec = importlib.util.spec_from_file_location("rpcnode", pathlib.Path(__file__).with_name("rpcnode.py"))
-rpcnode = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(rpcnode)
 Node = rpcnode.Node
 
 

@@ -1,8 +1,6 @@
 """The JSON-RPC client against a node with bad habits, through real sockets."""
 
 import asyncio
-import importlib.util
-import pathlib
 import time
 from random import Random
 
@@ -12,10 +10,8 @@ from tickyard.chain.rpc import Rpc, RpcError, TooManyLogs
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
+from yards import rpcnode
 
-_spec = importlib.util.spec_from_file_location("rpcnode", pathlib.Path(__file__).with_name("rpcnode.py"))
-rpcnode = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(rpcnode)
 Node = rpcnode.Node
 
 TOKEN = Address("0x" + "11" * 20)

@@ -1,8 +1,6 @@
 """Many calls in one, against a node that runs aggregate3 in Python."""
 
 import asyncio
-import importlib.util
-import pathlib
 
 import pytest
 from eth_abi import decode, encode
@@ -12,10 +10,7 @@ from tickyard.chain.rpc import Rpc
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
-
-_spec = importlib.util.spec_from_file_location("rpcnode", pathlib.Path(__file__).with_name("rpcnode.py"))
-rpcnode = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(rpcnode)
+from yards import rpcnode
 
 MULTICALL = Address("0xca11bde05977b3631167028862be2a173976ca11")
 

@@ -1,18 +1,13 @@
 """The chain is down, slow or lies. Never a wrong number, never a 500, never late."""
 
 import asyncio
-import importlib.util
 from contextlib import AsyncExitStack
-from pathlib import Path
 
 import pytest
 
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
-
-_spec = importlib.util.spec_from_file_location("paperyard", Path(__file__).with_name("paperyard.py"))
-paperyard = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(paperyard)
+from yards import paperyard
 
 word = paperyard.paper.word
 ME = "0x" + "ab" * 20

@@ -1,14 +1,9 @@
 """Nonsense from callers: the number and text traps on quotes and builds, all refused at once."""
 
 import asyncio
-import importlib.util
-from pathlib import Path
 
 from tickyard.kernel.clock import WallClock
-
-_spec = importlib.util.spec_from_file_location("paperyard", Path(__file__).with_name("paperyard.py"))
-paperyard = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(paperyard)
+from yards import paperyard
 
 ME = "0x" + "ab" * 20
 SYMBOL = "HOOD"

@@ -1,10 +1,8 @@
 """The votes feed and vote power, over real sockets."""
 
 import asyncio
-import importlib.util
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from random import Random
 from types import SimpleNamespace
 
@@ -27,10 +25,7 @@ from tickyard.market.reading import ChainReader
 from tickyard.sandbox.standins import open_port
 from tickyard.sources.issuer_border import ListedAsset
 from tickyard.sources.votes import Votes
-
-_spec = importlib.util.spec_from_file_location("rpcnode", Path(__file__).with_name("rpcnode.py"))
-rpcnode = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(rpcnode)
+from yards import rpcnode
 
 MULTICALL = "0xca11bde05977b3631167028862be2a173976ca11"
 WALLET = "0x" + "ab" * 20

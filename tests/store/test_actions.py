@@ -17,7 +17,7 @@ from tickyard.sources.issuer import IssuerAction
 from tickyard.store import actions
 from tickyard.store.actions import corporate_action_change, recounts_between
 from tickyard.store.engine import Store
-from tickyard.store.migrate import migrate
+from yards.schema import lay
 
 NOW = datetime(2026, 10, 14, 15, 30, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -27,7 +27,7 @@ def run(where, work):
     async def go():
         store = Store.open(where, WallClock())
         try:
-            await migrate(store)
+            await lay(store)
             return await work(store)
         finally:
             await store.close()

@@ -40,8 +40,8 @@ from tickyard.market.rounds import Round, slot_number
 from tickyard.sources.issuer_border import ListedAsset
 from tickyard.store import outbox
 from tickyard.store.engine import Store
-from tickyard.store.migrate import migrate
 from tickyard.store.tokens import token_ids
+from yards.schema import lay
 
 RACES = count(500)
 AAPL = (Symbol("AAPL"), Address("0x" + "a1" * 20))
@@ -129,7 +129,7 @@ def run(where):
             desk = AlertDesk(AlertKeys.fresh(), egress, caps or Caps())
             stores = [Store.open(where, clock, Random(1)) for _ in range(houses)]
             try:
-                await migrate(stores[0])
+                await lay(stores[0])
                 async with stores[0].begin() as tx:
                     tokens = await token_ids(tx, [AAPL, TSLA])
                 market = SimpleNamespace(registry=Listing(AAPL, TSLA, ("NOADDR", None)))

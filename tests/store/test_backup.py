@@ -16,9 +16,10 @@ from tickyard.market.rounds import Round, slot_number
 from tickyard.store import outbox
 from tickyard.store.backup import BackupRefused, backup
 from tickyard.store.engine import Store
-from tickyard.store.migrate import migrate, schema_version
+from tickyard.store.migrate import schema_version
 from tickyard.store.restore import restore
 from tickyard.store.tokens import token_ids
+from yards.schema import lay
 
 START = datetime(2026, 9, 16, tzinfo=UTC)
 SLOT = slot_number(START) + 1000
@@ -36,7 +37,7 @@ async def _write(opened, number):
 
 async def _filled(where):
     opened = Store.open(where, WallClock())
-    await migrate(opened)
+    await lay(opened)
     async with opened.begin() as tx:
         await token_ids(tx, TOKENS)
         await outbox.put(tx, "webhook", {"a": HARD_TEXT}, NOW)

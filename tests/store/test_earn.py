@@ -42,8 +42,8 @@ from tickyard.payout.judge import Caps
 from tickyard.payout.signer import LocalSigner
 from tickyard.store.engine import Store
 from tickyard.store.leases import take
-from tickyard.store.migrate import migrate
 from tickyard.store.revenue import credit
+from yards.schema import lay
 
 # The chain in memory and its people are the simulation's.
 sys.path.insert(0, str(Path(__file__).parents[1] / "simulation"))
@@ -172,7 +172,7 @@ def run(where, tmp_path):
             process = Process("test", random.Random(1), faults)
             town = Town(store, clock, chain, FrailRpc(chain, clock, process), tmp_path)
             try:
-                await migrate(store)
+                await lay(store)
                 for wallet, amount in ((ALICE, 2 * THRESHOLD), (BOB, THRESHOLD), (POOR, THRESHOLD - 1)):
                     chain.give(TOKEN, wallet.address, amount)
                 chain.give(USDG, town.signer.address, 10**12)
@@ -801,7 +801,7 @@ def test_on_postgresql_the_api_cannot_write_epochs_snapshots_revenue_or_payouts(
 
     async def make():
         store = Store.open(url, HandClock(rules.starts_at(EPOCH)), random.Random(1))
-        await migrate(store)
+        await lay(store)
         await store.close()
 
     asyncio.run(make())
@@ -844,7 +844,7 @@ def test_on_postgresql_each_process_does_its_work_under_its_own_role(postgres_se
         clock = HandClock(rules.starts_at(EPOCH) + timedelta(hours=12))
         chain = Chain(clock, random.Random(1), Faults())
         owner = Store.open(url, clock, random.Random(1))
-        await migrate(owner)
+        await lay(owner)
         stores = {}
         for kind in ("api", "worker", "payout"):
             async with owner.begin() as tx:

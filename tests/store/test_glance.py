@@ -11,9 +11,9 @@ from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address, Symbol
 from tickyard.store.engine import Store
-from tickyard.store.migrate import migrate
 from tickyard.store.plain import Plain
 from tickyard.store.tokens import token, token_ids
+from yards.schema import lay
 
 BY_SYMBOL = Plain(select(token.c.id, token.c.address).where(token.c.symbol == bindparam("symbol")))
 RENAMED = Plain(text("UPDATE token SET symbol = :symbol WHERE id = 1 RETURNING symbol, id"))
@@ -24,7 +24,7 @@ def run(where, work):
     async def go():
         store = Store.open(where, WallClock())
         try:
-            await migrate(store)
+            await lay(store)
             async with store.begin() as tx:
                 await token_ids(tx, [(Symbol("T"), ADDRESS)])
             await work(store)

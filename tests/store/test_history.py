@@ -15,8 +15,8 @@ from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address, Symbol
 from tickyard.market.rounds import Round, slot_number
 from tickyard.store.engine import Store
-from tickyard.store.migrate import migrate
 from tickyard.store.tokens import token_ids
+from yards.schema import lay
 
 START = datetime(2026, 9, 16, tzinfo=UTC)
 SLOT = slot_number(datetime(2026, 12, 31, 20, tzinfo=UTC))
@@ -27,7 +27,7 @@ def run(where, work):
     async def go():
         opened = Store.open(where, WallClock())
         try:
-            await migrate(opened)
+            await lay(opened)
             async with opened.begin() as tx:
                 await token_ids(tx, TOKENS)
             return await work(opened)

@@ -19,8 +19,8 @@ from tickyard.kernel.wire import encode
 from tickyard.market.registry import Registry
 from tickyard.market.rounds import Round, slot_number
 from tickyard.store.engine import Store
-from tickyard.store.migrate import migrate
 from tickyard.store.tokens import token_ids
+from yards.schema import lay
 
 START = datetime(2026, 9, 16, tzinfo=UTC)
 NOW = datetime(2026, 10, 3, 14, 7, 30, tzinfo=UTC)
@@ -69,7 +69,7 @@ def run(where, tmp_path, rounds, work, synthetic_before=None):
         registry.load_last_good()
         store = Store.open(where, clock)
         try:
-            await migrate(store)
+            await lay(store)
             async with store.begin() as tx:
                 ids = await token_ids(tx, [(Symbol("AAPL"), ADDRESS)])
                 taken = [Round(slot, 1, "0x", {ids[ADDRESS]: price}, 0, NOW) for slot, price in rounds.items()]

@@ -23,8 +23,8 @@ from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address, Symbol
 from tickyard.market.rounds import slot_number
 from tickyard.store.engine import Store
-from tickyard.store.migrate import migrate
 from tickyard.store.tokens import token_ids
+from yards.schema import lay
 
 KILLS = count(300)
 LIFE_S = 0.25
@@ -94,7 +94,7 @@ class Writers:
 
 async def _prepare(where):
     store = Store.open(where, WallClock())
-    await migrate(store)
+    await lay(store)
     async with store.begin() as tx:
         await token_ids(tx, [(Symbol(f"T{n}"), Address(f"0x{n:040x}")) for n in range(1, TOKENS + 1)])
     await store.close()

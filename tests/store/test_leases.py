@@ -10,7 +10,7 @@ from tickyard.kernel.clock import WallClock
 from tickyard.store import leases
 from tickyard.store.engine import Store
 from tickyard.store.leases import LostLease, guard, keep, lease, release, renew, take
-from tickyard.store.migrate import migrate
+from yards.schema import lay
 
 
 class MovedClock(WallClock):
@@ -32,7 +32,7 @@ def run(where, work):
         clock = MovedClock()
         store = Store.open(where, clock)
         try:
-            await migrate(store)
+            await lay(store)
             return await work(store, clock)
         finally:
             await store.close()

@@ -1,9 +1,6 @@
 """The ledger's conditional writes, and sales over several processes, on both databases."""
 
 import asyncio
-import importlib.util
-import pathlib
-import sys
 
 import pytest
 from msgspec.structs import replace
@@ -17,12 +14,7 @@ from tickyard.payments.ledger import Claim
 from tickyard.payments.refusal import Refusal
 from tickyard.payments.reply import Reply
 from tickyard.store.revenue import revenue
-
-_path = pathlib.Path(__file__).parents[1] / "service" / "paying.py"
-_spec = importlib.util.spec_from_file_location("paying", _path)
-paying = importlib.util.module_from_spec(_spec)
-sys.modules.setdefault("paying", paying)
-_spec.loader.exec_module(paying)
+from yards import paying
 
 SECOND = paying.SECOND
 URL = "/v1/x402/item/AAPL"

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from tickyard.kernel.clock import WallClock
 from tickyard.store import outbox
 from tickyard.store.engine import Store
-from tickyard.store.migrate import migrate
+from yards.schema import lay
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=1)
@@ -16,7 +16,7 @@ def run(where, work):
     async def go():
         store = Store.open(where, WallClock())
         try:
-            await migrate(store)
+            await lay(store)
             return await work(store)
         finally:
             await store.close()

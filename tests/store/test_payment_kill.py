@@ -5,20 +5,14 @@ No payment is lost, none is taken twice, and whoever is served is served one ans
 """
 
 import asyncio
-import importlib.util
 import os
-import pathlib
 import random
-import sys
 
 import pytest
 
 from proof import MODE, count
+from yards import payment_yard as yard_module
 
-_spec = importlib.util.spec_from_file_location("payment_yard", pathlib.Path(__file__).with_name("payment_yard.py"))
-yard_module = importlib.util.module_from_spec(_spec)
-sys.modules.setdefault("payment_yard", yard_module)
-_spec.loader.exec_module(yard_module)
 paying = yard_module.paying
 
 pytestmark = pytest.mark.timeout(1800)

@@ -1,20 +1,14 @@
 """A hundred copies of one payment at the same moment, over two API processes on one PostgreSQL."""
 
 import asyncio
-import importlib.util
 import os
-import pathlib
 import random
-import sys
 
 import pytest
 
 from proof import count
+from yards import payment_yard as yard_module
 
-_spec = importlib.util.spec_from_file_location("payment_yard", pathlib.Path(__file__).with_name("payment_yard.py"))
-yard_module = importlib.util.module_from_spec(_spec)
-sys.modules.setdefault("payment_yard", yard_module)
-_spec.loader.exec_module(yard_module)
 paying, URL = yard_module.paying, yard_module.URL
 
 pytestmark = [pytest.mark.database, pytest.mark.timeout(600)]

@@ -1,9 +1,5 @@
 """The digests and signatures of payments, against a library that is not ours."""
 
-import importlib.util
-import pathlib
-import sys
-
 import pytest
 
 from tickyard.payments.authorization import read_authorization
@@ -11,12 +7,7 @@ from tickyard.payments.payload import Chosen
 from tickyard.payments.refusal import BadPayment
 from tickyard.payments.signature import check_signature, recover
 from tickyard.payments.typed_data import TRANSFER_WITH_AUTHORIZATION, type_hash
-
-_path = pathlib.Path(__file__).parents[1] / "service" / "paying.py"
-_spec = importlib.util.spec_from_file_location("paying", _path)
-paying = importlib.util.module_from_spec(_spec)
-sys.modules.setdefault("paying", paying)
-_spec.loader.exec_module(paying)
+from yards import paying
 
 NOW = 1_800_000_000
 ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141

@@ -13,7 +13,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAUSE = threading.Event()
 WATCH = None
 """The canary's, when it watches: what processes say is searched for the secrets they were given."""

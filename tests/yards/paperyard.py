@@ -1,15 +1,14 @@
 """The whole service over a chain of paper and a scriptable issuer, both behind real sockets on loopback."""
 
-import importlib.util
 import json
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import ClassVar
 from urllib.parse import urlencode
 
 import aiohttp
 from aiohttp import web
 
+from bench import house, paper
 from tickyard.catalog import CATALOG
 from tickyard.doors.app import Plan, build_app
 from tickyard.kernel.clock import WallClock
@@ -17,22 +16,9 @@ from tickyard.sandbox.faults import FaultBoard
 from tickyard.sandbox.issuer import IssuerStandIn
 from tickyard.sandbox.listing import load
 from tickyard.sandbox.standins import open_port
+from yards import asgi, rpcnode
 
-HERE = Path(__file__).parent
 NOW = WallClock().now()
-
-
-def _load(name, path):
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-rpcnode = _load("rpcnode", HERE / "rpcnode.py")
-asgi = _load("asgi", HERE / "conftest.py")
-paper = _load("paper", HERE.parents[1] / "bench" / "paper.py")
-house = _load("house", HERE.parents[1] / "bench" / "house.py")
 
 
 class LyingChain(paper.PaperChain):

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import importlib.util
 import json
 import os
 import pathlib
@@ -12,14 +11,11 @@ from dataclasses import dataclass
 
 import aiohttp
 
-_path = pathlib.Path(__file__).parents[1] / "service" / "paying.py"
-_spec = importlib.util.spec_from_file_location("paying", _path)
-paying = importlib.util.module_from_spec(_spec)
-sys.modules.setdefault("paying", paying)
-_spec.loader.exec_module(paying)
+from yards import paying
 
 URL = "/v1/x402/item/AAPL"
 VALID_S = 3600 * 12
+TESTS = pathlib.Path(__file__).parents[1]
 
 
 @dataclass(frozen=True)
@@ -54,10 +50,9 @@ class Yard:
             "nodes": {network: chain.node.url for network, chain in self.world.chains.items()},
             "limits": self._limits,
         }
-        script = pathlib.Path(__file__).with_name("payment_server.py")
         pipe = asyncio.subprocess.PIPE
-        command = (sys.executable, script, json.dumps(job))
-        self._nursery = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
+        command = (sys.executable, "-m", "yards.payment_server", json.dumps(job))
+        self._nursery = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, cwd=TESTS)
         assert await self._nursery.stdout.readline() == b"ready\n"
         self._http = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0, force_close=True))
         for facilitator in self.world.facilitators.values():

@@ -26,8 +26,8 @@ from tickyard.sources.filings import Filings, open_source
 from tickyard.sources.http import Source
 from tickyard.sources.issuer import MAX_BYTES, Issuer
 from tickyard.store.engine import Store
-from tickyard.store.migrate import migrate
 from tickyard.store.pace import SharedPace
+from yards.schema import lay
 
 START = datetime.combine(AS_OF, time(15, 30), UTC)
 
@@ -103,7 +103,7 @@ async def open_yard(where, *, per_second=10_000, patience_s=5, clock=None, budge
     runner, port = await open_port([desk, stand_in])
     base = f"http://127.0.0.1:{port}"
     store = Store.open(Path(where), clock)
-    await migrate(store)
+    await lay(store)
     pace = SharedPace(store, "filings", per_second=per_second, patience_s=patience_s)
     limits = {"clock": clock, "rng": rng, "budget_s": budget_s, "try_s": try_s}
     data = open_source("filings", f"{base}/filings", "ops@example.com", pace, **limits)

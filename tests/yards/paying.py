@@ -3,9 +3,7 @@
 import asyncio
 import base64
 import contextlib
-import importlib.util
 import json
-import pathlib
 import secrets
 import sys
 from dataclasses import dataclass, field
@@ -38,11 +36,8 @@ from tickyard.payments.ledger import Ledger
 from tickyard.payments.settlement import Settlement, Till
 from tickyard.payments.terms import FIRST, SECOND, PaymentSettings, Terms
 from tickyard.store.engine import Store
-from tickyard.store.migrate import migrate
-
-_spec = importlib.util.spec_from_file_location("rpcnode", pathlib.Path(__file__).with_name("rpcnode.py"))
-rpcnode = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(rpcnode)
+from yards import rpcnode
+from yards.schema import lay
 
 # Importing the signing library raises this to a depth at which the C stack ends first. The service never imports it.
 sys.setrecursionlimit(1000)
@@ -540,7 +535,7 @@ class World:
             for network, chain in self.chains.items()
         }
         first = Store.open(self.where, self.clock)
-        await migrate(first)
+        await lay(first)
         await first.close()
         self.processes = [await self.new_process() for _ in range(self._count)]
         return self

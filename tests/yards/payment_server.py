@@ -1,4 +1,4 @@
-"""API processes that sell, to be raced and killed. Run as a script: `payment_server.py JSON`.
+"""API processes that sell, to be raced and killed. Run as `python -m yards.payment_server JSON`.
 
 Importing takes longer than a life here, so this process stays and gives birth to servers: one per line that it reads,
 which says by how many seconds the clock of that one is ahead. Each tells its pid and port when it listens.
@@ -9,7 +9,6 @@ never answers.
 
 import asyncio
 import contextlib
-import importlib.util
 import json
 import os
 import pathlib
@@ -25,12 +24,7 @@ from tickyard.doors.protocol import LimitedProtocol
 from tickyard.payments.signature import recover
 from tickyard.store.postgres import PostgresStore
 from tickyard.store.sqlite import SqliteStore
-
-_path = pathlib.Path(__file__).parents[1] / "service" / "paying.py"
-_spec = importlib.util.spec_from_file_location("paying", _path)
-paying = importlib.util.module_from_spec(_spec)
-sys.modules.setdefault("paying", paying)
-_spec.loader.exec_module(paying)
+from yards import paying
 
 
 class Teller:

@@ -1,0 +1,1 @@
+"""What tests of several folders stand on: far ends that lie on request, small services, whole sandboxes."""
