@@ -4,6 +4,8 @@ It has no EVM and no blocks, so it answers at once, and it can be made to say an
 contract answers instead (bytes, or None for a revert), for one set of arguments or for all.
 """
 
+from functools import lru_cache
+
 from eth_abi import decode, encode
 
 from tickyard.chain.v3.math import PoolState, swap
@@ -30,26 +32,42 @@ def word(number: int) -> bytes:
     return (number % 2**256).to_bytes(32, "big")
 
 
+# A service asks the same few batches again and again, and the exact codec is slow.
+@lru_cache(maxsize=64)
+def aggregated_calls(data: bytes) -> tuple[tuple[str, bytes], ...]:
+    """Whom a multicall calls, and with what."""
+    [calls] = decode(["(address,bool,bytes)[]"], data[4:])
+    return tuple((to, inner) for to, _, inner in calls)
+
+
+@lru_cache(maxsize=64)
+def aggregated(answers: tuple[bytes | None, ...]) -> bytes:
+    return encode(["(bool,bytes)[]"], [[(answer is not None, answer or b"") for answer in answers]])
+
+
+@lru_cache(maxsize=4)
+def opening_pools(now) -> dict[str, tuple]:
+    """Each pool of the listing: its market, the root of its price, its liquidity."""
+    pools = {}
+    for listed in load():
+        for plan in listed.pools if listed.address is not None else ():
+            market = market_of(listed, plan)
+            root = sqrt_price(opening_price(listed, plan, mid_e6(listed, now)), token_is_0=market.token_is_0)
+            liquidity = liquidity_for(plan.depth_usd * 10**6, root, token_is_0=market.token_is_0)
+            if plan.shape == "bare":
+                root = liquidity = 0
+            pools[market.pool] = (market, root, 0 if plan.shape == "away" else liquidity)
+    return pools
+
+
 class PaperChain:
     def __init__(self, now) -> None:
         self.time = int(now.timestamp())
         self.block = 1000
         self.says: dict[tuple[str, str], bytes | None] = {}
-        self.pools: dict[str, tuple] = {}
-        self.by_pair: dict[tuple[str, int], str] = {}
-        self.tokens = {}
-        for listed in load():
-            if listed.address is None:
-                continue
-            self.tokens[listed.address] = listed
-            for plan in listed.pools:
-                market = market_of(listed, plan)
-                root = sqrt_price(opening_price(listed, plan, mid_e6(listed, now)), token_is_0=market.token_is_0)
-                liquidity = liquidity_for(plan.depth_usd * 10**6, root, token_is_0=market.token_is_0)
-                if plan.shape == "bare":
-                    root = liquidity = 0
-                self.pools[market.pool] = (market, root, 0 if plan.shape == "away" else liquidity)
-                self.by_pair[market.token, market.fee] = market.pool
+        self.tokens = {listed.address: listed for listed in load() if listed.address is not None}
+        self.pools = dict(opening_pools(now))
+        self.by_pair = {(market.token, market.fee): pool for pool, (market, _, _) in self.pools.items()}
 
     def rpc(self, method: str, params: list):
         """The result of one JSON-RPC call; None is a revert."""
@@ -83,12 +101,10 @@ class PaperChain:
     def _multicall(self, data: bytes) -> bytes:
         if selector(data) == "0f28c97d":
             return word(self.time)
-        [calls] = decode(["(address,bool,bytes)[]"], data[4:])
-        answers = [self.call(to, inner) for to, _, inner in calls]
-        return encode(["(bool,bytes)[]"], [[(answer is not None, answer or b"") for answer in answers]])
+        return aggregated(tuple([self.call(to, inner) for to, inner in aggregated_calls(data)]))
 
     def _get_pool(self, data: bytes) -> bytes:
-        token, _, fee = decode(["address", "address", "uint24"], data[4:])
+        token, fee = "0x" + data[16:36].hex(), int.from_bytes(data[68:100], "big")
         return word(int(self.by_pair.get((token, fee), "0x0"), 16))
 
     def _pool(self, to: str, data: bytes) -> bytes | None:

@@ -8,12 +8,14 @@ import urllib.request
 
 import pytest
 
+from tickyard.config import pinned
 from tickyard.kernel.clock import WallClock
-from yards import paying
+from tickyard.payments.terms import FIRST, SECOND
+from yards.payer import Wallet, as_header, envelope
 
 pytestmark = pytest.mark.node
 
-NETWORKS = (paying.FIRST, paying.SECOND)
+NETWORKS = (FIRST, SECOND)
 WALLET = "0x875F7121A37a8Af309B8e85f297B46Aa19d85daD"
 BUILD = {"symbol": "AAPL", "side": "buy", "amount": "100", "recipient": WALLET}
 JSON = "application/json"
@@ -117,11 +119,11 @@ class Shop:
 
     def new_wallet(self, network):
         """Somebody with money who has called nothing yet: calls that end unsettled are counted for each payer."""
-        wallet = paying.Wallet()
+        wallet = Wallet()
         self.rpc(network, "hardhat_setBalance", wallet.address, hex(10**18))
         self.send(network, self.demo, "0xa9059cbb" + word(wallet.address) + f"{100_000:064x}")
-        if network == paying.FIRST:
-            self.send(network, wallet.address, "0x095ea7b3" + word(paying.pinned.MAINNET.permit2) + "f" * 64)
+        if network == FIRST:
+            self.send(network, wallet.address, "0x095ea7b3" + word(pinned.MAINNET.permit2) + "f" * 64)
         return wallet
 
     def sign(self, path, network):
@@ -131,7 +133,7 @@ class Shop:
         offers = json.loads(base64.b64decode(headers["PAYMENT-REQUIRED"]))["accepts"]
         offer = next(each for each in offers if each["network"] == network)
         inner = self.new_wallet(network).pay(offer, WallClock().seconds(), valid_s=900)
-        return int(offer["amount"]), paying.as_header(paying.envelope(offer, inner))
+        return int(offer["amount"]), as_header(envelope(offer, inner))
 
     def earned(self, network):
         read = {"to": self.money[network][1], "data": "0x70a08231" + word(self.treasury)}

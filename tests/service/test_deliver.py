@@ -11,6 +11,7 @@ import pytest
 from standardwebhooks import Webhook
 
 from bench import webhook_receiver as webhook
+from proof import count
 from tickyard.features.alerts import store as rows
 from tickyard.features.alerts.addresses import EgressPolicy
 from tickyard.features.alerts.deliver import PAUSES_S, RETRY_FOR, Courier, retry_at
@@ -316,13 +317,14 @@ def _second_loopback():
 def test_a_hundred_dead_or_slow_receivers_do_not_delay_a_thousand_others(run, authority):
     """Fifty hosts accept and never answer, fifty have a name that never resolves. They fire first."""
     slow, silent, others = HOSTS[:50], HOSTS[50:100], HOSTS[100:140]
+    for_each = count(25, tenth=25, quick=2)
     elsewhere, unheard = _second_loopback(), asyncio.Event()
     answers = {host: [[elsewhere]] for host in slow} | {host: [unheard] for host in silent}
 
     async def work(world, receiver):
         async with Receiver(authority.serving("*.acme.com"), "hang", at=(elsewhere, world.port)) as tar_pit:
             stuck = await world.fire(*(slow + silent) * 2)
-            fine = await world.fire(*others * 25)
+            fine = await world.fire(*others * for_each)
             courier = world.courier(total_s=80)
             working = asyncio.create_task(courier.keep_delivering())
             while courier.counts[Delivery.DELIVERED] < len(fine):

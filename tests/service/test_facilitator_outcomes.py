@@ -8,10 +8,10 @@ from sqlalchemy import select
 from tickyard.payments.credit import verify_settlements
 from tickyard.payments.reconcile import reconcile
 from tickyard.payments.refusal import EXPIRED, NONCE_SPENT
+from tickyard.payments.terms import FIRST, SECOND
 from tickyard.store.revenue import revenue
 from yards import paying
 
-FIRST, SECOND = paying.FIRST, paying.SECOND
 call = paying.call
 URL = "/v1/x402/item/AAPL"
 BOTH = pytest.mark.parametrize("network", [FIRST, SECOND])

@@ -5,10 +5,12 @@ import json
 
 import pytest
 
+from tickyard.payments.terms import FIRST, SECOND
 from yards import paying
+from yards.payer import Wallet, as_header, envelope
+from yards.shop import BUILD, KEPT
 
-BUILD, FIRST, KEPT, SECOND = paying.BUILD, paying.FIRST, paying.KEPT, paying.SECOND
-as_header, call, envelope = paying.as_header, paying.call, paying.envelope
+call = paying.call
 
 ITEM_URL = "/v1/x402/item/AAPL"
 JSON_BODY = ("content-type", "application/json")
@@ -215,7 +217,7 @@ def test_a_signature_that_is_not_the_payers_never_reaches_the_facilitator(tmp_pa
         ):
             entry = world.entry(network=network)
             inner = world.wallet.pay(entry, world.clock.seconds())
-            inner["signature"] = paying.Wallet().pay(entry, world.clock.seconds())["signature"]
+            inner["signature"] = Wallet().pay(entry, world.clock.seconds())["signature"]
             answer = await call(world.app, "GET", ITEM_URL, as_header(envelope(entry, inner)))
             assert answer.reason == reason
             assert world.verifies(network) == 0
@@ -288,7 +290,7 @@ def test_a_payment_identifier_names_one_payment_of_its_payer(tmp_path):
         assert (await call(world.app, "GET", ITEM_URL, second)).status == 200
         other = await call(world.app, "GET", ITEM_URL, world.payment(extensions=named()))
         assert other.reason == "payment_identifier_already_used"
-        stranger = world.payment(extensions=named(), wallet=paying.Wallet())
+        stranger = world.payment(extensions=named(), wallet=Wallet())
         assert (await call(world.app, "GET", ITEM_URL, stranger)).status == 200
         assert world.settles() == 2
 
@@ -321,7 +323,7 @@ def test_calls_that_end_unsettled_have_a_budget_per_payer(tmp_path):
         payment = world.payment()
         limited = await call(world.app, "GET", ITEM_URL, payment)
         assert limited.status == 429
-        assert (await call(world.app, "GET", ITEM_URL, world.payment(wallet=paying.Wallet()))).status == 200
+        assert (await call(world.app, "GET", ITEM_URL, world.payment(wallet=Wallet()))).status == 200
         world.clock.move(61)
         assert (await call(world.app, "GET", ITEM_URL, payment)).status == 200
 

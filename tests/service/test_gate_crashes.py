@@ -14,10 +14,10 @@ import pytest
 
 from tickyard.payments.credit import verify_settlements
 from tickyard.payments.reconcile import reconcile
+from tickyard.payments.terms import FIRST, SECOND
 from tickyard.store.sqlite import SqliteStore
 from yards import paying
 
-FIRST, SECOND = paying.FIRST, paying.SECOND
 URL = "/v1/x402/item/AAPL"
 # A sale is over long before this many stages.
 FAR = 60

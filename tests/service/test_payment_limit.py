@@ -9,15 +9,15 @@ import pytest
 from tickyard.client import Payer, errors
 from tickyard.config import pinned
 from tickyard.kernel.clock import WallClock
-from yards import paying
+from tickyard.payments.terms import FIRST, Terms
+from yards.shop import PAY_TO, SETTINGS, MovedClock
 
-FIRST, SECOND = paying.FIRST, paying.SECOND
 KEY = "0x" + "11" * 32
 
 
 def challenge(*changes, extensions=None):
     """The headers of a 402; one offer for each change."""
-    offer = next(entry.wire for entry in paying.Terms(paying.SETTINGS, WallClock()).entries(10_000)[1:])
+    offer = next(entry.wire for entry in Terms(SETTINGS, WallClock()).entries(10_000)[1:])
     body = {
         "x402Version": 2,
         "error": "Payment required",
@@ -60,7 +60,7 @@ def test_a_service_that_refuses_every_payment_still_gets_no_more_than_the_limit(
 
 
 def test_a_payment_that_was_not_taken_pays_for_the_next_call_on_the_same_terms():
-    clock = paying.MovedClock()
+    clock = MovedClock()
     payer = Payer(KEY, limit_usd="0.03", clock=clock)
     first = sign(payer, challenge())
     payer.release(first, is_good=True)
@@ -111,7 +111,7 @@ def test_an_extension_cannot_have_anything_else_signed():
     signed = sign(Payer(KEY, limit_usd="1"), challenge(extensions=sponsor))
     payment = json.loads(base64.b64decode(signed.headers["PAYMENT-SIGNATURE"]))
     assert not payment.get("extensions")
-    assert payment["payload"]["authorization"]["to"].lower() == paying.PAY_TO
+    assert payment["payload"]["authorization"]["to"].lower() == PAY_TO
     assert payment["accepted"]["asset"].lower() == pinned.USDC_8453
 
 

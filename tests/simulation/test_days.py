@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from simulated.run import CALM_DAYS, DAYS_PER_WORLD, shard, tell
 
-from proof import count
+from proof import MODE, count
 
 HERE = Path(__file__).parent
 DAYS = count(10_000, tenth=300, quick=10)
@@ -30,7 +30,7 @@ def test_no_wallet_is_paid_twice_and_the_books_balance_whatever_crashes(capsys):
 
 
 def test_a_seed_replays_exactly_in_any_process():
-    command = [sys.executable, "-m", "simulated.run", "--days", "3"]
+    command = [sys.executable, "-m", "simulated.run", "--days", "1" if MODE == "quick" else "3"]
     alone, after_another = ["--seed", "4"], ["--seed", "3", "--worlds", "2"]
     lives = [
         subprocess.Popen(

@@ -125,7 +125,7 @@ def run(where):
     def run(work, *, caps=None, houses=1):
         async def go():
             clock = MovedClock()
-            egress = Egress(EgressPolicy(), SilentResolver(), ssl.create_default_context(), clock)
+            egress = Egress(EgressPolicy(), SilentResolver(), ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), clock)
             desk = AlertDesk(AlertKeys.fresh(), egress, caps or Caps())
             stores = [Store.open(where, clock, Random(1)) for _ in range(houses)]
             try:

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import select
 
+from tickyard.config import pinned
 from tickyard.kernel.errors import NotFound
 from tickyard.payments.authorization import Key
 from tickyard.payments.books import PaymentAsk, get_payment
@@ -13,13 +14,14 @@ from tickyard.payments.credit import verify_settlements
 from tickyard.payments.ledger import Claim
 from tickyard.payments.refusal import Refusal
 from tickyard.payments.reply import Reply
+from tickyard.payments.terms import SECOND
 from tickyard.store.revenue import revenue
 from yards import paying
+from yards.shop import PAY_TO
 
-SECOND = paying.SECOND
 URL = "/v1/x402/item/AAPL"
-KEY = Key(SECOND, paying.pinned.USDC_8453, "0x" + "cd" * 20, "0x" + "01" * 32)
-CLAIM = Claim(KEY, "f1", "GET /x", 10_000, paying.PAY_TO, 2_000_000_000, 1_900_000_000, b"request", None)
+KEY = Key(SECOND, pinned.USDC_8453, "0x" + "cd" * 20, "0x" + "01" * 32)
+CLAIM = Claim(KEY, "f1", "GET /x", 10_000, PAY_TO, 2_000_000_000, 1_900_000_000, b"request", None)
 ANSWER = Reply(200, b'{"a":1}', "application/json")
 HASH = "0x" + "99" * 32
 

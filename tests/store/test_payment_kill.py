@@ -11,9 +11,9 @@ import random
 import pytest
 
 from proof import MODE, count
-from yards import payment_yard as yard_module
-
-paying = yard_module.paying
+from tickyard.payments.terms import FIRST, SECOND
+from yards.paying import World
+from yards.payment_yard import Yard
 
 pytestmark = pytest.mark.timeout(1800)
 
@@ -32,8 +32,8 @@ def run(where, scenario, **options):
     async def bounded():
         async with (
             asyncio.timeout(1700),
-            paying.World(where, processes=0) as world,
-            yard_module.Yard(world, wait_s=0.3, **options) as yard,
+            World(where, processes=0) as world,
+            Yard(world, wait_s=0.3, **options) as yard,
         ):
             await scenario(yard)
 
@@ -76,13 +76,13 @@ async def until_served(yard, network, payment, answers):
 def test_a_sale_takes_the_steps_that_this_file_kills_at(where):
     async def scenario(yard):
         reaper = Reaper(yard)
-        assert (await yard.ask(await yard.born(), yard.payment(paying.SECOND))).status == 200
+        assert (await yard.ask(await yard.born(), yard.payment(SECOND))).status == 200
         assert reaper.steps == STEPS
 
     run(where, scenario, is_staged=True)
 
 
-@pytest.mark.parametrize("network", [paying.FIRST, paying.SECOND])
+@pytest.mark.parametrize("network", [FIRST, SECOND])
 def test_a_process_killed_at_any_step_loses_no_payment_and_takes_none_twice(where, network):
     async def scenario(yard):
         for turn, at in enumerate(range(0, len(STEPS), EVERY), start=1):
@@ -109,7 +109,7 @@ def test_a_process_killed_at_any_moment_loses_no_payment_and_takes_none_twice(wh
     async def scenario(yard):
         ends = []
         for _ in range(KILLS):
-            network = dice.choice((paying.FIRST, paying.SECOND))
+            network = dice.choice((FIRST, SECOND))
             before = yard.world.transfers(network)
             payment = yard.payment(network)
             server = await yard.born()

@@ -7,9 +7,9 @@ import random
 import pytest
 
 from proof import count
-from yards import payment_yard as yard_module
-
-paying, URL = yard_module.paying, yard_module.URL
+from tickyard.payments.terms import FIRST, SECOND
+from yards.paying import World
+from yards.payment_yard import URL, Yard
 
 pytestmark = [pytest.mark.database, pytest.mark.timeout(600)]
 
@@ -33,8 +33,8 @@ def race(database, scenario):
     async def bounded():
         async with (
             asyncio.timeout(500),
-            paying.World(database, processes=0) as world,
-            yard_module.Yard(world) as yard,
+            World(database, processes=0) as world,
+            Yard(world) as yard,
         ):
             servers = [await yard.born() for _ in range(2)]
             runs = []
@@ -45,7 +45,7 @@ def race(database, scenario):
 
             yard.on_stage = note
             for turn in range(ROUNDS):
-                network = dice.choice((paying.FIRST, paying.SECOND))
+                network = dice.choice((FIRST, SECOND))
                 payment = yard.payment(network)
                 was = world.settles(network), world.transfers(network), len(runs)
                 await scenario(yard, servers, dice, payment)

@@ -6,13 +6,15 @@ from tickyard.payments.authorization import read_authorization
 from tickyard.payments.payload import Chosen
 from tickyard.payments.refusal import BadPayment
 from tickyard.payments.signature import check_signature, recover
+from tickyard.payments.terms import Terms
 from tickyard.payments.typed_data import TRANSFER_WITH_AUTHORIZATION, type_hash
-from yards import paying
+from yards.payer import Wallet
+from yards.shop import ITEM, SETTINGS, MovedClock
 
 NOW = 1_800_000_000
 ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
-WALLET = paying.Wallet(b"\x07" * 32)
-ENTRIES = paying.Terms(paying.SETTINGS, paying.MovedClock()).entries(paying.ITEM.price)
+WALLET = Wallet(b"\x07" * 32)
+ENTRIES = Terms(SETTINGS, MovedClock()).entries(ITEM.price)
 
 
 def paid(entry, **changes):

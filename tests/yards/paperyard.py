@@ -46,8 +46,7 @@ class LyingChain(paper.PaperChain):
     def _multicall(self, data):
         answer = super()._multicall(data)
         if self.fails_all and paper.selector(data) == "82ad56cb":
-            [calls] = paper.decode(["(address,bool,bytes)[]"], data[4:])
-            return paper.encode(["(bool,bytes)[]"], [[(False, b"")] * len(calls)])
+            return paper.aggregated((None,) * len(paper.aggregated_calls(data)))
         return answer[: len(answer) - self.cuts]
 
 

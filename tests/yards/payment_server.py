@@ -19,12 +19,15 @@ import sys
 from types import SimpleNamespace
 
 import uvicorn
+from coincurve import PrivateKey
 
 from tickyard.doors.protocol import LimitedProtocol
 from tickyard.payments.signature import recover
+from tickyard.payments.terms import Terms
+from tickyard.store.engine import Store
 from tickyard.store.postgres import PostgresStore
 from tickyard.store.sqlite import SqliteStore
-from yards import paying
+from yards import shop
 
 
 class Teller:
@@ -71,7 +74,7 @@ class StagedPostgres(Staged, PostgresStore):
 
 def open_store(where, clock, teller, *, is_staged):
     if not is_staged:
-        return paying.Store.open(where, clock)
+        return Store.open(where, clock)
     is_postgres = where.startswith("postgresql")
     kind, address = (StagedPostgres, where) if is_postgres else (StagedSqlite, pathlib.Path(where))
     store = kind(address, clock, random.Random(1))
@@ -80,14 +83,14 @@ def open_store(where, clock, teller, *, is_staged):
 
 
 async def serve(job, ahead_s):
-    clock = paying.MovedClock()
+    clock = shop.MovedClock()
     clock.move(ahead_s)
     teller = Teller(job["stages"])
-    deps = paying.Deps(on_stage=teller.stage)
+    deps = shop.Deps(on_stage=teller.stage)
     world = SimpleNamespace(
         clock=clock,
         deps=deps,
-        terms=paying.Terms(paying.SETTINGS, clock),
+        terms=Terms(shop.SETTINGS, clock),
         facilitators={network: SimpleNamespace(url=url) for network, url in job["facilitators"].items()},
         chains={
             network: SimpleNamespace(node=SimpleNamespace(url=url, chain_id=int(network.removeprefix("eip155:"))))
@@ -95,7 +98,7 @@ async def serve(job, ahead_s):
         },
         **job["limits"],
     )
-    process = paying.Process(world, open_store(job["where"], clock, teller, is_staged=job["is_staged"]))
+    process = shop.Process(world, open_store(job["where"], clock, teller, is_staged=job["is_staged"]))
     await process.start()
     listening = socket.create_server(("127.0.0.1", 0), backlog=256)
     os.write(1, f"{os.getpid()} {listening.getsockname()[1]}\n".encode())
@@ -109,9 +112,8 @@ def warm_up():
     """What a life would load on its first sale: lives here are short."""
     from sqlalchemy.dialects import postgresql, sqlite  # noqa: F401
 
-    wallet = paying.Wallet()
     digest = bytes(32)
-    assert recover(digest, bytes(wallet.account.unsafe_sign_hash(digest).signature)) == wallet.address.lower()
+    recover(digest, PrivateKey(b"\x01" * 32).sign_recoverable(digest, hasher=None))
 
 
 def main():

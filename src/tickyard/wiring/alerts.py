@@ -28,11 +28,11 @@ def _alert_keys(settings: Settings) -> AlertKeys:
 
 def _egress(settings: Settings, clock: Clock) -> Egress:
     """Public HTTPS only; in the sandbox also its own inbox, whose certificate nobody else trusts."""
-    policy, tls = EgressPolicy(), ssl.create_default_context()
-    if settings.is_sandbox:
-        from tickyard.sandbox.inbox import CERTIFICATE_FILE, HOST, PORT_FILE, read_port
+    if not settings.is_sandbox:
+        return Egress(EgressPolicy(), ThreadedResolver(), ssl.create_default_context(), clock)
+    from tickyard.sandbox.inbox import CERTIFICATE_FILE, HOST, PORT_FILE, read_port
 
-        port = read_port(settings.data_path / PORT_FILE)
-        policy = EgressPolicy(allowed_extra=frozenset({(HOST, port)}))
-        tls = ssl.create_default_context(cafile=str(settings.data_path / CERTIFICATE_FILE))
+    port = read_port(settings.data_path / PORT_FILE)
+    policy = EgressPolicy(allowed_extra=frozenset({(HOST, port)}))
+    tls = ssl.create_default_context(cafile=str(settings.data_path / CERTIFICATE_FILE))
     return Egress(policy, ThreadedResolver(), tls, clock)

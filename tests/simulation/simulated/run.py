@@ -24,6 +24,7 @@ from simulated.world import WALLETS, World
 
 DAYS_PER_WORLD = 10
 CALM_DAYS = 2
+FEW = 10
 
 
 def scratch():
@@ -67,18 +68,24 @@ def run_world(seed, days=DAYS_PER_WORLD):
     folder = scratch()
     logging.disable(logging.CRITICAL)
     # Statements leave much behind, and little of it in circles: looking for them rarely saves a twentieth of the time.
+    before = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
     try:
         with asyncio.Runner(loop_factory=VirtualLoop) as runner:
             return runner.run(live(seed, days, folder))
     finally:
+        gc.unfreeze()
+        gc.set_threshold(*before)
         logging.disable(logging.NOTSET)
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def shard(work, *arguments):
-    """Run on every core, in processes of their own; results as they come."""
+    """Run on every core, in processes of their own; results as they come. A few are not worth starting them."""
+    if len(arguments[0]) <= FEW:
+        yield from map(work, *arguments)
+        return
     with ProcessPoolExecutor(os.cpu_count() or 2, get_context("spawn")) as pool:
         yield from pool.map(work, *arguments)
 
