@@ -2,7 +2,9 @@
 
 import os
 import random
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import settings
 
 import yards.running
 from bench.postgres_server import PostgresServer
+from bench.webhook_receiver import Authority
 from canary import Canary
 from proof import MODE
 
@@ -22,6 +25,17 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.register_profile("quick", max_examples=20)
         settings.load_profile("quick")
     config.pluginmanager.register(Canary(), "canary")
+    if not hasattr(config, "workerinput"):
+        _trust_one_authority(config)
+
+
+def _trust_one_authority(config: pytest.Config) -> None:
+    """No test leaves this machine, and reading all public authorities takes longer than opening a service."""
+    folder = tempfile.TemporaryDirectory(prefix="tickyard-tests-")
+    config.add_cleanup(folder.cleanup)
+    bundle = Path(folder.name) / "authority.pem"
+    bundle.write_bytes(Authority().pem)
+    os.environ["SSL_CERT_FILE"] = str(bundle)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

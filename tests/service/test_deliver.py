@@ -20,25 +20,17 @@ from tickyard.features.alerts.evaluate import evaluate
 from tickyard.features.alerts.rules import Condition, Delivery, Status, expiry_of
 from tickyard.features.alerts.secret import AlertKeys, new_alert_id
 from tickyard.features.alerts.store import Alert
-from tickyard.kernel.clock import WallClock
 from tickyard.market.rounds import Round, slot_number
 from tickyard.observe import metrics
 from tickyard.store import outbox
 from tickyard.store.engine import Store
+from yards.clocks import MovedClock
 from yards.schema import lay
 
 Receiver, StubResolver = webhook.Receiver, webhook.StubResolver
 
 KEYS = AlertKeys({1: b"k" * 32})
 HOSTS = [f"h{n}.acme.com" for n in range(200)]
-
-
-class MovedClock(WallClock):
-    def __init__(self):
-        self.offset = timedelta(0)
-
-    def now(self):
-        return super().now() + self.offset
 
 
 @pytest.fixture(scope="module")

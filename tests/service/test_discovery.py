@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 
 import jsonschema
 import pytest
-import sectxt
 
 from tickyard.catalog import CATALOG
 from tickyard.doors.discovery import DOCUMENT_PATHS, documents, security_txt
@@ -172,6 +171,8 @@ def test_a_server_without_a_domain_still_has_a_name(base):
 @pytest.mark.parametrize("contact", ["security@example.com", "mailto:security@example.com", "https://example.com/s"])
 def test_security_txt_is_read_by_a_parser_of_the_standard(contact):
     text = security_txt(BASE, contact, WallClock().now())
+    import sectxt  # slow to load, and only needed here
+
     parsed = sectxt.Parser(text.encode(), urls=f"{BASE}/.well-known/security.txt")
     assert parsed.is_valid(), parsed.errors
     # Neither is required: a signature would need a key beside the service, an encryption key a person who reads with it.

@@ -28,19 +28,13 @@ from tickyard.sources.filings import (
 )
 from tickyard.store.engine import Store
 from tickyard.store.pace import SharedPace
+from yards.clocks import SkippingClock
 from yards.schema import lay
 
 APPLE = 320193
 COMPANY = b'{"cik":"0000320193","name":"Apple Inc.","tickers":["AAPL"],"exchanges":["Nasdaq"]}'
 FACTS = b'{"cik":320193,"facts":{}}'
 NESTED = b'{"cik":320193,"facts":' + b"[" * 1_000_000
-
-
-class MovedClock(WallClock):
-    ahead_s = 0
-
-    def now(self):
-        return super().now().fromtimestamp(super().timestamp() + self.ahead_s, super().now().tzinfo)
 
 
 class Server:
@@ -82,7 +76,7 @@ async def cut_off(request):
 
 @asynccontextmanager
 async def client(server, where, *, contact="ops@example.com", clock=None, per_second=10_000, patience_s=5, quiet_s=600):
-    clock = clock or WallClock()
+    clock = clock or SkippingClock()
     runner, port = await open_port([server])
     store = Store.open(Path(where), clock)
     await lay(store)
@@ -148,13 +142,13 @@ def test_a_mark_that_is_no_plain_text_is_not_kept(tmp_path, mark):
 
 def test_a_stranger_is_refused_and_everybody_is_silent_afterwards(tmp_path):
     stand_in = FilingsStandIn(FaultBoard(), WallClock(), {})
-    clock = MovedClock()
+    clock = SkippingClock()
 
     async def use(filings, source):
         first = await outcome(filings.tickers(Marks()))
         second = await outcome(filings.company(APPLE, Marks()))
         asked = sum(source.counts.values())
-        clock.ahead_s = 601
+        clock.move(601)
         await outcome(filings.tickers(Marks()))
         return first, second, asked, source.counts
 
@@ -166,11 +160,11 @@ def test_a_stranger_is_refused_and_everybody_is_silent_afterwards(tmp_path):
 
 def test_a_throttled_client_asks_no_second_time(tmp_path):
     server = Server(body(b"slow down", 429), body(COMPANY))
-    clock = MovedClock()
+    clock = SkippingClock()
 
     async def use(filings, _):
         seen = [await outcome(filings.company(APPLE, Marks())) for _ in range(3)]
-        clock.ahead_s = 6
+        clock.move(6)
         return seen, await filings.company(APPLE, Marks())
 
     seen, healed = ask(server, tmp_path, use, clock=clock, quiet_s=5)
@@ -245,8 +239,8 @@ def test_two_processes_together_stay_below_eight_requests_a_second(tmp_path):
     async def go():
         where = tmp_path / "tickyard.db"
         async with (
-            client(server, where, per_second=8) as (one, _),
-            client(server, where, per_second=8) as (other, _),
+            client(server, where, per_second=8, clock=WallClock()) as (one, _),
+            client(server, where, per_second=8, clock=WallClock()) as (other, _),
         ):
             await asyncio.gather(*(each.company(APPLE, Marks()) for each in (one, other) * 7))
 

@@ -56,7 +56,9 @@ def test_no_request_made_from_the_description_meets_a_surprise(tmp_path, capsys)
     with capsys.disabled():
         print(f" [TICKYARD_SEED={seed}]", end="", flush=True)
     phases, examples, least = (
-        ("examples,coverage,fuzzing,stateful", 250, 5000) if IS_FULL else ("fuzzing", count(400, quick=4), count(5000))
+        ("examples,coverage,fuzzing,stateful", 250, 5000)
+        if IS_FULL
+        else ("fuzzing", count(400, quick=1), count(5000, quick=20))
     )
 
     async def work():

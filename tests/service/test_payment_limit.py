@@ -10,7 +10,8 @@ from tickyard.client import Payer, errors
 from tickyard.config import pinned
 from tickyard.kernel.clock import WallClock
 from tickyard.payments.terms import FIRST, Terms
-from yards.shop import PAY_TO, SETTINGS, MovedClock
+from yards.clocks import MovedClock
+from yards.shop import PAY_TO, SETTINGS
 
 KEY = "0x" + "11" * 32
 

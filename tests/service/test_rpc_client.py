@@ -7,10 +7,10 @@ from random import Random
 import pytest
 
 from tickyard.chain.rpc import Rpc, RpcError, TooManyLogs
-from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 from yards import rpcnode
+from yards.clocks import SkippingClock
 
 Node = rpcnode.Node
 
@@ -23,7 +23,7 @@ BROKEN = [
 
 def client(*nodes, **options):
     given = {"budget_s": 1.0, "try_s": 0.4, "max_bytes": 2**22, "rng": Random(7)} | options
-    return Rpc([node.url for node in nodes], chain_id=4663, clock=WallClock(), **given)
+    return Rpc([node.url for node in nodes], chain_id=4663, clock=SkippingClock(), **given)
 
 
 def run(scenario):

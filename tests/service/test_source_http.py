@@ -12,6 +12,7 @@ from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.sources.breaker import Breaker
 from tickyard.sources.http import Source
+from yards.clocks import SkippingClock
 
 JSON = b"application/json"
 
@@ -58,7 +59,7 @@ async def source_of(server, **options):
     listener = await asyncio.start_server(server.serve, "127.0.0.1", 0)
     port = listener.sockets[0].getsockname()[1]
     settings = {"budget_s": 1.0, "try_s": 0.4, "max_bytes": 10_000} | options
-    source = Source("issuer", f"http://127.0.0.1:{port}/rhj/", clock=WallClock(), rng=Random(1), **settings)
+    source = Source("issuer", f"http://127.0.0.1:{port}/rhj/", clock=SkippingClock(), rng=Random(1), **settings)
     await source.start()
     try:
         yield source

@@ -26,16 +26,10 @@ from tickyard.sandbox.standins import open_port
 from tickyard.sources.issuer_border import ListedAsset
 from tickyard.sources.votes import Votes
 from yards import rpcnode
+from yards.clocks import MovedClock
 
 MULTICALL = "0xca11bde05977b3631167028862be2a173976ca11"
 WALLET = "0x" + "ab" * 20
-
-
-class MovedClock(WallClock):
-    ahead = timedelta(0)
-
-    def now(self):
-        return super().now() + self.ahead
 
 
 class Feed:
@@ -82,12 +76,12 @@ def test_a_feed_that_comes_alive_appears_by_itself():
             body = [{"id": 7, "symbol": "AAPL", "type": "MEETING", "processDate": "2026-11-20", "weight": 1.50}]
             feed.reply = lambda: web.json_response({"events": body})
             assert await votes_of(deps) == before
-            clock.ahead += timedelta(seconds=61)
+            clock.offset += timedelta(seconds=61)
             live = await votes_of(deps)
             feed.reply = lambda: web.Response(status=500)
-            clock.ahead += timedelta(seconds=61)
+            clock.offset += timedelta(seconds=61)
             still = await votes_of(deps)
-            clock.ahead += timedelta(minutes=16)
+            clock.offset += timedelta(minutes=16)
             return before, live, still, await votes_of(deps), feed.asked
 
     before, live, still, gone, asked = asyncio.run(go())

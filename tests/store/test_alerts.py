@@ -31,7 +31,6 @@ from tickyard.features.alerts.resolver import Unresolved
 from tickyard.features.alerts.rules import Delivery
 from tickyard.features.alerts.secret import AlertKeys
 from tickyard.features.alerts.store import alert
-from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import BadRequest, NotFound
 from tickyard.kernel.ids import Address, Symbol
 from tickyard.kernel.wire import encode, error_body
@@ -41,6 +40,7 @@ from tickyard.sources.issuer_border import ListedAsset
 from tickyard.store import outbox
 from tickyard.store.engine import Store
 from tickyard.store.tokens import token_ids
+from yards.clocks import MovedClock
 from yards.schema import lay
 
 RACES = count(500)
@@ -48,16 +48,6 @@ AAPL = (Symbol("AAPL"), Address("0x" + "a1" * 20))
 TSLA = (Symbol("TSLA"), Address("0x" + "b2" * 20))
 URL = "https://hooks.acme.com/x"
 USD = 10**9
-
-
-class MovedClock(WallClock):
-    """Wall time plus an offset, as in the sandbox; the database's clock follows it."""
-
-    def __init__(self):
-        self.offset = timedelta(0)
-
-    def now(self):
-        return super().now() + self.offset
 
 
 class SilentResolver:

@@ -6,30 +6,16 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
-from tickyard.kernel.clock import WallClock
 from tickyard.store import leases
 from tickyard.store.engine import Store
 from tickyard.store.leases import LostLease, guard, keep, lease, release, renew, take
+from yards.clocks import SkippingClock
 from yards.schema import lay
-
-
-class MovedClock(WallClock):
-    """Wall time that a test moves forward; pauses take no time but move it too."""
-
-    def __init__(self):
-        self.offset = timedelta(0)
-
-    def now(self):
-        return super().now() + self.offset
-
-    async def sleep(self, seconds):
-        self.offset += timedelta(seconds=seconds)
-        await super().sleep(0)
 
 
 def run(where, work):
     async def go():
-        clock = MovedClock()
+        clock = SkippingClock()
         store = Store.open(where, clock)
         try:
             await lay(store)

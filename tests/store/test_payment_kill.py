@@ -73,19 +73,16 @@ async def until_served(yard, network, payment, answers):
     assert answer.receipt["payer"] == yard.world.wallet.address
 
 
-def test_a_sale_takes_the_steps_that_this_file_kills_at(where):
+def test_a_process_killed_at_any_step_loses_no_payment_and_takes_none_twice(where):
     async def scenario(yard):
         reaper = Reaper(yard)
         assert (await yard.ask(await yard.born(), yard.payment(SECOND))).status == 200
-        assert reaper.steps == STEPS
+        assert reaper.steps == STEPS, "these are the steps that are killed at"
+        for network in (FIRST, SECOND):
+            await kill_at_each_step(yard, network)
 
-    run(where, scenario, is_staged=True)
-
-
-@pytest.mark.parametrize("network", [FIRST, SECOND])
-def test_a_process_killed_at_any_step_loses_no_payment_and_takes_none_twice(where, network):
-    async def scenario(yard):
-        for turn, at in enumerate(range(0, len(STEPS), EVERY), start=1):
+    async def kill_at_each_step(yard, network):
+        for turn, at in enumerate(range(0, len(STEPS), EVERY), start=yard.world.transfers(network) + 1):
             step = STEPS[at]
             payment = yard.payment(network)
             reaper = Reaper(yard, at)

@@ -8,8 +8,9 @@ from tickyard.payments.refusal import BadPayment
 from tickyard.payments.signature import check_signature, recover
 from tickyard.payments.terms import Terms
 from tickyard.payments.typed_data import TRANSFER_WITH_AUTHORIZATION, type_hash
+from yards.clocks import MovedClock
 from yards.payer import Wallet
-from yards.shop import ITEM, SETTINGS, MovedClock
+from yards.shop import ITEM, SETTINGS
 
 NOW = 1_800_000_000
 ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141

@@ -8,10 +8,11 @@ from types import SimpleNamespace
 
 from tickyard.payments.terms import FIRST, SECOND, Terms
 from tickyard.store.engine import Store
+from yards.clocks import MovedClock
 from yards.facilitator import Chain, ScriptedFacilitator
 from yards.payer import Wallet, as_header, envelope
 from yards.schema import lay
-from yards.shop import ITEM, SETTINGS, Deps, MovedClock, Process
+from yards.shop import ITEM, SETTINGS, Deps, Process
 
 
 class World:

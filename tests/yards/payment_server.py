@@ -28,6 +28,7 @@ from tickyard.store.engine import Store
 from tickyard.store.postgres import PostgresStore
 from tickyard.store.sqlite import SqliteStore
 from yards import shop
+from yards.clocks import MovedClock
 
 
 class Teller:
@@ -83,7 +84,7 @@ def open_store(where, clock, teller, *, is_staged):
 
 
 async def serve(job, ahead_s):
-    clock = shop.MovedClock()
+    clock = MovedClock()
     clock.move(ahead_s)
     teller = Teller(job["stages"])
     deps = shop.Deps(on_stage=teller.stage)

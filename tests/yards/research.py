@@ -3,7 +3,7 @@
 import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, time
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -12,7 +12,6 @@ from aiohttp import web
 
 from tickyard.features.research.library import Library
 from tickyard.features.research.operations import ResearchAsk, get_research
-from tickyard.kernel.clock import WallClock
 from tickyard.market.market import Market
 from tickyard.market.mids import Mids
 from tickyard.market.registry import Registry
@@ -27,28 +26,22 @@ from tickyard.sources.http import Source
 from tickyard.sources.issuer import MAX_BYTES, Issuer
 from tickyard.store.engine import Store
 from tickyard.store.pace import SharedPace
+from yards.clocks import MovedClock, SkippingClock
 from yards.schema import lay
 
 START = datetime.combine(AS_OF, time(15, 30), UTC)
 
 
-class MovedClock(WallClock):
-    """Wall time, moved to a chosen start and from there by the test."""
+class StartedClock(MovedClock):
+    """Begins at a chosen moment."""
 
     def __init__(self, start=START):
-        self.offset = start - super().now()
+        super().__init__()
+        self.offset = start - self.now()
 
-    def now(self):
-        return super().now() + self.offset
 
-    def seconds(self):
-        return int(self.now().timestamp())
-
-    def timestamp(self):
-        return self.now().timestamp()
-
-    def move(self, **span):
-        self.offset += timedelta(**span)
+class HurriedClock(StartedClock, SkippingClock):
+    """Does not wait between two tries."""
 
 
 class Desk(FilingsStandIn):
@@ -79,7 +72,7 @@ class Desk(FilingsStandIn):
 @dataclass
 class Yard:
     settings: SimpleNamespace
-    clock: MovedClock
+    clock: StartedClock
     board: FaultBoard
     desk: Desk
     issuer_stand_in: IssuerStandIn
@@ -96,7 +89,7 @@ class Yard:
 @asynccontextmanager
 async def open_yard(where, *, per_second=10_000, patience_s=5, clock=None, budget_s=8.0, try_s=5.0):
     """`where`: the store's file; the same one again, with the same clock, is a restart."""
-    board, clock, rng = FaultBoard(), clock or MovedClock(), Random(1)
+    board, clock, rng = FaultBoard(), clock or HurriedClock(), Random(1)
     desk = Desk(board, clock)
     desk.warm_up()
     stand_in = IssuerStandIn(board, clock, listing.load(), began=clock.now())

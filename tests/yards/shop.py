@@ -2,7 +2,6 @@
 
 import asyncio
 from dataclasses import dataclass, field
-from datetime import timedelta
 from random import Random
 from typing import Annotated
 
@@ -13,7 +12,6 @@ from tickyard.doors.cache import FrontCache
 from tickyard.doors.edge import Edge
 from tickyard.doors.examples import example_of
 from tickyard.doors.http import Endpoint, build_router
-from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import BadRequest, NoLiquidity, NotFound, UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.kernel.operation import Kept, Operation
@@ -27,30 +25,12 @@ from tickyard.payments.gate import Doorkeeper, Gate
 from tickyard.payments.ledger import Ledger
 from tickyard.payments.settlement import Settlement, Till
 from tickyard.payments.terms import PaymentSettings
+from yards.clocks import SkippingClock
 
 PAY_TO = Address("0x" + "ab" * 20)
 BASE_URL = "https://api.example"
 SETTINGS = PaymentSettings(base_url=BASE_URL, pay_to=PAY_TO)
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
-
-
-class MovedClock(WallClock):
-    """Wall time that a test moves forward."""
-
-    def __init__(self):
-        self.offset = timedelta(0)
-
-    def now(self):
-        return super().now() + self.offset
-
-    def seconds(self):
-        return super().seconds() + int(self.offset.total_seconds())
-
-    def monotonic(self):
-        return super().monotonic() + self.offset.total_seconds()
-
-    def move(self, seconds):
-        self.offset += timedelta(seconds=seconds)
 
 
 class ItemAsk(Ask):
@@ -128,7 +108,12 @@ class Process:
         }
         self.rpcs = {
             network: Rpc(
-                [chain.node.url], chain_id=chain.node.chain_id, clock=clock, budget_s=1.0, try_s=0.5, rng=Random(1)
+                [chain.node.url],
+                chain_id=chain.node.chain_id,
+                clock=SkippingClock(),
+                budget_s=1.0,
+                try_s=0.5,
+                rng=Random(1),
             )
             for network, chain in world.chains.items()
         }
