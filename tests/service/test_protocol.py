@@ -15,10 +15,10 @@ WAIT_S = 10.0
 
 
 class Impatient(LimitedProtocol):
-    HEAD_S = 0.3
-    BODY_S = 0.4
-    UNREAD_S = 0.4
-    LINGER_S = 0.3
+    HEAD_S = 0.15
+    BODY_S = 0.2
+    UNREAD_S = 0.2
+    LINGER_S = 0.15
 
     def connection_lost(self, exc):
         super().connection_lost(exc)

@@ -15,7 +15,7 @@ def test_a_claim_survives_a_kill_at_every_await():
     points, found = run_claim()
     assert found == []
     assert points > 100
-    killed = range(1, points + 1, 20 if MODE == "quick" else 1)
+    killed = range(1, points + 1, 40 if MODE == "quick" else 1)
     for at, (_, found) in zip(killed, shard(run_claim, killed), strict=True):
         assert found == [], f"killed at await {at} of {points}"
 
@@ -24,7 +24,7 @@ def test_a_claim_survives_a_kill_at_every_await():
 def test_a_claim_survives_kills_at_pairs_of_awaits():
     points, _ = run_claim()
     rng = random.Random(os.environ.get("TICKYARD_SEED") or random.SystemRandom().random())
-    firsts = [rng.randrange(1, points + 1) for _ in range(count(1000))]
+    firsts = [rng.randrange(1, points + 1) for _ in range(count(1000, quick=4))]
     # The second falls into the life after the first.
     seconds = [first + rng.randrange(1, points) for first in firsts]
     for first, second, (_, found) in zip(firsts, seconds, shard(run_claim, firsts, seconds), strict=True):

@@ -3,14 +3,10 @@
 import base64
 import json
 import secrets
-import sys
 
 from eth_account import Account
 
 from tickyard.config import pinned
-
-# Importing the signing library raises this to a depth at which the C stack ends first. The service never imports it.
-sys.setrecursionlimit(1000)
 
 EIP3009_TYPES = {
     "TransferWithAuthorization": [

@@ -1,0 +1,58 @@
+"""What needs no server, in four processes at once: `python tests/side_by_side.py [options of pytest]`.
+
+Much of these tests is waiting: for sockets, for a limit to be over. Each process loads only what its own files need.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from random import SystemRandom
+from typing import Final
+
+HERE: Final = Path(__file__).parent
+NO_SERVER: Final = "not node and not database"
+
+
+def main(options: Sequence[str]) -> int:
+    os.environ.setdefault("TICKYARD_SEED", str(SystemRandom().randrange(10**9)))
+    shares: dict[str, list[Path]] = {}
+    for file in sorted(set(HERE.rglob("test_*.py")) - set((HERE / "chain").iterdir())):
+        shares.setdefault(_share(file), []).append(file)
+    print(f"{sum(map(len, shares.values()))} files in {len(shares)} processes, what they say comes at their end")
+    began, worst = time.monotonic(), 0
+    with ThreadPoolExecutor(len(shares)) as pool:
+        runs = {pool.submit(_run, files, options): name for name, files in shares.items()}
+        for done in as_completed(runs):
+            run = done.result()
+            if run.returncode:
+                print(run.stdout)
+            passed = re.search(r"(\d+) passed", run.stdout)
+            print(f"{passed[1] if passed else 0:>6} passed {time.monotonic() - began:6.1f} s  {runs[done]}", flush=True)
+            worst = worst or run.returncode
+    print(f"TICKYARD_SEED={os.environ['TICKYARD_SEED']} repeats this run's luck")
+    return worst
+
+
+def _share(file: Path) -> str:
+    """About as many seconds each, as they are today."""
+    if file.parent.name in ("store", "simulation"):
+        return "store and trading"
+    if file.parent.name != "service" or file.stem < "test_f":
+        return "rules and deliveries"
+    if file.stem >= "test_t":
+        return "store and trading"
+    return "doors and payments" if file.stem < "test_n" else "descriptions and far ends"
+
+
+def _run(files: Sequence[Path], options: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", "-m", NO_SERVER, *options, *files]
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
