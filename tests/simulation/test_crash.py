@@ -4,10 +4,10 @@ import os
 import random
 
 import pytest
-from simulated.crash import run_claim
-from simulated.run import shard
 
 from proof import MODE, count
+from simulated.crash import run_claim
+from simulated.run import shard
 
 
 @pytest.mark.timeout(600)

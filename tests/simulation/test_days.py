@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from simulated.run import CALM_DAYS, DAYS_PER_WORLD, shard, tell
 
 from proof import MODE, count
+from simulated.run import CALM_DAYS, DAYS_PER_WORLD, shard, tell
 
 HERE = Path(__file__).parent
 DAYS = count(10_000, tenth=300, quick=10)

@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from simulated.sabotage import SABOTAGES
 
 from proof import MODE
+from simulated.sabotage import SABOTAGES
 
 HERE = Path(__file__).parent
 DAYS = 6

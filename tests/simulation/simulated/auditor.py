@@ -2,10 +2,10 @@
 
 from collections import Counter, defaultdict
 
-from simulated.chain import TOKEN, USDG, ZERO
-from simulated.world import DEPTH, PAY_TO, THRESHOLD
 from sqlalchemy import select
 
+from simulated.chain import TOKEN, USDG, ZERO
+from simulated.world import DEPTH, PAY_TO, THRESHOLD
 from tickyard.features.earn import rules
 from tickyard.features.earn.books import read_sums
 from tickyard.features.earn.tables import (

@@ -6,13 +6,13 @@ import shutil
 from contextlib import suppress
 from datetime import timedelta
 
+from sqlalchemy import select
+
 from simulated.auditor import Auditor
 from simulated.loop import START, VirtualLoop
 from simulated.process import Doom, Faults
 from simulated.run import scratch
 from simulated.world import WALLETS, World
-from sqlalchemy import select
-
 from tickyard.features.earn import rules
 from tickyard.features.earn.tables import earn_payout
 from tickyard.kernel.errors import Failure

@@ -14,11 +14,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from coincurve import PrivateKey
+from sqlalchemy import insert
+
 from simulated.chain import CHAIN_ID, TOKEN, USDG, Chain
 from simulated.loop import START, VirtualClock
 from simulated.process import Faults, FrailRpc, FrailStore, Killed, Process
-from sqlalchemy import insert
-
 from tickyard.chain.keccak import keccak256
 from tickyard.features.earn import rules
 from tickyard.features.earn.desk import EarnDesk
