@@ -18,7 +18,7 @@ from tickyard.features.alerts import store as rows
 from tickyard.features.alerts.addresses import EgressPolicy
 from tickyard.features.alerts.caps import Caps
 from tickyard.features.alerts.egress import Egress
-from tickyard.features.alerts.evaluate import FIRE_POSTGRES, FIRE_SQLITE, Move, evaluate
+from tickyard.features.alerts.evaluate import FIRE_POSTGRES, FIRE_SQLITE, evaluate, move_values
 from tickyard.features.alerts.operations import (
     AlertAsk,
     AlertDesk,
@@ -407,14 +407,11 @@ def test_finding_crossings_is_one_statement_that_goes_through_the_index(run):
             await tx.execute(insert(alert), many)
             await tx.execute(text("ANALYZE"))
         async with house.store.begin() as tx:
-            moves = [Move(token, "above", 201 * USD, 300 * USD, 300 * USD) for token in range(10, 50)]
-            values = {"taken_at": 0}
+            moves = [(token, "above", 201 * USD, 300 * USD, 300 * USD) for token in range(10, 50)]
+            values = move_values(moves, 0, is_sqlite=tx.is_sqlite)
             if tx.is_sqlite:
-                values["moves"] = msgspec.json.encode(moves).decode()
                 plan = text("EXPLAIN QUERY PLAN " + FIRE_SQLITE.text)
             else:
-                columns = ("{" + ",".join(map(str, column)) + "}" for column in zip(*moves, strict=True))
-                values |= dict(zip(Move._fields, columns, strict=True))
                 plan = text("EXPLAIN " + FIRE_POSTGRES.text).bindparams(*FIRE_POSTGRES._bindparams.values())
             shown = "\n".join(str(line) for line in (await tx.execute(plan, values)).all())
         assert "ix_alert_armed" in shown

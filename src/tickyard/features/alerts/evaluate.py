@@ -4,8 +4,8 @@ One statement per round does it: from the few prices that moved into an index th
 returns has fired, by this round and no other.
 """
 
-from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 import msgspec
 from sqlalchemy import BigInteger, String, bindparam, text
@@ -20,16 +20,9 @@ from tickyard.store.engine import Transaction
 from tickyard.store.plain import Plain
 from tickyard.store.tables import to_micros
 
-
-class Move(NamedTuple):
-    """One token's step from sample to sample: the thresholds it crossed, first and last, and where it arrived."""
-
-    token_id: int
-    condition: str
-    low: int
-    high: int
-    price: int
-
+Move: TypeAlias = tuple[int, str, int, int, int]
+"""One token's step from sample to sample: the thresholds it crossed, first and last, and where it arrived."""
+_MOVE: Final = ("token_id", "condition", "low", "high", "price")
 
 _FIRE: Final = """
     UPDATE alert SET status = 'fired', fired_at = :taken_at, fired_price_e9 = crossed.price
@@ -77,11 +70,12 @@ FIRE_POSTGRES: Final = text(
         fired=_FIRED,
     )
 ).bindparams(
-    *(bindparam(name, type_=String) for name in Move._fields),
+    *(bindparam(name, type_=String) for name in _MOVE),
     bindparam("taken_at", type_=BigInteger),
 )
 
 
+_encode: Final = msgspec.json.Encoder().encode
 _FIRE_SQLITE: Final = Plain(FIRE_SQLITE)
 _FIRE_POSTGRES: Final = Plain(FIRE_POSTGRES)
 
@@ -92,8 +86,8 @@ async def evaluate(tx: Transaction, taken: Round, previous: Mapping[int, int]) -
     Doing it again changes nothing: what crossed has fired, and an alert made after the samples were taken is not
     crossed by them.
     """
-    moves = [
-        Move(token_id, *crossed, price_e9)
+    moves: list[Move] = [
+        (token_id, *crossed, price_e9)
         for token_id, price_e9 in taken.prices.items()
         if token_id in previous and (crossed := crossed_range(previous[token_id], price_e9))
     ]
@@ -105,12 +99,18 @@ async def evaluate(tx: Transaction, taken: Round, previous: Mapping[int, int]) -
     return len(fired)
 
 
-async def _fire(tx: Transaction, moves: list[Move], taken_at: int) -> list[Fired]:
-    values: dict[str, Any] = {"taken_at": taken_at}
-    if tx.is_sqlite:
-        values["moves"] = msgspec.json.encode(moves).decode()
-    else:
-        # Arrays in the database's own spelling: the driver would look at every element by itself.
-        columns = ("{" + ",".join(map(str, column)) + "}" for column in zip(*moves, strict=True))
-        values |= dict(zip(Move._fields, columns, strict=True))
+async def _fire(tx: Transaction, moves: Sequence[Move], taken_at: int) -> list[Fired]:
+    values = move_values(moves, taken_at, is_sqlite=tx.is_sqlite)
     return [Fired(*row) for row in await tx.fetch(_FIRE_SQLITE if tx.is_sqlite else _FIRE_POSTGRES, values)]
+
+
+def move_values(moves: Sequence[Move], taken_at: int, *, is_sqlite: bool) -> dict[str, Any]:
+    """What the statement is given."""
+    if is_sqlite:
+        return {"taken_at": taken_at, "moves": _encode(moves).decode()}
+    values: dict[str, Any] = {"taken_at": taken_at}
+    # Arrays in the database's own spelling, which is that of JSON but for the braces: the driver would look at every
+    # element by itself.
+    for name, column in zip(_MOVE, zip(*moves, strict=True), strict=True):
+        values[name] = "{" + _encode(column)[1:-1].decode() + "}"
+    return values
