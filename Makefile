@@ -60,7 +60,7 @@ lock: ## renew requirements.lock from pyproject.toml
 	@$(MAKE) --no-print-directory -j2 setup
 	@$(BIN)/python -m pip install --quiet uv
 	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	  --no-annotate --no-header --extra sandbox --extra dev pyproject.toml --output-file requirements.lock
+	  --no-annotate --no-header --extra sandbox --extra dev --extra intel pyproject.toml --output-file requirements.lock
 
 setup: .venv/ready node_modules/ready
 	@:
