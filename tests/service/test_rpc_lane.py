@@ -7,7 +7,7 @@ import pytest
 import uvloop
 
 from tickyard.chain.lane import Lane
-from tickyard.chain.trouble import Garbage, HungUp, Unreachable
+from tickyard.chain.trouble import Garbage, Throttled, Trouble, Unreachable
 
 ASK, ANSWER = b'{"id":1}', b'{"result":"0x1"}'
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -71,7 +71,7 @@ def exchange(run):
             for _ in range(times):
                 try:
                     answers.append(await lane.exchange(ASK))
-                except (Garbage, HungUp, Unreachable) as trouble:
+                except Trouble as trouble:
                     answers.append(type(trouble))
             await lane.close()
             return answers, node, lane
@@ -129,8 +129,8 @@ def test_what_a_node_says_unasked_is_never_the_next_answer(exchange):
 
 @pytest.mark.parametrize(
     "reply",
-    [whole(b"x" * 1001), OK + b"Transfer-Encoding: chunked\r\n\r\n3e9\r\n" + b"x" * 1001 + b"\r\n0\r\n\r\n",
-     whole(gzip.compress(b"x" * 100_000), b"Content-Encoding: gzip"), whole(ANSWER).replace(b"json", b"html"),
+    [whole(b"x" * 1001)[:-1], OK + b"Transfer-Encoding: chunked\r\n\r\n3e9\r\n" + b"x" * 1001 + b"\r\n0\r\n\r\n",
+     whole(gzip.compress(b"x" * 100_000), b"Content-Encoding: gzip"), whole(ANSWER).replace(b"json", b"html")[:-1],
      b"SSH-2.0-OpenSSH_9.6\r\n\r\n", whole(ANSWER).replace(b"Content-Length: ", b"Content-Length: -")],
     ids=["promises too much", "sends too much", "unpacks to too much", "a page", "not http", "a negative length"],
 )  # fmt: skip
@@ -138,6 +138,14 @@ def test_after_an_answer_that_cannot_be_used_a_new_connection_is_opened(exchange
     answers, node, lane = exchange([reply], [whole(ANSWER)], times=2)
     assert answers == [Garbage, ANSWER]
     assert node.connections == lane.opened == 2
+
+
+@pytest.mark.parametrize("line", [b"429 Too Many Requests", b"503 Busy", b"302 Found", b"404 Not Found"])
+def test_a_refusal_that_is_all_there_leaves_the_connection_good(exchange, line):
+    refusal = whole(b"not now").replace(b"200 OK", line)
+    answers, node, lane = exchange([refusal], [whole(ANSWER)], times=2)
+    assert answers == [Throttled if line.startswith(b"429") else Unreachable, ANSWER]
+    assert node.connections == lane.opened == 1
 
 
 def test_a_connection_that_ends_with_its_answer_is_not_used_again(exchange):

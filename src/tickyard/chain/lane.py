@@ -40,6 +40,7 @@ class Lane:
         self._request = aiohttp.ClientRequest("POST", URL(url), headers=_HEADERS, loop=self._loop)
         self._head = _head(self._request)
         self._connection: Connection | None = None
+        self._is_whole = False
         self._used_at = 0.0
 
     def _open(self, address: aiohttp.AddrInfoType) -> socket.socket:
@@ -52,11 +53,9 @@ class Lane:
         """Post one request and read its answer."""
         self.sent += 1
         before = self.opened
-        is_whole = False
+        self._is_whole = False
         try:
-            answer = await self._exchange(await self._connected(), body)
-            is_whole = True
-            return answer
+            return await self._exchange(await self._connected(), body)
         except (aiohttp.ClientConnectionError, aiohttp.EofStream, OSError):
             raise HungUp if 0 < before == self.opened else Unreachable from None
         except aiohttp.ClientPayloadError:
@@ -64,8 +63,8 @@ class Lane:
         except (aiohttp.ClientError, HttpProcessingError):
             raise Garbage from None
         finally:
-            # What is left of an answer that was not read to its end must not be taken for the next one.
-            if not is_whole:
+            # What is left of an answer that did not come to its end must not be taken for the next one.
+            if not self._is_whole:
                 self._hang_up()
 
     async def _connected(self) -> Connection:
@@ -88,7 +87,11 @@ class Lane:
         message, content = await protocol.read()
         while 100 <= message.code < 200 and message.code != 101:
             message, content = await protocol.read()
+        # A refusal is short: mostly all of it is here by now, and the connection stays good.
+        self._is_whole = content.is_eof()
+        self._used_at = self._loop.time()
         self._judge(message)
+        self._is_whole = False
         # Counted after decompression: a small compressed body may hold a very large one.
         chunks, size = [], 0
         while chunk := await content.readany():
@@ -96,7 +99,7 @@ class Lane:
             if size > self._max_bytes:
                 raise Garbage
             chunks.append(chunk)
-        self._used_at = self._loop.time()
+        self._is_whole = True
         return b"".join(chunks)
 
     def _judge(self, message: RawResponseMessage) -> None:
