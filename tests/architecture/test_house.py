@@ -132,3 +132,11 @@ def test_the_serving_process_starts_small():
         if took <= 1.0 and megabytes <= 90:
             return
     raise AssertionError(f"took {took} s and {megabytes} MB")
+
+
+def test_what_runs_on_the_chain_is_marked_so():
+    """`make test` runs by marks what needs a server, and everything outside this folder that does not."""
+    files = (ROOT / "tests" / "chain").glob("test_*.py")
+    assert [
+        file.name for file in files if "pytestmark" not in file.read_text() or "mark.node" not in file.read_text()
+    ] == []
