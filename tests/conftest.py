@@ -2,7 +2,6 @@
 
 import gc
 import os
-import random
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -16,13 +15,10 @@ import yards.running
 from bench.postgres_server import PostgresServer
 from bench.webhook_receiver import Authority
 from canary import Canary
-from proof import MODE
+from proof import MODE, SEED
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if "TICKYARD_SEED" not in os.environ:
-        # One for the whole run, and for the processes it is spread over.
-        os.environ["TICKYARD_SEED"] = str(random.SystemRandom().randrange(10**9))
     if MODE == "quick":
         settings.register_profile("quick", max_examples=10)
         settings.load_profile("quick")
@@ -51,7 +47,7 @@ def pytest_runtest_setup() -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    terminalreporter.line(f"TICKYARD_SEED={os.environ['TICKYARD_SEED']} repeats this run's luck")
+    terminalreporter.line(f"TICKYARD_SEED={SEED} repeats this run's luck")
 
 
 @pytest.fixture(scope="session")

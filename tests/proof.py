@@ -1,12 +1,15 @@
-"""How much of a large proof a run makes: TICKYARD_PROVE=full all of it, nothing said a tenth, quick a taste.
+"""How much of a large proof a run makes, and with which luck.
 
-`from proof import count`; `make prove`, `make test` and `make quick` say which.
+TICKYARD_PROVE=full all of it, nothing said a tenth, quick a taste; `make prove`, `make test` and `make quick` say which.
+TICKYARD_SEED repeats a run: there is one for the whole of it, and for the processes it is spread over.
 """
 
 import os
+from random import SystemRandom
 
 MODE = os.environ.get("TICKYARD_PROVE") or "tenth"
 IS_FULL = MODE == "full"
+SEED = int(os.environ.setdefault("TICKYARD_SEED", str(SystemRandom().randrange(10**9))))
 
 
 def count(full: int, *, tenth: int | None = None, quick: int | None = None) -> int:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import random
 import re
 import subprocess
@@ -17,7 +16,7 @@ from urllib.parse import urlencode
 import pytest
 from starlette.types import ASGIApp
 
-from proof import count
+from proof import SEED, count
 from tickyard.catalog import CATALOG
 from tickyard.deps import Deps
 from tickyard.doors.app import Plan, build_app
@@ -237,9 +236,6 @@ class Proof:
 
 
 @pytest.fixture
-def proof(capsys: pytest.CaptureFixture[str]) -> Proof:
+def proof() -> Proof:
     """TICKYARD_PROVE=full for the full counts; TICKYARD_SEED=number repeats a run."""
-    seed = int(os.environ.get("TICKYARD_SEED") or random.SystemRandom().randrange(10**9))
-    with capsys.disabled():
-        print(f" [TICKYARD_SEED={seed}]", end="", flush=True)
-    return Proof(seed)
+    return Proof(SEED)

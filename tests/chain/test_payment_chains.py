@@ -13,23 +13,13 @@ from tickyard.sandbox.trader import balance_of
 from tickyard.sandbox.transact import Step, send
 from tickyard.sandbox.wallets import MAKER, relayer, wallets
 from tickyard.sandbox.words import call_data, encode, keccak, words
+from yards.payer import PERMIT2_TYPES
 
 pytestmark = pytest.mark.node
 
 DEMO = wallets()[0]
 PAYEE = "0x00000000000000000000000000000000000c0ffe"
 SETTLE = "settle(((address,uint256),uint256,uint256),address,(address,uint256),bytes)"
-TYPES = {
-    "PermitWitnessTransferFrom": [
-        {"name": "permitted", "type": "TokenPermissions"},
-        {"name": "spender", "type": "address"},
-        {"name": "nonce", "type": "uint256"},
-        {"name": "deadline", "type": "uint256"},
-        {"name": "witness", "type": "Witness"},
-    ],
-    "TokenPermissions": [{"name": "token", "type": "address"}, {"name": "amount", "type": "uint256"}],
-    "Witness": [{"name": "to", "type": "address"}, {"name": "validAfter", "type": "uint256"}],
-}
 
 
 def permit(amount=10_000, nonce=7, deadline=2**40, to=PAYEE, valid_after=0):
@@ -42,7 +32,7 @@ def permit(amount=10_000, nonce=7, deadline=2**40, to=PAYEE, valid_after=0):
         "deadline": deadline,
         "witness": {"to": to, "validAfter": valid_after},
     }
-    signature = Account.from_key(DEMO.private_key).sign_typed_data(domain, TYPES, message).signature
+    signature = Account.from_key(DEMO.private_key).sign_typed_data(domain, PERMIT2_TYPES, message).signature
     return [USDG, amount, nonce, deadline, DEMO.address, to, valid_after, bytes(signature)]
 
 

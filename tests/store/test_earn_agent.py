@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import insert, select, update
 
 from tickyard.features.earn import rules
+from tickyard.features.earn.digest import Sealed
 from tickyard.features.earn.tables import (
     earn_claim,
     earn_epoch,
@@ -103,8 +104,6 @@ def test_the_agent_stops_when_a_snapshot_is_changed_under_it(run):
         async with town.store.begin() as tx:
             rows = (await tx.execute(select(earn_share).where(earn_share.c.epoch == EPOCH))).all()
             epoch = (await tx.execute(select(earn_epoch).where(earn_epoch.c.id == EPOCH))).one()
-        from tickyard.features.earn.digest import Sealed
-
         forged = Sealed(EPOCH, epoch.block_hash, epoch.pool_raw, {row.address: row.balance for row in rows})
         async with town.store.begin() as tx:
             await tx.execute(update(earn_epoch).where(earn_epoch.c.id == EPOCH).values(digest=forged.digest))

@@ -1,12 +1,11 @@
 """A hundred copies of one payment at the same moment, over two API processes on one PostgreSQL."""
 
 import asyncio
-import os
 import random
 
 import pytest
 
-from proof import count
+from proof import SEED, count
 from tickyard.payments.terms import FIRST, SECOND
 from yards.paying import World
 from yards.payment_yard import URL, Yard
@@ -26,9 +25,7 @@ def database(postgres_server):
 
 def race(database, scenario):
     """Rounds of a scenario with two processes; every run of the operation is noted."""
-    seed = int(os.environ.get("TICKYARD_SEED") or random.SystemRandom().randrange(10**9))
-    print(f"TICKYARD_SEED={seed}, {ROUNDS} rounds of {COPIES}")
-    dice = random.Random(seed)
+    dice = random.Random(SEED)
 
     async def bounded():
         async with (
