@@ -45,7 +45,7 @@ check: ## check format, lint, types and the import stairs
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
-	@$(BIN)/python -m tickyard.doors.released docs/openapi.released.json
+	@$(BIN)/python -m tickyard.doors.describe.released docs/openapi.released.json
 
 bench: ## measure speed next to references in the same run
 	@$(MAKE) --no-print-directory -j2 setup

@@ -22,17 +22,18 @@ from bench.kept import Kept
 from bench.ratios import Figure, Times, show, side_by_side
 from bench.reference import start
 from bench.webhook_receiver import Authority, Receiver, StubResolver
-from tickyard.features.alerts.addresses import EgressPolicy
 from tickyard.features.alerts.deliver import Courier
-from tickyard.features.alerts.egress import Egress
 from tickyard.features.alerts.evaluate import evaluate
 from tickyard.features.alerts.rules import Delivery
 from tickyard.features.alerts.secret import AlertKeys
 from tickyard.features.alerts.store import alert
+from tickyard.features.alerts.webhook.addresses import EgressPolicy
+from tickyard.features.alerts.webhook.egress import Egress
 from tickyard.kernel.clock import WallClock
 from tickyard.market.rounds import Round, slot_number
-from tickyard.store.bulk import Bulk
 from tickyard.store.engine import Store
+from tickyard.store.opening import open_store
+from tickyard.store.statement import Bulk
 
 DATABASES = ("SQLite", "PostgreSQL")
 ALERTS, TOKENS, FIRED = 1_000_000, 194, 10_000
@@ -177,7 +178,7 @@ async def run() -> tuple[list[Times], list[Figure]]:
     rows, figures = [], []
     for database in DATABASES:
         async with MILLION.on(database) as where:
-            store = Store.open(where, WallClock())
+            store = open_store(where, WallClock())
             try:
                 rows.append(await quiet(database, store))
                 riser = Riser(store)

@@ -16,9 +16,9 @@ import uvloop
 from bench.house import open_house
 from bench.load import Target, measure
 from bench.reference import serve, start
-from tickyard.doors.cache import FrontCache
-from tickyard.doors.edge import Edge
-from tickyard.doors.http import Endpoint, build_router
+from tickyard.doors.http.cache import FrontCache
+from tickyard.doors.http.edge import Edge
+from tickyard.doors.routes import Endpoint, build_router
 from tickyard.features import prices
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.operation import Operation

@@ -22,32 +22,33 @@ from aiohttp import web
 from sqlalchemy import func, insert, select
 
 from bench.report import versions
-from tickyard.chain.rpc import Rpc
+from tickyard.chain.rpc.client import Rpc
 from tickyard.features.earn import rules
 from tickyard.features.earn.desk import EarnDesk
 from tickyard.features.earn.epochs import run_due
-from tickyard.features.earn.message import Terms, claim_message
+from tickyard.features.earn.message import EarnTerms, claim_message
 from tickyard.features.earn.operations import ClaimAsk, claim
 from tickyard.features.earn.tables import earn_payer, earn_payout, holder_balance, holder_mark
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.payout.accepted import AcceptedSnapshots
 from tickyard.payout.agent import Agent
-from tickyard.payout.judge import Caps
+from tickyard.payout.judge import PayoutCaps
 from tickyard.payout.keystore import open_keystore
 from tickyard.payout.run import run_agent
-from tickyard.sandbox import place
-from tickyard.sandbox.claim import sign
-from tickyard.sandbox.holders import settle_holders, wallet_of, write_payout_keystore
-from tickyard.sandbox.node import Node
-from tickyard.sandbox.transact import send_all
-from tickyard.sandbox.wallets import MAKER
-from tickyard.store.bulk import Bulk
+from tickyard.sandbox.commands.claimant import sign
+from tickyard.sandbox.node.process import Node
+from tickyard.sandbox.node.transact import send_all
+from tickyard.sandbox.world import place
+from tickyard.sandbox.world.holders import settle_holders, wallet_of, write_payout_keystore
+from tickyard.sandbox.world.wallets import MAKER
 from tickyard.store.engine import Store
 from tickyard.store.migrate import migrate
+from tickyard.store.opening import open_store
 from tickyard.store.revenue import revenue
+from tickyard.store.statement import Bulk
 
-TERMS = Terms(4663, place.SERVICE_TOKEN, place.USDG)
+TERMS = EarnTerms(4663, place.SERVICE_TOKEN, place.USDG)
 DEPTH = 4
 SHARES_S, SNAPSHOT_S, CLAIM_P99_S = 2.0, 60.0, 3.0
 HOLDERS, SNAPSHOT_HOLDERS, CLAIMS, ARRIVE_S = 1_000_000, 100_000, 1_000, 60.0
@@ -118,7 +119,7 @@ async def snapshot(folder: Path) -> float:
         await runner.setup()
         stack.push_async_callback(runner.cleanup)
         await web.TCPSite(runner, "127.0.0.1", 0).start()
-        store = Store.open(folder / "snapshot.db", clock)
+        store = open_store(folder / "snapshot.db", clock)
         stack.push_async_callback(store.close)
         await migrate(store)
         rpc = Rpc([f"http://127.0.0.1:{runner.addresses[0][1]}/"], chain_id=4663, clock=clock)
@@ -150,14 +151,14 @@ async def claims(folder: Path) -> tuple[list[float], float]:
         await send_all(node, MAKER, place.first_steps(), per_block=50)
         await settle_holders(node, people, lambda n: 10**24 + n)
         write_payout_keystore(folder)
-        store = Store.open(folder / "claims.db", clock)
+        store = open_store(folder / "claims.db", clock)
         stack.push_async_callback(store.close)
         await migrate(store)
         rpc = Rpc([node.url], chain_id=4663, clock=clock)
         stack.push_async_callback(rpc.close)
         deps = SimpleNamespace(store=store, rpc=rpc, clock=clock, earn=EarnDesk(TERMS, DEPTH))
         signer = open_keystore(folder / "payout.json", folder / "payout.password")
-        caps = Caps(10**12, 10**12, 10**12)
+        caps = PayoutCaps(10**12, 10**12, 10**12)
         agent = Agent(store, rpc, signer, TERMS, caps, AcceptedSnapshots(folder / "accepted"), DEPTH)
         epoch = rules.accruing_epoch(clock.now() + timedelta(days=1))
         paying = asyncio.create_task(run_agent(agent, "bench"))

@@ -13,8 +13,8 @@ from tickyard.deps import Deps
 from tickyard.doors.app import check_ready
 from tickyard.kernel.clock import Clock, WallClock
 from tickyard.kernel.errors import UpstreamDown
-from tickyard.store.engine import Store
 from tickyard.store.migrate import migrate
+from tickyard.store.opening import open_store
 from tickyard.wiring import open_deps
 
 _READY_LIMIT_S = 30
@@ -64,7 +64,7 @@ async def _make_store(settings: Settings) -> None:
     if not _is_new(settings.store_url):
         return
     if _is_new(empty):
-        store = Store.open(empty, WallClock())
+        store = open_store(empty, WallClock())
         try:
             await migrate(store)
         finally:

@@ -22,6 +22,7 @@ from tickyard.sandbox.contracts.build import cache_dir
 from tickyard.store import migrations
 from tickyard.store.engine import Store
 from tickyard.store.migrate import migrate
+from tickyard.store.opening import open_store
 
 _BLOCK_ROWS = 10_000
 
@@ -66,7 +67,7 @@ class Kept:
         if place.is_file():
             return place
         draft = self._draft(place)
-        store = Store.open(draft, WallClock())
+        store = open_store(draft, WallClock())
         await migrate(store)
         await self.fill(store)
         await store.close()
@@ -84,7 +85,7 @@ class Kept:
         server = PostgresServer(shared_buffers="128MB", max_wal_size="256MB")
         try:
             url = server.new_database()
-            store = Store.open(url, WallClock())
+            store = open_store(url, WallClock())
             await migrate(store)
             await store.close()
             await asyncio.to_thread(self._pour, source, url)

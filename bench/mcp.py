@@ -23,10 +23,11 @@ from bench.cpu import cores, cpu_seconds, pin
 from bench.load import Connection, Sample, Target
 from bench.reference import serve, start
 from bench.report import Row, show
-from tickyard.doors.cache import FrontCache
-from tickyard.doors.edge import Edge
-from tickyard.doors.http import build_router
-from tickyard.doors.mcp import PATH, McpDoor
+from tickyard.doors.describe.paths import MCP_PATH as PATH
+from tickyard.doors.http.cache import FrontCache
+from tickyard.doors.http.edge import Edge
+from tickyard.doors.mcp.door import McpDoor
+from tickyard.doors.routes import build_router
 from tickyard.features.prices import PriceAsk, PriceRecord, TokenPrice, UnderlyingPrice
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import BadRequest

@@ -11,11 +11,11 @@ from eth_abi import decode, encode
 from tickyard.chain.v3.math import PoolState, swap
 from tickyard.chain.v3.ticks import tick_at
 from tickyard.config.pinned import MAINNET
-from tickyard.sandbox.listing import load
-from tickyard.sandbox.market import market_of, opening_price
-from tickyard.sandbox.place import TICK_SPACINGS
-from tickyard.sandbox.spot import liquidity_for, sqrt_price
-from tickyard.sandbox.walk import mid_e6
+from tickyard.sandbox.world.listing import load
+from tickyard.sandbox.world.market import market_of, opening_price
+from tickyard.sandbox.world.place import TICK_SPACINGS
+from tickyard.sandbox.world.spot import liquidity_for, sqrt_price
+from tickyard.sandbox.world.walk import mid_e6
 
 CHAIN_ID = 4663
 GAS = 100_000

@@ -14,10 +14,10 @@ import uvloop
 from bench.cpu import cores, pin
 from bench.paper import PaperChain
 from tickyard.kernel.clock import WallClock
-from tickyard.sandbox.faults import FaultBoard
-from tickyard.sandbox.issuer import IssuerStandIn
-from tickyard.sandbox.listing import load
-from tickyard.sandbox.standins import open_port
+from tickyard.sandbox.standins.faults import FaultBoard
+from tickyard.sandbox.standins.issuer import IssuerStandIn
+from tickyard.sandbox.standins.process import open_port
+from tickyard.sandbox.world.listing import load
 
 
 class Conversation(asyncio.Protocol):

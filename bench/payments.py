@@ -30,25 +30,25 @@ from bench.reference import serve, start, start_reference
 from bench.report import Row, show
 from tickyard.catalog import CATALOG
 from tickyard.config.pinned import SECOND_CHAIN_ID, USDC_8453
-from tickyard.doors.cache import FrontCache
-from tickyard.doors.edge import Edge
-from tickyard.doors.examples import example_of
-from tickyard.doors.http import Endpoint, build_router
-from tickyard.doors.protocol import LimitedProtocol
+from tickyard.doors.describe.examples import example_of
+from tickyard.doors.http.cache import FrontCache
+from tickyard.doors.http.edge import Edge
+from tickyard.doors.http.protocol import LimitedProtocol
+from tickyard.doors.paid.gate import Doorkeeper, Gate
+from tickyard.doors.routes import Endpoint, build_router
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.wire import encode
-from tickyard.payments.authorization import Key
 from tickyard.payments.cashier import Cashier
-from tickyard.payments.challenge import Offer
 from tickyard.payments.facilitator import Settled, Valid
-from tickyard.payments.gate import Doorkeeper, Gate
-from tickyard.payments.ledger import RUNNING, Claim, Ledger
+from tickyard.payments.ledger import RUNNING, Ledger, Reservation
 from tickyard.payments.ledger import Row as Ledged
+from tickyard.payments.offer.challenge import PaidOffer
+from tickyard.payments.offer.terms import FIRST, SECOND, USDC_NAME, USDC_VERSION, PaymentSettings, Terms
 from tickyard.payments.reply import Reply
 from tickyard.payments.settlement import Till
-from tickyard.payments.terms import FIRST, SECOND, USDC_NAME, USDC_VERSION, PaymentSettings, Terms
-from tickyard.store.engine import Store
+from tickyard.payments.signed.authorization import Key
 from tickyard.store.migrate import migrate
+from tickyard.store.opening import open_store
 
 CHALLENGE_GOAL, MEMORY_GOAL, DURABLE_GOAL = 0.60, 3.0, 1.2
 # "Zero": what two identical servers may differ by on a machine with moods.
@@ -93,7 +93,7 @@ class Slate(Ledger):
     async def find(self, key: Key) -> Ledged | None:
         return self._rows.get(key)
 
-    async def reserve(self, claim: Claim, holder: str) -> Ledged | None:
+    async def reserve(self, claim: Reservation, holder: str) -> Ledged | None:
         if claim.key in self._rows:
             return None
         now = self._clock.now()
@@ -127,8 +127,8 @@ class Slate(Ledger):
         return row
 
 
-def offer_of(terms: Terms) -> Offer:
-    return Offer(SOLD, terms, ask_example=example_of(ROW.ask), answer_example=example_of(ROW.answer))
+def offer_of(terms: Terms) -> PaidOffer:
+    return PaidOffer(SOLD, terms, ask_example=example_of(ROW.ask), answer_example=example_of(ROW.answer))
 
 
 def quotes(ledger: Ledger | None) -> Edge:
@@ -151,7 +151,7 @@ async def serve_paid(folder: str | None = None) -> None:
     clock = WallClock()
     ledger: Ledger = Slate(clock)
     if folder is not None:
-        store = Store.open(Path(folder) / "ledger.db", clock)
+        store = open_store(Path(folder) / "ledger.db", clock)
         await migrate(store)
         ledger = Ledger(store, clock)
     await serve(quotes(ledger), http=LimitedProtocol)

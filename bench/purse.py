@@ -25,8 +25,8 @@ from bench.report import Row
 from tickyard.chain.keccak import keccak256
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address
-from tickyard.payments.terms import SECOND, Entry, PaymentSettings, Terms
-from tickyard.payments.typed_data import eip3009_digest
+from tickyard.payments.offer.terms import SECOND, AcceptsEntry, PaymentSettings, Terms
+from tickyard.payments.signed.typed_data import eip3009_digest
 
 PAY_TO = Address("0x" + "77" * 20)
 VALID_S = 3600
@@ -59,7 +59,7 @@ class Purse:
         self._until = WallClock().seconds() + VALID_S
 
     @staticmethod
-    def _entry_of(amount_raw: int) -> Entry:
+    def _entry_of(amount_raw: int) -> AcceptsEntry:
         terms = Terms(PaymentSettings("http://127.0.0.1", PAY_TO), WallClock())
         return next(entry for entry in terms.entries(amount_raw) if entry.network == SECOND)
 

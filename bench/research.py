@@ -26,10 +26,10 @@ from aiohttp import web
 from bench.http import against_reference
 from bench.reference import serve, start
 from bench.report import Row, show
-from tickyard.doors.cache import FrontCache
-from tickyard.doors.edge import Edge
-from tickyard.doors.http import Endpoint, build_router
-from tickyard.doors.ready import ReadyProtocol
+from tickyard.doors.http.cache import FrontCache
+from tickyard.doors.http.edge import Edge
+from tickyard.doors.http.fast_path import ReadyProtocol
+from tickyard.doors.routes import Endpoint, build_router
 from tickyard.features.research.answer import Research
 from tickyard.features.research.library import Library
 from tickyard.features.research.operations import ResearchAsk, get_research
@@ -38,18 +38,18 @@ from tickyard.kernel.operation import Operation
 from tickyard.market.market import Market
 from tickyard.market.mids import Mids
 from tickyard.market.registry import Registry
-from tickyard.sandbox.faults import FaultBoard
-from tickyard.sandbox.filings import FilingsStandIn
-from tickyard.sandbox.issuer import IssuerStandIn
-from tickyard.sandbox.listing import load
-from tickyard.sandbox.standins import open_port
-from tickyard.sources.filings import PER_SECOND, Filings, open_source
-from tickyard.sources.filings_border import read_facts
+from tickyard.sandbox.filings.server import FilingsStandIn
+from tickyard.sandbox.standins.faults import FaultBoard
+from tickyard.sandbox.standins.issuer import IssuerStandIn
+from tickyard.sandbox.standins.process import open_port
+from tickyard.sandbox.world.listing import load
+from tickyard.sources.filings.border import read_facts
+from tickyard.sources.filings.database import PER_SECOND, Filings, open_source
 from tickyard.sources.http import Source
-from tickyard.sources.issuer import MAX_BYTES, Issuer
-from tickyard.store.engine import Store
+from tickyard.sources.issuer.api import MAX_BYTES, Issuer
 from tickyard.store.migrate import migrate
-from tickyard.store.pace import SharedPace
+from tickyard.store.opening import open_store
+from tickyard.store.shared_pace import SharedPace
 
 WARM_GOAL = 0.80
 PARSE_GOAL_MS = 60
@@ -84,7 +84,7 @@ async def _no_schedules(_tokens) -> dict:
 @asynccontextmanager
 async def research_app(folder: Path, base: str):
     clock, rng = WallClock(), Random(1)
-    store = Store.open(folder / "tickyard.db", clock)
+    store = open_store(folder / "tickyard.db", clock)
     await migrate(store)
     pace = SharedPace(store, "filings", per_second=PER_SECOND)
     data = open_source("filings", f"{base}/filings", CONTACT, pace, clock=clock, rng=rng)

@@ -31,10 +31,10 @@ from bench.ratios import Figure, Times, side_by_side
 from bench.reference import serve, start
 from bench.report import Row
 from tickyard.config.settings import HISTORY_START
-from tickyard.doors.cache import FrontCache
-from tickyard.doors.edge import Edge
-from tickyard.doors.http import Endpoint, build_router
-from tickyard.doors.ready import ReadyProtocol
+from tickyard.doors.http.cache import FrontCache
+from tickyard.doors.http.edge import Edge
+from tickyard.doors.http.fast_path import ReadyProtocol
+from tickyard.doors.routes import Endpoint, build_router
 from tickyard.features.history import store as history
 from tickyard.features.history.follow import follow_rounds
 from tickyard.features.history.operations import SECONDS, History, HistoryAsk, get_history
@@ -46,8 +46,9 @@ from tickyard.kernel.wire import encode, iso
 from tickyard.market.registry import Registry
 from tickyard.market.rounds import Round, slot_number, slot_start
 from tickyard.market.samples import DAY_SLOTS, LatestSamples
-from tickyard.store.bulk import Bulk
 from tickyard.store.engine import Store
+from tickyard.store.opening import open_store
+from tickyard.store.statement import Bulk
 from tickyard.store.tokens import token_ids
 
 DATABASES = ("SQLite", "PostgreSQL")
@@ -110,7 +111,7 @@ def open_registry(folder: Path) -> Registry:
 @asynccontextmanager
 async def open_deps(where: str) -> AsyncIterator[SimpleNamespace]:
     clock = StandingClock()
-    store = Store.open(where, clock)
+    store = open_store(where, clock)
     try:
         with tempfile.TemporaryDirectory() as folder:
             market = SimpleNamespace(registry=open_registry(Path(folder)))

@@ -12,9 +12,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from tickyard.features.alerts.addresses import EgressPolicy
-from tickyard.features.alerts.egress import Egress
-from tickyard.features.alerts.resolver import Unresolved
+from tickyard.features.alerts.webhook.addresses import EgressPolicy
+from tickyard.features.alerts.webhook.egress import Egress
+from tickyard.features.alerts.webhook.resolver import Unresolved
 from tickyard.kernel.clock import WallClock
 
 _FAR = datetime.timedelta(days=3650)

@@ -14,8 +14,8 @@ from prometheus_client import generate_latest
 
 from tickyard.observe.log import _JsonLines
 from tickyard.observe.metrics import REGISTRY
-from tickyard.sandbox.holders import payout_wallet
-from tickyard.sandbox.wallets import relayer, wallets
+from tickyard.sandbox.world.holders import payout_wallet
+from tickyard.sandbox.world.wallets import relayer, wallets
 
 SHAPES = {
     "a signature": re.compile(r"(?<![0-9a-fA-F])[0-9a-fA-F]{130}(?![0-9a-fA-F])"),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, NoReturn, TypeVar
 
 from tickyard.config.settings import Settings, SettingsError, read_settings
-from tickyard.starting import load
+from tickyard.processes.importing import without_collecting
 from tickyard.terminal.arguments import add_call_arguments, add_watch_arguments
 
 T = TypeVar("T")
@@ -60,25 +60,34 @@ def _main() -> None:
         parser.error(f"unrecognized arguments: {' '.join(more)}")
     match asked.command:
         case "up":
-            from tickyard.sandbox.up import run_up
+            from tickyard.sandbox.commands.up import run_up
 
             sys.exit(_run(run_up(asked.port, asked.demo_history)))
         case "serve":
-            _run_process(load("tickyard.serving").serve)
+            with without_collecting():
+                from tickyard.processes.api import serve
+
+            _run_process(serve)
         case "work":
-            _run_process(load("tickyard.working").work)
+            with without_collecting():
+                from tickyard.processes.worker import work
+
+            _run_process(work)
         case "payout":
-            _run_process(load("tickyard.paying_out").pay_out)
+            with without_collecting():
+                from tickyard.processes.payout import pay_out
+
+            _run_process(pay_out)
         case "claim":
-            from tickyard.sandbox.claiming import claim_command
+            from tickyard.sandbox.commands.claim import claim_command
 
             sys.exit(_run(claim_command(_base_url(), asked.wallet)))
         case "migrate" | "backup" | "restore":
-            from tickyard.keeping import keep_store
+            from tickyard.processes.store import keep_store
 
             _run(keep_store(asked.command, _settings(), getattr(asked, "file", "")))
         case "pay":
-            from tickyard.sandbox.paying import pay_command
+            from tickyard.sandbox.commands.pay import pay_command
 
             sys.exit(_run(pay_command(_base_url(), asked.url, asked.network, asked.data)))
         case "call" | "watch":
@@ -86,16 +95,16 @@ def _main() -> None:
 
             sys.exit(call_command(asked) if asked.command == "call" else watch_command(asked))
         case "doctor":
-            from tickyard.doctor import examine
+            from tickyard.processes.doctor import examine
 
             sys.exit(_run(examine(_settings())))
         case "openapi":
             from tickyard.catalog import CATALOG
-            from tickyard.doors.openapi import as_text
+            from tickyard.doors.describe.openapi import as_text
 
             print(as_text(CATALOG))
         case "server-json":
-            from tickyard.doors.discovery_cards import registry_entry
+            from tickyard.doors.describe.cards import registry_entry
 
             print(registry_entry((asked.url or _base_url()).rstrip("/")), end="")
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tickyard.chain.rpc import Rpc
+from tickyard.chain.rpc.client import Rpc
 from tickyard.config.settings import Settings
 from tickyard.kernel.clock import Clock
 from tickyard.market.market import Market

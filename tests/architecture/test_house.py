@@ -12,8 +12,8 @@ import pytest
 
 from tickyard.catalog import CATALOG
 from tickyard.config.settings import PREFIX, Settings
-from tickyard.doors.index import OWN_PAGES
-from tickyard.sandbox.catalog import SANDBOX_CATALOG
+from tickyard.doors.describe.index import OWN_PAGES
+from tickyard.sandbox.controls.catalog import SANDBOX_CATALOG
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "tickyard"
@@ -110,14 +110,15 @@ def _imports(statement):
 
 
 def test_the_serving_process_imports_no_heavy_or_signing_library():
-    loaded = _imports("import tickyard.serving, tickyard.working")
+    loaded = _imports("import tickyard.processes.api, tickyard.processes.worker")
     assert loaded & {"web3", "eth_account", "eth_keys", "eth_abi", "vyper", "mcp", "pydantic", "x402"} == set()
 
 
 def test_the_serving_process_starts_small():
     code = (
         # CPU time, so that a busy machine does not count.
-        "import time; began = time.process_time(); from tickyard.starting import load; load('tickyard.serving'); "
+        "import time; began = time.process_time(); from tickyard.processes.importing import without_collecting\n"
+        "with without_collecting(): import tickyard.processes.api\n"
         "took = time.process_time() - began\n"
         # On Linux not ru_maxrss: it still remembers the process that this one was forked from.
         "import resource, sys, pathlib; status = pathlib.Path('/proc/self/status')\n"

@@ -22,16 +22,16 @@ from tickyard.deps import Deps
 from tickyard.doors.app import Plan, build_app
 from tickyard.kernel.clock import WallClock
 from tickyard.sandbox.contracts.build import compiled
-from tickyard.sandbox.faults import FaultBoard
-from tickyard.sandbox.issuer import IssuerStandIn
-from tickyard.sandbox.listing import load
-from tickyard.sandbox.node import Node, NodeError
-from tickyard.sandbox.place import DESK, ROUTER, mint_step
-from tickyard.sandbox.standins import open_port
-from tickyard.sandbox.transact import Step, send, send_all
-from tickyard.sandbox.wallets import MAKER
-from tickyard.sandbox.words import call_data, derived_address, words
-from tickyard.sandbox.world import World, build_world
+from tickyard.sandbox.node.abi import call_data, derived_address, words
+from tickyard.sandbox.node.process import Node, NodeError
+from tickyard.sandbox.node.transact import QueuedCall, send, send_all
+from tickyard.sandbox.standins.faults import FaultBoard
+from tickyard.sandbox.standins.issuer import IssuerStandIn
+from tickyard.sandbox.standins.process import open_port
+from tickyard.sandbox.world.listing import load
+from tickyard.sandbox.world.place import DESK, ROUTER, mint_step
+from tickyard.sandbox.world.wallets import MAKER
+from tickyard.sandbox.world.world import World, build_world
 from yards import paperyard as _paperyard
 
 
@@ -70,7 +70,7 @@ class Yard:
 
     def push_price(self, pool: str, sqrt_x96: int) -> None:
         """Trade one pool to a price."""
-        self.run(send(self.node, MAKER, Step(DESK, call_data("trade(address[],uint160[])", [pool], [sqrt_x96]))))
+        self.run(send(self.node, MAKER, QueuedCall(DESK, call_data("trade(address[],uint160[])", [pool], [sqrt_x96]))))
 
 
 def resident_kb(pid: int) -> int:
@@ -192,7 +192,7 @@ class Wallet:
         self.send(token, call_data("approve(address,uint256)", ROUTER, amount))
 
     def send(self, to: str, data: str) -> dict[str, Any]:
-        return self.yard.run(send(self.yard.node, self.address, Step(to, data)))
+        return self.yard.run(send(self.yard.node, self.address, QueuedCall(to, data)))
 
     def refusal(self, to: str, data: str) -> str | None:
         """What the chain says against a transaction that is only called; None: nothing."""

@@ -7,11 +7,11 @@ from math import isqrt
 import pytest
 from eth_abi import decode
 
-from tickyard.sandbox.market import look
-from tickyard.sandbox.place import ROUTER, USDG
-from tickyard.sandbox.transact import Step, send
-from tickyard.sandbox.wallets import MAKER
-from tickyard.sandbox.words import call_data
+from tickyard.sandbox.node.abi import call_data
+from tickyard.sandbox.node.transact import QueuedCall, send
+from tickyard.sandbox.world.market import read_spots
+from tickyard.sandbox.world.place import ROUTER, USDG
+from tickyard.sandbox.world.wallets import MAKER
 
 pytestmark = pytest.mark.node
 
@@ -24,7 +24,7 @@ class Request:
 
     def __init__(self, service, rng):
         pool = rng.choice([pool for pool in service.yard.world.pools if pool.is_live])
-        spot = service.yard.run(look(service.yard.node, [pool]))[0]
+        spot = service.yard.run(read_spots(service.yard.node, [pool]))[0]
         self.symbol, self.token = pool.symbol, pool.token
         self.side, self.denom = rng.choice(["buy", "sell"]), rng.choice(["usd", "token"])
         self.slippage_bps = rng.choice([1, 5, 50, 50, 300, 2500, 5000])
@@ -145,7 +145,7 @@ def check_price_moved(yard, wallet, built, request):
     """The price moves against the recipient by a little more than was allowed."""
     fee = built.json["quote"]["feeTier"]
     [pool] = [pool for pool in yard.world.pools if (pool.symbol, pool.fee) == (request.symbol, fee)]
-    [spot] = yard.run(look(yard.node, [pool]))
+    [spot] = yard.run(read_spots(yard.node, [pool]))
     bps = request.slippage_bps
     worse = Fraction(10_000 + bps, 10_000) if not request.is_exact_in else Fraction(10_000, 10_000 - bps)
     worse *= Fraction(101, 100)
@@ -158,7 +158,7 @@ def check_price_moved(yard, wallet, built, request):
         assert wallet.refusal(*built.steps[-1]) is not None, request
         wallet.approve(request.token_in, 2**256 - 1)
         words = "Too little received" if request.is_exact_in else "Too much requested"
-        [spot] = yard.run(look(yard.node, [pool]))
+        [spot] = yard.run(read_spots(yard.node, [pool]))
         refusal = wallet.refusal(*built.steps[-1])
         # Where the move left all liquidity behind, the pool itself has nothing to trade.
         assert refusal is not None, request
@@ -226,7 +226,7 @@ def test_warnings_tell_what_the_chain_will_do(service, wallet):
     note = Built(service.build(**body)).json["note"]
     assert "Warning" not in note, note
     wallet.approve(USDG, 10**8)
-    yard.run(send(yard.node, MAKER, Step(token, call_data("setBlocked(address,bool)", wallet.address, True))))
+    yard.run(send(yard.node, MAKER, QueuedCall(token, call_data("setBlocked(address,bool)", wallet.address, True))))
     built = Built(service.build(**body))
     assert "blocks the recipient" in built.json["note"]
     assert wallet.refusal(*built.steps[-1]) is not None

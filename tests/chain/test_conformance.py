@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tickyard.doors.cache import FrontCache
-from tickyard.doors.edge import Edge
-from tickyard.doors.http import build_router
-from tickyard.doors.mcp import McpDoor
+from tickyard.doors.http.cache import FrontCache
+from tickyard.doors.http.edge import Edge
+from tickyard.doors.mcp.door import McpDoor
+from tickyard.doors.routes import build_router
 from tickyard.kernel.clock import WallClock
 from yards import serving, tools
 from yards.conformance import build

@@ -15,20 +15,20 @@ import pytest
 from aiohttp import ClientSession, web
 
 from tickyard.features.earn import rules
-from tickyard.features.earn.message import Terms, claim_message
+from tickyard.features.earn.message import EarnTerms, claim_message
 from tickyard.kernel.clock import WallClock
-from tickyard.sandbox import place
-from tickyard.sandbox.claim import sign
-from tickyard.sandbox.holders import HOLDERS, holders, holding, payout_wallet
-from tickyard.sandbox.node import Node
-from tickyard.sandbox.transact import Step, send
-from tickyard.sandbox.wallets import MAKER
-from tickyard.sandbox.words import call_data, words
+from tickyard.sandbox.commands.claimant import sign
+from tickyard.sandbox.node.abi import call_data, words
+from tickyard.sandbox.node.process import Node
+from tickyard.sandbox.node.transact import QueuedCall, send
+from tickyard.sandbox.world import place
+from tickyard.sandbox.world.holders import HOLDERS, holders, holding, payout_wallet
+from tickyard.sandbox.world.wallets import MAKER
 from tickyard.store.tables import to_micros
 
 pytestmark = [pytest.mark.node, pytest.mark.database, pytest.mark.timeout(300)]
 
-TERMS = Terms(4663, place.SERVICE_TOKEN, place.USDG)
+TERMS = EarnTerms(4663, place.SERVICE_TOKEN, place.USDG)
 REVENUE = 123_456_789
 PEOPLE = 200
 OTHERS_HOLD = (2_000_000 + 1_250_000) * 10**18
@@ -236,7 +236,7 @@ def test_a_day_with_two_hundred_claims_over_three_processes_and_a_bad_node(on_a_
 
     async def work(yard):
         frozen = wallets[5]
-        await send(yard.node, MAKER, Step(place.USDG, call_data("freeze(address)", frozen.address)))
+        await send(yard.node, MAKER, QueuedCall(place.USDG, call_data("freeze(address)", frozen.address)))
         await yard.node.call("evm_setIntervalMining", [250])
         yard.wire.is_bad = True
         # Every wallet twice, over two processes: a claimant who presses the button again.
@@ -252,7 +252,7 @@ def test_a_day_with_two_hundred_claims_over_three_processes_and_a_bad_node(on_a_
         assert set(map(len, told.values())) == {1}
         assert told.keys() == shares.keys()
         await yard.until(confirmed=PEOPLE - 1, failed=1)
-        await send(yard.node, MAKER, Step(place.USDG, call_data("unfreeze(address)", frozen.address)))
+        await send(yard.node, MAKER, QueuedCall(place.USDG, call_data("unfreeze(address)", frozen.address)))
         again = await yard.claim(frozen, yard.bases[1])
         assert again["tx"] not in told[frozen.address]
         await yard.until(confirmed=PEOPLE, failed=1)
@@ -274,7 +274,7 @@ async def _use_the_key_elsewhere(yard):
     """The agent's process ends with an alarm, and leaves a file that keeps it from being started again."""
     payer = payout_wallet().address
     await yard.node.call("hardhat_impersonateAccount", [payer])
-    await send(yard.node, payer, Step(place.USDG, call_data("transfer(address,uint256)", MAKER, 1)))
+    await send(yard.node, payer, QueuedCall(place.USDG, call_data("transfer(address,uint256)", MAKER, 1)))
     halted = yard.up.run_dir / "payout.halted"
     async with asyncio.timeout(20):
         while not halted.exists():

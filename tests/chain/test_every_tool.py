@@ -11,8 +11,8 @@ import pytest
 from mcp.client.client import Client
 
 from tickyard.catalog import CATALOG
-from tickyard.doors.examples import example_of
-from tickyard.doors.mcp_tools import Tool
+from tickyard.doors.describe.examples import example_of
+from tickyard.doors.mcp.tools import Tool
 
 pytestmark = pytest.mark.node
 

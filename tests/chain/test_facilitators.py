@@ -19,13 +19,13 @@ from x402.schemas import PaymentRequired
 
 from tickyard.kernel.clock import WallClock
 from tickyard.sandbox.clock import CLOCK_FILE, SandboxClock
-from tickyard.sandbox.facilitator_front import FacilitatorFront, port_file
-from tickyard.sandbox.faults import FaultBoard
-from tickyard.sandbox.node import find_root
-from tickyard.sandbox.pay import CannotPay, pay
-from tickyard.sandbox.trader import follow_clock
-from tickyard.sandbox.wallets import wallets
-from yards.payment_town import DEMO, GOODS, NETWORKS, PRICE, Shop, Town, buy, challenge, offers, stock_client
+from tickyard.sandbox.commands.reference_payer import CannotPay, pay
+from tickyard.sandbox.facilitator.front import FacilitatorFront, port_file
+from tickyard.sandbox.node.process import find_root
+from tickyard.sandbox.standins.faults import FaultBoard
+from tickyard.sandbox.world.trader import follow_clock
+from tickyard.sandbox.world.wallets import wallets
+from yards.payment_chains import DEMO, GOODS, NETWORKS, PRICE, Shop, Town, buy, challenge, offers, stock_client
 
 pytestmark = pytest.mark.node
 
@@ -271,7 +271,7 @@ def test_a_front_without_its_facilitator_hangs_up(town, tmp_path):
 
 def test_a_facilitator_ends_with_its_parent(tmp_path):
     options = ("--network", NETWORKS[0], "--rpc-url", "http://127.0.0.1:1", "--run-dir", str(tmp_path))
-    command = (sys.executable, "-m", "tickyard.sandbox.facilitator", *options)
+    command = (sys.executable, "-m", "tickyard.sandbox.facilitator.process", *options)
     with subprocess.Popen(command, stdin=subprocess.PIPE) as facilitator:
         # A parent that dies closes its end of the pipe, and so do we.
         facilitator.stdin.close()

@@ -9,13 +9,13 @@ from eth_abi import decode
 
 from tickyard.kernel.clock import WallClock
 from tickyard.market.pools import PoolBook
-from tickyard.sandbox.listing import by_symbol
-from tickyard.sandbox.market import look, market_of
-from tickyard.sandbox.place import DESK, FACTORY, USDG
-from tickyard.sandbox.trader import move_price
-from tickyard.sandbox.transact import Step, send
-from tickyard.sandbox.wallets import MAKER
-from tickyard.sandbox.words import call_data
+from tickyard.sandbox.node.abi import call_data
+from tickyard.sandbox.node.transact import QueuedCall, send
+from tickyard.sandbox.world.listing import by_symbol
+from tickyard.sandbox.world.market import market_of, read_spots
+from tickyard.sandbox.world.place import DESK, FACTORY, USDG
+from tickyard.sandbox.world.trader import move_price
+from tickyard.sandbox.world.wallets import MAKER
 
 pytestmark = pytest.mark.node
 
@@ -214,7 +214,9 @@ def test_all_pools_are_found_in_two_round_trips_and_new_ones_are_noticed(service
     opening = "open(address,address,address,uint24,uint160,(int24,int24,uint128)[])"
     root = isqrt(2**192 // 10**12 * 50) if int(listed.address, 16) < int(USDG, 16) else isqrt(10**12 * 2**192 // 50)
     rows = [(-20, 20, 10**15)]
-    yard.run(send(yard.node, MAKER, Step(DESK, call_data(opening, FACTORY, listed.address, USDG, 3000, root, rows))))
+    yard.run(
+        send(yard.node, MAKER, QueuedCall(DESK, call_data(opening, FACTORY, listed.address, USDG, 3000, root, rows)))
+    )
     yard.run(book.discover(tokens))
     assert deps.rpc.round_trips - before <= 2
     [pool] = book.of(listed.address)
@@ -233,9 +235,11 @@ def test_a_bare_pool_is_quoted_once_it_has_a_price(service):
     ask = {"symbol": listed.symbol, "side": "buy", "amount": "5"}
     assert service.get("/v1/quote", **ask).status == 422
     root = isqrt(2**192 // 10**12 * 50) if market.token_is_0 else isqrt(10**12 * 2**192 // 50)
-    yard.run(send(yard.node, MAKER, Step(market.pool, call_data("initialize(uint160)", root))))
+    yard.run(send(yard.node, MAKER, QueuedCall(market.pool, call_data("initialize(uint160)", root))))
     rows = [(-20, 20, 10**16)]
-    yard.run(send(yard.node, MAKER, Step(DESK, call_data("add(address,(int24,int24,uint128)[])", market.pool, rows))))
+    yard.run(
+        send(yard.node, MAKER, QueuedCall(DESK, call_data("add(address,(int24,int24,uint128)[])", market.pool, rows)))
+    )
     yard.run(deps.market.pools.discover(deps.market.registry.addresses()))
     quote = service.get("/v1/quote", **ask).json()
     assert abs(Fraction(quote["effectivePricePerToken"]) / 50 - 1) < Fraction(2, 100)
@@ -257,5 +261,5 @@ def test_a_price_moved_by_hand_is_quoted_right_away(service, symbol, factor):
             price = Fraction(answer.json()["effectivePricePerToken"])
             assert abs(price / Fraction(reached.num, reached.den) - 1) < Fraction(2, 100)
             assert (price > Fraction(reached.num, reached.den)) == (side == "buy")
-    [spot] = yard.run(look(yard.node, [pool]))
+    [spot] = yard.run(read_spots(yard.node, [pool]))
     assert spot.is_usable

@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 from x402.schemas import PaymentRequired
 
-from tickyard.sandbox.pay import pay
+from tickyard.sandbox.commands.reference_payer import pay
 
 pytestmark = pytest.mark.node
 

@@ -6,13 +6,13 @@ import pytest
 from eth_account import Account
 
 from tickyard.kernel.clock import WallClock
-from tickyard.sandbox.node import NodeError
-from tickyard.sandbox.place import MULTICALL3, PERMIT2, PERMIT2_PROXY, USDC, USDG
-from tickyard.sandbox.second_chain import mint_usdc, start_second_chain
-from tickyard.sandbox.trader import balance_of
-from tickyard.sandbox.transact import Step, send
-from tickyard.sandbox.wallets import MAKER, relayer, wallets
-from tickyard.sandbox.words import call_data, encode, keccak, words
+from tickyard.sandbox.node.abi import call_data, encode, keccak, words
+from tickyard.sandbox.node.process import NodeError
+from tickyard.sandbox.node.transact import QueuedCall, send
+from tickyard.sandbox.world.place import MULTICALL3, PERMIT2, PERMIT2_PROXY, USDC, USDG
+from tickyard.sandbox.world.second_chain import mint_usdc, start_second_chain
+from tickyard.sandbox.world.trader import balance_of
+from tickyard.sandbox.world.wallets import MAKER, relayer, wallets
 from yards.payer import PERMIT2_TYPES
 
 pytestmark = pytest.mark.node
@@ -37,7 +37,7 @@ def permit(amount=10_000, nonce=7, deadline=2**40, to=PAYEE, valid_after=0):
 
 
 def settle(world, arguments):
-    return world.run(send(world.node, MAKER, Step(PERMIT2_PROXY, call_data(SETTLE, *arguments))))
+    return world.run(send(world.node, MAKER, QueuedCall(PERMIT2_PROXY, call_data(SETTLE, *arguments))))
 
 
 def refused(world, arguments, error):

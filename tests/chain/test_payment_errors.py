@@ -10,7 +10,7 @@ import pytest
 
 from tickyard.config import pinned
 from tickyard.kernel.clock import WallClock
-from tickyard.payments.terms import FIRST, SECOND
+from tickyard.payments.offer.terms import FIRST, SECOND
 from yards.payer import Wallet, as_header, envelope
 
 pytestmark = pytest.mark.node

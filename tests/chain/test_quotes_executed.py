@@ -6,8 +6,8 @@ import pytest
 from eth_abi import decode, encode
 from eth_utils import keccak
 
-from tickyard.sandbox.market import look
-from tickyard.sandbox.place import QUOTER, ROUTER, TICK_SPACINGS, USDG
+from tickyard.sandbox.world.market import read_spots
+from tickyard.sandbox.world.place import QUOTER, ROUTER, TICK_SPACINGS, USDG
 
 pytestmark = pytest.mark.node
 
@@ -118,7 +118,7 @@ def test_what_is_quoted_is_executed_to_the_base_unit(service, wallet, proof):
         wallet.approve(token, 2**256 - 1)
     seen = {"filled": 0, "refused": 0}
     for draw in draws:
-        spots = [spot for spot in yard.run(look(yard.node, markets[draw.token])) if spot.is_usable]
+        spots = [spot for spot in yard.run(read_spots(yard.node, markets[draw.token])) if spot.is_usable]
         draw.size(spots)
         answer = service.get("/v1/quote", symbol=draw.symbol, side=draw.side, amount=draw.amount, denom=draw.denom)
         with yard.undone():

@@ -6,13 +6,13 @@ from eth_account.messages import encode_typed_data
 
 from tickyard.kernel.errors import BadRequest, NoLiquidity, NotFound
 from tickyard.kernel.units import Price
-from tickyard.sandbox.listing import by_symbol
-from tickyard.sandbox.market import look
-from tickyard.sandbox.place import USDG
-from tickyard.sandbox.trader import balance_of, deepest_spot, follow_clock, fund, move_price, trade_round
-from tickyard.sandbox.transact import Step, send
-from tickyard.sandbox.walk import mid_e6
-from tickyard.sandbox.words import call_data
+from tickyard.sandbox.node.abi import call_data
+from tickyard.sandbox.node.transact import QueuedCall, send
+from tickyard.sandbox.world.listing import by_symbol
+from tickyard.sandbox.world.market import read_spots
+from tickyard.sandbox.world.place import USDG
+from tickyard.sandbox.world.trader import balance_of, deepest_spot, follow_clock, fund, move_price, trade_round
+from tickyard.sandbox.world.walk import mid_e6
 
 pytestmark = pytest.mark.node
 
@@ -73,7 +73,7 @@ def test_a_price_of_zero_is_refused(world):
 
 
 def test_a_paused_token_cannot_be_moved_and_does_not_stop_the_round(world):
-    pause = Step(world.world.tokens["NVDA"], call_data("setPaused(bool)", True))
+    pause = QueuedCall(world.world.tokens["NVDA"], call_data("setPaused(bool)", True))
     world.run(send(world.node, world.world.maker, pause))
     with pytest.raises(NoLiquidity):
         world.run(move_price(world.node, world.world, "NVDA", 100_000_000))
@@ -84,7 +84,7 @@ def test_rounds_of_trades_pull_prices_near_the_walk_but_not_onto_it(world):
     moment = world.now + timedelta(hours=9)
     traded = [world.run(trade_round(world.node, world.world, moment, seed)) for seed in range(12)]
     assert all(30 < count <= 60 for count in traded)
-    spots = [spot for spot in world.run(look(world.node, world.world.pools)) if spot.is_usable]
+    spots = [spot for spot in world.run(read_spots(world.node, world.world.pools)) if spot.is_usable]
     near = 0
     for spot in spots:
         listed = by_symbol()[spot.market.symbol]
@@ -99,7 +99,7 @@ def test_the_same_seed_trades_the_same(world):
     rounds = []
     for _ in range(2):
         world.run(trade_round(world.node, world.world, world.now, seed=7))
-        rounds.append(world.run(look(world.node, world.world.pools)))
+        rounds.append(world.run(read_spots(world.node, world.world.pools)))
         world.rpc("evm_revert", snapshot)
         snapshot = world.rpc("evm_snapshot")
     assert rounds[0] == rounds[1]
@@ -152,8 +152,8 @@ def test_a_signed_authorization_moves_dollars_once(world, form):
     else:
         data = call_data(head + "bytes)", *values, bytes(signed.signature))
     before = world.run(balance_of(world.node, USDG, bob.address))
-    world.run(send(world.node, world.world.maker, Step(USDG, data)))
+    world.run(send(world.node, world.world.maker, QueuedCall(USDG, data)))
     assert world.run(balance_of(world.node, USDG, bob.address)) == before + 5_000_000
     assert world.read(USDG, "authorizationState(address,bytes32)", demo.address, 7) == [1]
     with pytest.raises(RuntimeError, match="used or canceled"):
-        world.run(send(world.node, world.world.maker, Step(USDG, data)))
+        world.run(send(world.node, world.world.maker, QueuedCall(USDG, data)))

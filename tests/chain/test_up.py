@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tickyard.doors.index import OWN_PAGES
+from tickyard.doors.describe.index import OWN_PAGES
 
 pytestmark = pytest.mark.node
 

@@ -14,9 +14,9 @@ import pytest
 from tickyard.chain.v3.math import HIGHEST_LIMIT, LOWEST_LIMIT, PoolState, swap
 from tickyard.chain.v3.ticks import MAX_TICK, MIN_TICK, sqrt_ratio_at
 from tickyard.kernel.clock import WallClock
-from tickyard.sandbox.node import Node, NodeError, find_root
-from tickyard.sandbox.place import QUOTER, USDG
-from tickyard.sandbox.words import call_data, encode, keccak, words
+from tickyard.sandbox.node.abi import call_data, encode, keccak, words
+from tickyard.sandbox.node.process import Node, NodeError, find_root
+from tickyard.sandbox.world.place import QUOTER, USDG
 
 pytestmark = pytest.mark.node
 

@@ -13,16 +13,16 @@ from eth_account.messages import encode_typed_data
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.units import Price
 from tickyard.sandbox.contracts import build
-from tickyard.sandbox.listing import by_symbol, load
-from tickyard.sandbox.market import POOL_CODE_HASH, look, pool_address
-from tickyard.sandbox.node import Node, NodeError
-from tickyard.sandbox.place import FACTORY, MULTICALL3, PERMIT2, QUOTER, USDC, USDG, dollar_step
-from tickyard.sandbox.trader import balance_of, follow_clock
-from tickyard.sandbox.transact import Step, send
-from tickyard.sandbox.walk import mid_e6
-from tickyard.sandbox.wallets import MAKER
-from tickyard.sandbox.words import call_data, keccak
-from tickyard.sandbox.world import World
+from tickyard.sandbox.node.abi import call_data, keccak
+from tickyard.sandbox.node.process import Node, NodeError
+from tickyard.sandbox.node.transact import QueuedCall, send
+from tickyard.sandbox.world.listing import by_symbol, load
+from tickyard.sandbox.world.market import POOL_CODE_HASH, pool_address, read_spots
+from tickyard.sandbox.world.place import FACTORY, MULTICALL3, PERMIT2, QUOTER, USDC, USDG, dollar_step
+from tickyard.sandbox.world.trader import balance_of, follow_clock
+from tickyard.sandbox.world.walk import mid_e6
+from tickyard.sandbox.world.wallets import MAKER
+from tickyard.sandbox.world.world import World
 
 pytestmark = pytest.mark.node
 
@@ -55,7 +55,7 @@ def test_a_node_dies_with_a_parent_that_was_killed(tmp_path):
     script = (
         "import asyncio, pathlib, sys\n"
         "from tickyard.kernel.clock import WallClock\n"
-        "from tickyard.sandbox.node import Node\n"
+        "from tickyard.sandbox.node.process import Node\n"
         "async def main():\n"
         "    clock = WallClock()\n"
         f"    node = await Node.start(chain_id=1, now=clock.now(), run_dir=pathlib.Path({str(tmp_path)!r}))\n"
@@ -103,7 +103,7 @@ def test_every_planned_pool_stands_where_it_was_computed(world):
 
 def test_pools_are_filled_as_planned(world):
     plans = {(listed.symbol, plan.fee): plan for listed in load() for plan in listed.pools}
-    spots = world.run(look(world.node, world.world.pools))
+    spots = world.run(read_spots(world.node, world.world.pools))
     assert len(spots) == len(plans)
     for spot in spots:
         plan = plans[spot.market.symbol, spot.market.fee]
@@ -115,7 +115,7 @@ def test_pools_are_filled_as_planned(world):
 
 @pytest.mark.parametrize("token_is_0", [True, False])
 def test_pools_open_near_mid_times_multiplier_but_not_at_it(world, token_is_0):
-    spots = [spot for spot in world.run(look(world.node, world.world.pools)) if spot.is_usable]
+    spots = [spot for spot in world.run(read_spots(world.node, world.world.pools)) if spot.is_usable]
     spots = [spot for spot in spots if spot.market.token_is_0 is token_is_0]
     assert len(spots) > 50
     exact = 0
@@ -187,11 +187,13 @@ def test_a_blocked_account_neither_sends_nor_receives(world):
     alice, bob = world.world.wallets[1].address, world.world.wallets[2].address
     token = world.world.tokens["AAPL"]
     world.rpc("hardhat_impersonateAccount", alice)
-    give = Step(token, call_data("transfer(address,uint256)", bob, 1))
+    give = QueuedCall(token, call_data("transfer(address,uint256)", bob, 1))
     world.run(send(world.node, alice, give))
     for blocked in (alice, bob):
         for is_blocked in (True, False):
-            world.run(send(world.node, MAKER, Step(token, call_data("setBlocked(address,bool)", blocked, is_blocked))))
+            world.run(
+                send(world.node, MAKER, QueuedCall(token, call_data("setBlocked(address,bool)", blocked, is_blocked)))
+            )
             if is_blocked:
                 with pytest.raises(NodeError, match="blocked"):
                     world.run(send(world.node, alice, give))
@@ -213,10 +215,10 @@ def test_a_stock_token_takes_a_permit_once(world):
     signed = Account.sign_message(encode_typed_data(domain, {"Permit": fields}, message), demo.private_key)
     signature = "permit(address,address,uint256,uint256,uint8,bytes32,bytes32)"
     data = call_data(signature, demo.address, PERMIT2, 9, until, signed.v, signed.r, signed.s)
-    world.run(send(world.node, MAKER, Step(token, data)))
+    world.run(send(world.node, MAKER, QueuedCall(token, data)))
     assert world.read(token, "allowance(address,address)", demo.address, PERMIT2) == [9]
     with pytest.raises(NodeError, match="bad signature"):
-        world.run(send(world.node, MAKER, Step(token, data)))
+        world.run(send(world.node, MAKER, QueuedCall(token, data)))
 
 
 def test_demo_has_what_the_examples_need(world):

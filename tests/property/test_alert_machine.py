@@ -21,10 +21,8 @@ from sqlalchemy import insert, select
 from bench import webhook_receiver as webhook
 from proof import count
 from tickyard.features.alerts import store as rows
-from tickyard.features.alerts.addresses import EgressPolicy
-from tickyard.features.alerts.caps import Caps
+from tickyard.features.alerts.caps import AlertCaps
 from tickyard.features.alerts.deliver import Courier
-from tickyard.features.alerts.egress import Egress
 from tickyard.features.alerts.evaluate import evaluate
 from tickyard.features.alerts.operations import (
     AlertAsk,
@@ -35,10 +33,12 @@ from tickyard.features.alerts.operations import (
     get_alert,
 )
 from tickyard.features.alerts.secret import AlertKeys
+from tickyard.features.alerts.webhook.addresses import EgressPolicy
+from tickyard.features.alerts.webhook.egress import Egress
 from tickyard.kernel.clock import WallClock
 from tickyard.market.rounds import Round, slot_number
 from tickyard.store import outbox
-from tickyard.store.engine import Store
+from tickyard.store.opening import open_store
 from tickyard.store.tables import METADATA
 from tickyard.store.tokens import token_ids
 
@@ -107,7 +107,7 @@ class Alerts(RuleBasedStateMachine):
         self.run(self._open())
 
     async def _open(self):
-        self.store = Store.open(pathlib.Path(self.folder.name) / "tickyard.db", self.clock, Random(1))
+        self.store = open_store(pathlib.Path(self.folder.name) / "tickyard.db", self.clock, Random(1))
         async with self.store.begin() as tx:
             await tx.run_sync(METADATA.create_all)
             await tx.execute(insert(rows.alert_gate), {"id": 1})
@@ -123,7 +123,7 @@ class Alerts(RuleBasedStateMachine):
         self.deps = SimpleNamespace(
             store=self.store,
             market=SimpleNamespace(registry=registry),
-            alerts=AlertDesk(KEYS, self.egress, Caps(per_host=1000)),
+            alerts=AlertDesk(KEYS, self.egress, AlertCaps(per_host=1000)),
         )
         self.courier = self.new_courier()
 

@@ -12,7 +12,7 @@ from tickyard.features.trades.calldata import Swap
 from tickyard.kernel.ids import Address
 from tickyard.kernel.units import TokenAmount, UsdgAmount
 from tickyard.market.fills import Fill, Mode, Side, Trade
-from tickyard.market.pools import Pool, PoolState
+from tickyard.market.pools import Pool, PoolSpot
 
 COUNT = count(10_000)
 SINGLE = "(address,address,uint24,address,uint256,uint256,uint160)"
@@ -29,7 +29,7 @@ def plans(draw):
     usdg, tokens = UsdgAmount(draw(amounts)), TokenAmount(draw(amounts))
     trade = Trade.parse(side.value, "usd" if is_usd else "token", (usdg if is_usd else tokens).text())
     pool = Pool(draw(addresses), token, draw(sampled_from([100, 500, 3000, 10000])), token < MAINNET.usdg)
-    state = PoolState(pool, draw(integers(4295128739, 2**160 - 1)), draw(integers(1, 2**128 - 1)))
+    state = PoolSpot(pool, draw(integers(4295128739, 2**160 - 1)), draw(integers(1, 2**128 - 1)))
     return trade, Fill(state, usdg, tokens, 1), draw(addresses), draw(integers(1, 5000)), draw(integers(0, 2**40))
 
 

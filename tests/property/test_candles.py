@@ -14,7 +14,7 @@ from tickyard.features.history.store import record_all
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address, Symbol
 from tickyard.market.rounds import Round
-from tickyard.store.engine import Store
+from tickyard.store.opening import open_store
 from tickyard.store.tokens import token_ids
 from yards.schema import lay
 
@@ -64,7 +64,7 @@ class _Undo(Exception):
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    opened = Store.open(tmp_path_factory.mktemp("candles") / "x.db", WallClock())
+    opened = open_store(tmp_path_factory.mktemp("candles") / "x.db", WallClock())
 
     async def prepare():
         await lay(opened)

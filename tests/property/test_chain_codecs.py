@@ -13,7 +13,7 @@ from tickyard.chain.multicall import Call
 from tickyard.chain.v3 import pools, quoter, router, swap_reader
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
-from tickyard.market.reading import Form
+from tickyard.market.reading import CallTemplate
 
 addresses = st.binary(min_size=20, max_size=20).map(lambda raw: Address("0x" + raw.hex()))
 uints = st.integers(0, 2**256 - 1)
@@ -42,7 +42,7 @@ def test_a_form_once_filled_is_what_the_calls_encode_to(multicall, target, walle
         asked = [Call(target, quoter.quote_exact_input(target, wallet, amount, 500, limit)) for limit in limits]
         return [*asked, Call(wallet, pools.SLOT0), Call(target, erc20.balance_of(wallet))]
 
-    form = Form(multicall, calls, (target, 0, *(0 for _ in limits)))
+    form = CallTemplate(multicall, calls, (target, 0, *(0 for _ in limits)))
     values = (wallet, amount, *limits)
     assert form.fill(values) == aggregate3.encode(form.calls(*values))
     assert form.count == len(limits) + 3

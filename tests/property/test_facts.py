@@ -11,8 +11,8 @@ from tickyard.features.research import concepts
 from tickyard.features.research.facts import latest
 from tickyard.features.research.periods import ANNUAL_FORMS, fiscal_year
 from tickyard.features.research.study import study
-from tickyard.sandbox.filings_rows import company_facts, rows_of
-from tickyard.sources.filings_border import Broken, Company, CompanyFacts, Entry, read_facts
+from tickyard.sandbox.filings.rows import company_facts, rows_of
+from tickyard.sources.filings.border import Broken, Company, CompanyFacts, Entry, read_facts
 
 # Examples are small but the machine may be busy: time is not what these tests are about.
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

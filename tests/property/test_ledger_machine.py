@@ -18,11 +18,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from proof import count
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address
-from tickyard.payments.authorization import Key
 from tickyard.payments.cashier import next_step
-from tickyard.payments.ledger import RUNNING, Claim, Ledger
+from tickyard.payments.ledger import RUNNING, Ledger, Reservation
 from tickyard.payments.reply import Reply
-from tickyard.store.engine import Store
+from tickyard.payments.signed.authorization import Key
+from tickyard.store.opening import open_store
 from yards.schema import empty_file
 
 KEYS = [Key("eip155:8453", Address("0x" + "aa" * 20), Address("0x" + "bb" * 20), f"0x{n:064x}") for n in range(2)]
@@ -64,7 +64,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.clock = StoppedClock()
         path = Path(self.folder.name) / "x.db"
         path.write_bytes(empty_file())
-        self.stores = [Store.open(path, self.clock) for _ in range(2)]
+        self.stores = [open_store(path, self.clock) for _ in range(2)]
         self.ledgers = [Ledger(store, self.clock) for store in self.stores]
         self.model = {key: Model() for key in KEYS}
         self.hands = []
@@ -92,7 +92,7 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(key=keys, fingerprint=prints)
     def reserve(self, key, fingerprint):
         model, now = self.model[key], self.clock.now()
-        claim = Claim(key, fingerprint, "GET /x", 10_000, Address("0x" + "cc" * 20), 2_000_000_000, 1, b"r", None)
+        claim = Reservation(key, fingerprint, "GET /x", 10_000, Address("0x" + "cc" * 20), 2_000_000_000, 1, b"r", None)
         self.turn += 1
         row = self.run(self.ledgers[self.turn % 2].reserve(claim, f"h{self.turn}"))
         may = model.state in ("free", "failed") or (model.state == "running" and model.until <= now)

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from tickyard.doors.cache import FrontCache
-from tickyard.doors.edge import Edge
-from tickyard.doors.http import Endpoint, build_router
+from tickyard.doors.http.cache import FrontCache
+from tickyard.doors.http.edge import Edge
+from tickyard.doors.routes import Endpoint, build_router
 from tickyard.features import prices, stats
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import BadRequest, NotFound, UpstreamDown

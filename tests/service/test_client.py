@@ -22,7 +22,7 @@ from tickyard.catalog import CATALOG
 from tickyard.client import AsyncClient, Client, Payer, errors, verify_webhook
 from tickyard.client.operations import ROUTES, AsyncOperations, Operations
 from tickyard.clientgen.files import FOLDER, files
-from tickyard.doors.examples import example_of
+from tickyard.doors.describe.examples import example_of
 from tickyard.kernel.clock import WallClock
 from tickyard.terminal.commands import call_command, watch
 from yards import serving as _serving

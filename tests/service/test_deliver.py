@@ -13,17 +13,17 @@ from standardwebhooks import Webhook
 from bench import webhook_receiver as webhook
 from proof import count
 from tickyard.features.alerts import store as rows
-from tickyard.features.alerts.addresses import EgressPolicy
 from tickyard.features.alerts.deliver import PAUSES_S, RETRY_FOR, Courier, retry_at
-from tickyard.features.alerts.egress import Egress
 from tickyard.features.alerts.evaluate import evaluate
-from tickyard.features.alerts.rules import Condition, Delivery, Status, expiry_of
+from tickyard.features.alerts.rules import AlertStatus, Delivery, expiry_of
 from tickyard.features.alerts.secret import AlertKeys, new_alert_id
 from tickyard.features.alerts.store import Alert
+from tickyard.features.alerts.webhook.addresses import EgressPolicy
+from tickyard.features.alerts.webhook.egress import Egress
 from tickyard.market.rounds import Round, slot_number
 from tickyard.observe import metrics
 from tickyard.store import outbox
-from tickyard.store.engine import Store
+from tickyard.store.opening import open_store
 from yards.clocks import MovedClock
 from yards.schema import lay
 
@@ -60,14 +60,14 @@ class World:
                 id=new_alert_id(),
                 symbol="AAPL",
                 token_id=1,
-                condition=Condition.ABOVE,
+                condition="above",
                 price_e9=101 * 10**9,
                 webhook_url=f"https://{host}:{self.port}{path}",
                 host=host,
                 domain="acme.com",
                 client="c",
                 key_version=1,
-                status=Status.ACTIVE,
+                status=AlertStatus.ACTIVE,
                 created_at=now,
                 expires_at=expiry_of(now),
             )
@@ -92,7 +92,7 @@ def run(tmp_path, authority):
     def run(work, manner="204 No Content", *, resolver=None):
         async def go():
             clock = MovedClock()
-            store = Store.open(tmp_path / "tickyard.db", clock, Random(1))
+            store = open_store(tmp_path / "tickyard.db", clock, Random(1))
             try:
                 await lay(store)
                 async with asyncio.timeout(100), Receiver(authority.serving("*.acme.com"), manner) as receiver:

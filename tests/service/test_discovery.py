@@ -11,9 +11,9 @@ import jsonschema
 import pytest
 
 from tickyard.catalog import CATALOG
-from tickyard.doors.discovery import DOCUMENT_PATHS, documents, security_txt
-from tickyard.doors.discovery_cards import PROTOCOLS, registry_entry, server_name
-from tickyard.doors.payment_info import payment_info
+from tickyard.doors.describe.cards import PROTOCOLS, registry_entry, server_name
+from tickyard.doors.describe.discovery import DOCUMENT_PATHS, documents, security_txt
+from tickyard.doors.describe.payment_info import payment_info
 from tickyard.kernel.clock import WallClock
 
 BASE = "https://api.example.com"

@@ -13,8 +13,8 @@ import pytest
 from tickyard.catalog import CATALOG
 from tickyard.doors.app import Plan, build_app
 from tickyard.kernel.ids import Address
-from tickyard.payments.bazaar import paid_path
-from tickyard.payments.terms import PaymentSettings, Terms
+from tickyard.payments.offer.bazaar import paid_path
+from tickyard.payments.offer.terms import PaymentSettings, Terms
 from yards import paperyard, serving
 
 pytestmark = pytest.mark.node

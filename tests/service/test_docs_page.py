@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from tickyard.catalog import CATALOG
-from tickyard.doors.docs_page import render_docs
-from tickyard.doors.openapi import describe
+from tickyard.doors.describe.docs.page import render_docs
+from tickyard.doors.describe.openapi import describe
 
 BASE = "http://127.0.0.1:8402"
 VOID = {"meta", "br", "hr", "link", "img", "input"}

@@ -8,10 +8,11 @@ from typing import Annotated
 import pytest
 from msgspec import Meta
 
-from tickyard.doors.cache import FrontCache
-from tickyard.doors.edge import Edge
-from tickyard.doors.http import BODY_MAX_BYTES, Endpoint, build_router
-from tickyard.doors.limits import RateLimit
+from tickyard.doors.http.bodies import BODY_MAX_BYTES
+from tickyard.doors.http.cache import FrontCache
+from tickyard.doors.http.edge import Edge
+from tickyard.doors.http.limits import RateLimit
+from tickyard.doors.routes import Endpoint, build_router
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import NotFound, UpstreamDown
 from tickyard.kernel.operation import Kept, NoAsk, Operation

@@ -10,11 +10,11 @@ import pytest
 import uvloop
 
 from bench import webhook_receiver as webhook
-from tickyard.features.alerts.addresses import EgressPolicy
-from tickyard.features.alerts.egress import PER_ADDRESS, PER_HOST, Egress
-from tickyard.features.alerts.outcome import Outcome
-from tickyard.features.alerts.resolver import ThreadedResolver, Unresolved
-from tickyard.features.alerts.url import WebhookUrl, read_webhook_url
+from tickyard.features.alerts.webhook.addresses import EgressPolicy
+from tickyard.features.alerts.webhook.egress import PER_ADDRESS, PER_HOST, Egress
+from tickyard.features.alerts.webhook.outcome import PostOutcome
+from tickyard.features.alerts.webhook.resolver import ThreadedResolver, Unresolved
+from tickyard.features.alerts.webhook.url import WebhookUrl, read_webhook_url
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
 
@@ -74,7 +74,7 @@ def post(run, authority, manner, *, names=("hooks.acme.com",), total_s=0.5, clai
 
 def test_a_request_arrives_whole_with_the_name_it_was_sent_to(run, authority):
     outcome, receiver = post(run, authority, "204 No Content")
-    assert outcome is Outcome.DELIVERED
+    assert outcome is PostOutcome.DELIVERED
     ((first, headers, body),) = receiver.requests
     assert first == "POST / HTTP/1.1"
     assert body == BODY
@@ -90,31 +90,31 @@ def test_a_request_arrives_whole_with_the_name_it_was_sent_to(run, authority):
 
 @pytest.mark.parametrize("status", ["200 OK", "201 Created", "202 Accepted", "299 Fine"])
 def test_2xx_is_delivered(run, authority, status):
-    assert post(run, authority, status)[0] is Outcome.DELIVERED
+    assert post(run, authority, status)[0] is PostOutcome.DELIVERED
 
 
 @pytest.mark.parametrize("status", ["300 Many", "304 Same", "400 Bad", "404 Gone", "410 Gone", "500 Oops", "503 Busy"])
 def test_every_other_answer_is_a_failure(run, authority, status):
     outcome, receiver = post(run, authority, status)
-    assert outcome is Outcome.FAILED
+    assert outcome is PostOutcome.FAILED
     assert receiver.connections == 1
 
 
 def test_a_redirect_is_not_followed(run, authority):
     outcome, receiver = post(run, authority, "redirect")
-    assert (outcome, receiver.connections, len(receiver.requests)) == (Outcome.FAILED, 1, 1)
+    assert (outcome, receiver.connections, len(receiver.requests)) == (PostOutcome.FAILED, 1, 1)
 
 
 @pytest.mark.parametrize("manner", ["hang", "reset", "garbage", "flood_head", "flood_informational"])
 def test_a_request_that_was_written_and_not_clearly_answered_is_unknown_and_not_repeated(run, authority, manner):
     outcome, receiver = post(run, authority, manner)
-    assert outcome is Outcome.UNKNOWN
+    assert outcome is PostOutcome.UNKNOWN
     assert (receiver.connections, len(receiver.requests)) == (1, 1)
 
 
 @pytest.mark.parametrize("manner", ["flood_body", "half_body"])
 def test_the_status_decides_whatever_becomes_of_the_body(run, authority, manner):
-    assert post(run, authority, manner)[0] is Outcome.DELIVERED
+    assert post(run, authority, manner)[0] is PostOutcome.DELIVERED
 
 
 @pytest.mark.parametrize("manner", ["flood_body", "flood_head", "flood_informational"])
@@ -132,14 +132,14 @@ def test_without_a_handshake_nothing_was_delivered_and_nobody_was_asked(run, aut
         return True
 
     outcome, receiver = post(run, authority, manner, claim=claim)
-    assert outcome is Outcome.NOT_DELIVERED
+    assert outcome is PostOutcome.NOT_DELIVERED
     assert not asked
     assert not receiver.requests
 
 
 def test_a_certificate_for_another_name_is_refused_before_any_byte(run, authority):
     outcome, receiver = post(run, authority, "204 No Content", names=("other.acme.com",))
-    assert outcome is Outcome.NOT_DELIVERED
+    assert outcome is PostOutcome.NOT_DELIVERED
     assert not receiver.requests
 
 
@@ -149,12 +149,12 @@ def test_a_certificate_of_an_unknown_authority_is_refused_before_any_byte(run, a
             outcome = await egress_to(receiver, authority).send(at(receiver), HEADERS, BODY, yes)
             return outcome, receiver.requests
 
-    assert run(go()) == (Outcome.NOT_DELIVERED, [])
+    assert run(go()) == (PostOutcome.NOT_DELIVERED, [])
 
 
 def test_a_call_off_after_the_handshake_writes_nothing(run, authority):
     outcome, receiver = post(run, authority, "204 No Content", claim=no)
-    assert outcome is Outcome.ABORTED
+    assert outcome is PostOutcome.ABORTED
     assert (receiver.connections, receiver.requests) == (1, [])
 
 
@@ -177,7 +177,7 @@ def test_the_time_the_claim_takes_does_not_count(run, authority):
         await WallClock().sleep(0.4)
         return True
 
-    assert post(run, authority, "204 No Content", claim=slow, total_s=0.3)[0] is Outcome.DELIVERED
+    assert post(run, authority, "204 No Content", claim=slow, total_s=0.3)[0] is PostOutcome.DELIVERED
 
 
 def test_nobody_listening_is_proven_non_delivery(run, authority):
@@ -186,7 +186,7 @@ def test_nobody_listening_is_proven_non_delivery(run, authority):
             pass
         return await egress_to(receiver, authority).send(at(receiver), HEADERS, BODY, yes)
 
-    assert run(go()) is Outcome.NOT_DELIVERED
+    assert run(go()) is PostOutcome.NOT_DELIVERED
 
 
 def test_a_literal_address_is_checked_against_its_certificate(run, authority):
@@ -196,8 +196,8 @@ def test_a_literal_address_is_checked_against_its_certificate(run, authority):
             url = read_webhook_url(f"https://127.0.0.1:{receiver.port}/x?y", egress.policy)
             return await egress.send(url, HEADERS, BODY, yes), [first for first, _, _ in receiver.requests]
 
-    assert run(go("127.0.0.1")) == (Outcome.DELIVERED, ["POST /x?y HTTP/1.1"])
-    assert run(go("hooks.acme.com")) == (Outcome.NOT_DELIVERED, [])
+    assert run(go("127.0.0.1")) == (PostOutcome.DELIVERED, ["POST /x?y HTTP/1.1"])
+    assert run(go("hooks.acme.com")) == (PostOutcome.NOT_DELIVERED, [])
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_a_name_with_any_answer_that_is_not_public_is_never_dialled(run, authori
             outcome = await egress.send(at(receiver), HEADERS, BODY, yes)
             return outcome, receiver.connections, dialled[before:], len(resolver.asked)
 
-    assert run(go()) == (Outcome.NOT_DELIVERED, 0, [], 1)
+    assert run(go()) == (PostOutcome.NOT_DELIVERED, 0, [], 1)
 
 
 def test_a_name_that_changes_its_answer_is_asked_once_and_the_checked_address_dialled(run, authority, dialled):
@@ -242,7 +242,7 @@ def test_a_name_that_changes_its_answer_is_asked_once_and_the_checked_address_di
             return outcomes, len(resolver.asked), set(dialled[before:]) == {("127.0.0.1", receiver.port)}
 
     outcomes, asked, dialled_only_the_checked = run(go())
-    assert outcomes == [Outcome.DELIVERED, Outcome.NOT_DELIVERED, Outcome.NOT_DELIVERED]
+    assert outcomes == [PostOutcome.DELIVERED, PostOutcome.NOT_DELIVERED, PostOutcome.NOT_DELIVERED]
     assert asked == 3
     assert dialled_only_the_checked
 
@@ -253,7 +253,7 @@ def test_a_silent_zone_ends_with_the_budget(run, authority):
         egress = Egress(EgressPolicy(), resolver, authority.trusting(), WallClock(), total_s=0.2)
         return await egress.send(read_webhook_url("https://hooks.acme.com/"), HEADERS, BODY, yes)
 
-    assert run(go()) is Outcome.NOT_DELIVERED
+    assert run(go()) is PostOutcome.NOT_DELIVERED
 
 
 def test_the_environment_names_no_proxy_for_us(run, authority, dialled, monkeypatch):
@@ -264,7 +264,7 @@ def test_the_environment_names_no_proxy_for_us(run, authority, dialled, monkeypa
             outcome = await egress_to(receiver, authority).send(at(receiver), HEADERS, BODY, yes)
             return outcome, proxy.connections
 
-    assert run(go()) == (Outcome.DELIVERED, 0)
+    assert run(go()) == (PostOutcome.DELIVERED, 0)
 
 
 def test_at_most_a_few_connections_per_host_and_per_address(run, authority):

@@ -5,10 +5,10 @@ import asyncio
 import pytest
 from sqlalchemy import select
 
-from tickyard.payments.credit import verify_settlements
-from tickyard.payments.reconcile import reconcile
+from tickyard.payments.offer.terms import FIRST, SECOND
+from tickyard.payments.proof.credit import verify_settlements
+from tickyard.payments.proof.reconcile import reconcile
 from tickyard.payments.refusal import EXPIRED, NONCE_SPENT
-from tickyard.payments.terms import FIRST, SECOND
 from tickyard.store.revenue import revenue
 from yards import paying
 

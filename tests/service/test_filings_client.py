@@ -12,10 +12,10 @@ from aiohttp import web
 
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
-from tickyard.sandbox.faults import FaultBoard
-from tickyard.sandbox.filings import FilingsStandIn
-from tickyard.sandbox.standins import open_port
-from tickyard.sources.filings import (
+from tickyard.sandbox.filings.server import FilingsStandIn
+from tickyard.sandbox.standins.faults import FaultBoard
+from tickyard.sandbox.standins.process import open_port
+from tickyard.sources.filings.database import (
     Document,
     Filings,
     Marks,
@@ -26,8 +26,8 @@ from tickyard.sources.filings import (
     facts_path,
     open_source,
 )
-from tickyard.store.engine import Store
-from tickyard.store.pace import SharedPace
+from tickyard.store.opening import open_store
+from tickyard.store.shared_pace import SharedPace
 from yards.clocks import SkippingClock
 from yards.schema import lay
 
@@ -78,7 +78,7 @@ async def cut_off(request):
 async def client(server, where, *, contact="ops@example.com", clock=None, per_second=10_000, patience_s=5, quiet_s=600):
     clock = clock or SkippingClock()
     runner, port = await open_port([server])
-    store = Store.open(Path(where), clock)
+    store = open_store(Path(where), clock)
     await lay(store)
     pace = SharedPace(store, "filings", per_second=per_second, patience_s=patience_s)
     source = open_source(

@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from tickyard.payments.terms import FIRST, SECOND
+from tickyard.payments.offer.terms import FIRST, SECOND
 from yards import paying
 from yards.payer import Wallet, as_header, envelope
-from yards.shop import BUILD, KEPT
+from yards.selling import BUILD, KEPT
 
 call = paying.call
 

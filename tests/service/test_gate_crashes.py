@@ -12,10 +12,10 @@ import random
 
 import pytest
 
-from tickyard.payments.credit import verify_settlements
-from tickyard.payments.reconcile import reconcile
-from tickyard.payments.terms import FIRST, SECOND
-from tickyard.store.sqlite import SqliteStore
+from tickyard.payments.offer.terms import FIRST, SECOND
+from tickyard.payments.proof.credit import verify_settlements
+from tickyard.payments.proof.reconcile import reconcile
+from tickyard.store.sqlite.engine import SqliteStore
 from yards import paying
 
 URL = "/v1/x402/item/AAPL"

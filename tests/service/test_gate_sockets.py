@@ -9,7 +9,7 @@ import socket
 import pytest
 import uvicorn
 
-from tickyard.doors.protocol import LimitedProtocol
+from tickyard.doors.http.protocol import LimitedProtocol
 from yards import paying
 from yards.serving import running
 

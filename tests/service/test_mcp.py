@@ -16,13 +16,13 @@ from mcp.shared.exceptions import MCPError
 from msgspec import Meta
 
 from tickyard.catalog import CATALOG
-from tickyard.doors.cache import FrontCache
-from tickyard.doors.edge import Edge
-from tickyard.doors.http import BODY_MAX_BYTES, Endpoint, build_router
-from tickyard.doors.limits import TokenBuckets
-from tickyard.doors.mcp import McpDoor
-from tickyard.doors.mcp_texts import FRESHNESS
-from tickyard.doors.mcp_tools import Tool
+from tickyard.doors.http.bodies import BODY_MAX_BYTES
+from tickyard.doors.http.cache import FrontCache
+from tickyard.doors.http.edge import Edge
+from tickyard.doors.http.limits import TokenBuckets
+from tickyard.doors.mcp.door import McpDoor
+from tickyard.doors.mcp.tools import Tool
+from tickyard.doors.routes import Endpoint, build_router
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import BadRequest, NotFound, UpstreamDown
 from tickyard.kernel.operation import Kept, NoAsk, Operation
@@ -345,7 +345,7 @@ def test_garbage_is_never_a_server_error(version, body):
 def test_logging_is_quiet_and_the_protocol_is_imported_only_when_used():
     posted(LIST)
     assert logging.getLogger("mcp").level == logging.WARNING
-    code = "import sys, tickyard.doors.mcp; print({'mcp', 'mcp_types', 'pydantic'} & set(sys.modules))"
+    code = "import sys, tickyard.doors.mcp.door; print({'mcp', 'mcp_types', 'pydantic'} & set(sys.modules))"
     out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
     assert out.stdout.strip() == "set()"
 
@@ -356,4 +356,4 @@ def test_no_tool_of_the_catalog_claims_or_pays():
 
 
 def test_every_tool_of_the_catalog_tells_how_fresh_it_is():
-    assert [r.name for r in CATALOG if r.is_tool and r.name not in FRESHNESS] == []
+    assert [r.name for r in CATALOG if r.is_tool and not r.part("Freshness")] == []

@@ -10,10 +10,10 @@ import pytest
 from mcp.client.client import Client
 
 from tickyard.catalog import CATALOG
-from tickyard.doors.cache import FrontCache
-from tickyard.doors.examples import example_of
-from tickyard.doors.mcp import McpDoor
-from tickyard.doors.mcp_tools import Tool
+from tickyard.doors.describe.examples import example_of
+from tickyard.doors.http.cache import FrontCache
+from tickyard.doors.mcp.door import McpDoor
+from tickyard.doors.mcp.tools import Tool
 from tickyard.kernel.clock import WallClock
 from yards import paperyard, serving, tools
 

@@ -10,7 +10,7 @@ import pytest
 from tickyard.catalog import CATALOG
 from tickyard.config.settings import SettingsError, read_settings
 from tickyard.doors.app import Plan, build_app
-from tickyard.doors.mcp_guard import HostGuard
+from tickyard.doors.mcp.guard import HostGuard
 from yards import paperyard
 
 NEEDED = {"TICKYARD_PROFILE": "sandbox", "TICKYARD_RPC_URLS": "http://127.0.0.1:1"}

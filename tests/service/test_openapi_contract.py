@@ -16,9 +16,9 @@ import pytest
 from proof import IS_FULL, MODE, SEED, count
 from tickyard.catalog import CATALOG
 from tickyard.doors.app import Plan, build_app
-from tickyard.doors.openapi import as_text
-from tickyard.doors.openapi_changes import breaking_changes
-from tickyard.doors.released import main as check_released
+from tickyard.doors.describe.changes import breaking_changes
+from tickyard.doors.describe.openapi import as_text
+from tickyard.doors.describe.released import main as check_released
 from yards import paperyard, serving
 
 HERE = pathlib.Path(__file__).parent

@@ -9,9 +9,9 @@ import pytest
 from tickyard.client import Payer, errors
 from tickyard.config import pinned
 from tickyard.kernel.clock import WallClock
-from tickyard.payments.terms import FIRST, Terms
+from tickyard.payments.offer.terms import FIRST, Terms
 from yards.clocks import MovedClock
-from yards.shop import PAY_TO, SETTINGS
+from yards.selling import PAY_TO, SETTINGS
 
 KEY = "0x" + "11" * 32
 

@@ -9,7 +9,7 @@ import threading
 import pytest
 import uvicorn
 
-from tickyard.doors.protocol import LimitedProtocol
+from tickyard.doors.http.protocol import LimitedProtocol
 
 WAIT_S = 10.0
 

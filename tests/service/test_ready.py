@@ -7,10 +7,10 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from tickyard.doors.cache import FrontCache
-from tickyard.doors.edge import Edge
-from tickyard.doors.limits import RateLimit
-from tickyard.doors.ready import ReadyProtocol
+from tickyard.doors.http.cache import FrontCache
+from tickyard.doors.http.edge import Edge
+from tickyard.doors.http.fast_path import ReadyProtocol
+from tickyard.doors.http.limits import RateLimit
 from tickyard.kernel.clock import WallClock
 from yards import serving
 

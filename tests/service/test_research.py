@@ -12,10 +12,10 @@ from tickyard.features.research.operations import ResearchAsk, get_research
 from tickyard.kernel.errors import NotFound, UpstreamDown
 from tickyard.kernel.units import Price
 from tickyard.kernel.wire import encode
-from tickyard.sandbox.filings_abroad import ABROAD, FUNDS
-from tickyard.sandbox.filings_data import documents, expected
-from tickyard.sandbox.filings_traps import TRAPS
-from tickyard.sandbox.issuer import QUIET
+from tickyard.sandbox.filings.abroad import ABROAD, FUNDS
+from tickyard.sandbox.filings.data import documents, expected
+from tickyard.sandbox.filings.traps import TRAPS
+from tickyard.sandbox.standins.issuer import QUIET
 from tickyard.store.actions import STATUS_PREFIX, TYPE_PREFIX, action_id, corporate_action
 from yards import research as yards
 

@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from tickyard.doors.cache import FrontCache
-from tickyard.doors.edge import Edge
-from tickyard.doors.examples import example_of
-from tickyard.doors.http import Endpoint, build_router
+from tickyard.doors.describe.examples import example_of
+from tickyard.doors.http.cache import FrontCache
+from tickyard.doors.http.edge import Edge
+from tickyard.doors.routes import Endpoint, build_router
 from tickyard.features.actions import operations as actions
 from tickyard.features.actions.sync import sync_actions
 from tickyard.features.research import operations as research

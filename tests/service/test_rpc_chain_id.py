@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tickyard.chain.rpc import Rpc
+from tickyard.chain.rpc.client import Rpc
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
 from yards import rpcnode

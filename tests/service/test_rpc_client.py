@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from tickyard.chain.rpc import Rpc, RpcError, TooManyLogs
+from tickyard.chain.rpc.client import Rpc, RpcError, TooManyLogs
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 from yards import rpcnode

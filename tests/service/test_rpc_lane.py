@@ -6,8 +6,8 @@ import gzip
 import pytest
 import uvloop
 
-from tickyard.chain.lane import Lane
-from tickyard.chain.trouble import Garbage, Throttled, Trouble, Unreachable
+from tickyard.chain.rpc.connection import Lane
+from tickyard.chain.rpc.trouble import Garbage, NodeUnreachable, Throttled, Trouble
 
 ASK, ANSWER = b'{"id":1}', b'{"result":"0x1"}'
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -144,7 +144,7 @@ def test_after_an_answer_that_cannot_be_used_a_new_connection_is_opened(exchange
 def test_a_refusal_that_is_all_there_leaves_the_connection_good(exchange, line):
     refusal = whole(b"not now").replace(b"200 OK", line)
     answers, node, lane = exchange([refusal], [whole(ANSWER)], times=2)
-    assert answers == [Throttled if line.startswith(b"429") else Unreachable, ANSWER]
+    assert answers == [Throttled if line.startswith(b"429") else NodeUnreachable, ANSWER]
     assert node.connections == lane.opened == 1
 
 

@@ -6,7 +6,7 @@ import pytest
 from eth_abi import decode, encode
 
 from tickyard.chain.multicall import Call, aggregate, aggregate_uniform
-from tickyard.chain.rpc import Rpc
+from tickyard.chain.rpc.client import Rpc
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address

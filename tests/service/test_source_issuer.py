@@ -12,12 +12,12 @@ import pytest
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.units import Price
-from tickyard.sandbox import listing, walk
-from tickyard.sandbox.faults import FaultBoard
-from tickyard.sandbox.issuer import QUIET, IssuerStandIn
-from tickyard.sandbox.standins import open_port
+from tickyard.sandbox.standins.faults import FaultBoard
+from tickyard.sandbox.standins.issuer import QUIET, IssuerStandIn
+from tickyard.sandbox.standins.process import open_port
+from tickyard.sandbox.world import listing, walk
 from tickyard.sources.http import Source
-from tickyard.sources.issuer import MAX_BYTES, Issuer
+from tickyard.sources.issuer.api import MAX_BYTES, Issuer
 
 START = datetime(2026, 10, 14, 15, 30, tzinfo=UTC)
 

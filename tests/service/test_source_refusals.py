@@ -9,9 +9,9 @@ from aiohttp import web
 
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
-from tickyard.sandbox.standins import open_port
+from tickyard.sandbox.standins.process import open_port
 from tickyard.sources.http import Source
-from tickyard.sources.issuer import MAX_BYTES, Issuer
+from tickyard.sources.issuer.api import MAX_BYTES, Issuer
 
 
 class Served:

@@ -13,10 +13,10 @@ import pytest
 from aiohttp import web
 
 from tickyard.kernel.clock import WallClock
-from tickyard.sandbox.faults import TARGETS, FaultBoard
-from tickyard.sandbox.filings import FilingsStandIn
-from tickyard.sandbox.front import NodeFront
-from tickyard.sandbox.standins import PORT_FILE, Controls, open_port
+from tickyard.sandbox.filings.server import FilingsStandIn
+from tickyard.sandbox.standins.faults import TARGETS, FaultBoard
+from tickyard.sandbox.standins.node_front import NodeFront
+from tickyard.sandbox.standins.process import PORT_FILE, Controls, open_port
 
 CONTACT = {"User-Agent": "Tickyard ops@example.com"}
 
@@ -194,7 +194,7 @@ def test_a_fault_that_makes_no_sense_is_refused(body):
 @pytest.fixture
 def process(tmp_path):
     """The stand-ins as `tickyard up` starts them."""
-    command = [sys.executable, "-m", "tickyard.sandbox.standins", "--run-dir", tmp_path]
+    command = [sys.executable, "-m", "tickyard.sandbox.standins.process", "--run-dir", tmp_path]
     child = subprocess.Popen([*command, "--node-url", "http://127.0.0.1:1/"], stdin=subprocess.PIPE)
     yield child
     child.kill()

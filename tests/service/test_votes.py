@@ -12,7 +12,7 @@ from aiohttp import web
 from eth_abi import decode, encode
 
 from tickyard.chain.address import checksum
-from tickyard.chain.rpc import Rpc
+from tickyard.chain.rpc.client import Rpc
 from tickyard.config import pinned
 from tickyard.features.votes.feed import VoteFeed
 from tickyard.features.votes.operations import VotePowerAsk, get_vote_power, list_votes
@@ -22,8 +22,8 @@ from tickyard.kernel.operation import NoAsk
 from tickyard.market.asset import Asset
 from tickyard.market.market import Market
 from tickyard.market.reading import ChainReader
-from tickyard.sandbox.standins import open_port
-from tickyard.sources.issuer_border import ListedAsset
+from tickyard.sandbox.standins.process import open_port
+from tickyard.sources.issuer.border import ListedAsset
 from tickyard.sources.votes import Votes
 from yards import rpcnode
 from yards.clocks import MovedClock

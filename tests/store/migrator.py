@@ -4,12 +4,12 @@ import asyncio
 import sys
 
 from tickyard.kernel.clock import WallClock
-from tickyard.store.engine import Store
 from tickyard.store.migrate import migrate
+from tickyard.store.opening import open_store
 
 
 async def main() -> None:
-    store = Store.open(sys.argv[1], WallClock())
+    store = open_store(sys.argv[1], WallClock())
     print("ready", flush=True)
     sys.stdin.readline()
     await migrate(store)

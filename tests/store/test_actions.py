@@ -13,10 +13,10 @@ from tickyard.features.actions.operations import ActionsAsk, list_corporate_acti
 from tickyard.features.actions.sync import sync_actions
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import BadRequest, NotFound, UpstreamDown
-from tickyard.sources.issuer import IssuerAction
+from tickyard.sources.issuer.api import IssuerAction
 from tickyard.store import actions
 from tickyard.store.actions import corporate_action_change, recounts_between
-from tickyard.store.engine import Store
+from tickyard.store.opening import open_store
 from yards.schema import lay
 
 NOW = datetime(2026, 10, 14, 15, 30, tzinfo=UTC)
@@ -25,7 +25,7 @@ HOUR = timedelta(hours=1)
 
 def run(where, work):
     async def go():
-        store = Store.open(where, WallClock())
+        store = open_store(where, WallClock())
         try:
             await lay(store)
             return await work(store)
@@ -123,7 +123,7 @@ def test_the_order_of_two_rows_with_one_key_does_not_matter(where):
 
 def test_two_processes_that_archive_at_once_record_each_change_once(where):
     async def work(store):
-        other = Store.open(where, WallClock())
+        other = open_store(where, WallClock())
         try:
             await asyncio.gather(put(store, [action()]), put(other, [action()], NOW + HOUR))
             await asyncio.gather(

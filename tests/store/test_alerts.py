@@ -15,10 +15,8 @@ from sqlalchemy import func, insert, select, text
 
 from proof import count
 from tickyard.features.alerts import store as rows
-from tickyard.features.alerts.addresses import EgressPolicy
-from tickyard.features.alerts.caps import Caps
-from tickyard.features.alerts.egress import Egress
-from tickyard.features.alerts.evaluate import FIRE_POSTGRES, FIRE_SQLITE, evaluate, move_values
+from tickyard.features.alerts.caps import AlertCaps
+from tickyard.features.alerts.evaluate import FIRE, evaluate
 from tickyard.features.alerts.operations import (
     AlertAsk,
     AlertDesk,
@@ -27,18 +25,20 @@ from tickyard.features.alerts.operations import (
     create_alert,
     get_alert,
 )
-from tickyard.features.alerts.resolver import Unresolved
 from tickyard.features.alerts.rules import Delivery
 from tickyard.features.alerts.secret import AlertKeys
 from tickyard.features.alerts.store import alert
+from tickyard.features.alerts.webhook.addresses import EgressPolicy
+from tickyard.features.alerts.webhook.egress import Egress
+from tickyard.features.alerts.webhook.resolver import Unresolved
 from tickyard.kernel.errors import BadRequest, NotFound
 from tickyard.kernel.ids import Address, Symbol
 from tickyard.kernel.wire import encode, error_body
 from tickyard.market.asset import Asset
 from tickyard.market.rounds import Round, slot_number
-from tickyard.sources.issuer_border import ListedAsset
+from tickyard.sources.issuer.border import ListedAsset
 from tickyard.store import outbox
-from tickyard.store.engine import Store
+from tickyard.store.opening import open_store
 from tickyard.store.tokens import token_ids
 from yards.clocks import MovedClock
 from yards.schema import lay
@@ -116,8 +116,8 @@ def run(where):
         async def go():
             clock = MovedClock()
             egress = Egress(EgressPolicy(), SilentResolver(), ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), clock)
-            desk = AlertDesk(AlertKeys.fresh(), egress, caps or Caps())
-            stores = [Store.open(where, clock, Random(1)) for _ in range(houses)]
+            desk = AlertDesk(AlertKeys.fresh(), egress, caps or AlertCaps())
+            stores = [open_store(where, clock, Random(1)) for _ in range(houses)]
             try:
                 await lay(stores[0])
                 async with stores[0].begin() as tx:
@@ -301,10 +301,10 @@ def test_cancelling_twice_is_the_same_as_once(run):
 @pytest.mark.parametrize(
     ("caps", "other"),
     [
-        (Caps(per_host=5), {"webhook_url": "https://b.acme.com/"}),
-        (Caps(per_domain=5), {"webhook_url": "https://acme.org/"}),
-        (Caps(per_client=5), {"client": "5.6.7.8"}),
-        (Caps(total=5), None),
+        (AlertCaps(per_host=5), {"webhook_url": "https://b.acme.com/"}),
+        (AlertCaps(per_domain=5), {"webhook_url": "https://acme.org/"}),
+        (AlertCaps(per_client=5), {"client": "5.6.7.8"}),
+        (AlertCaps(total=5), None),
     ],
     ids=["host", "domain", "client", "total"],
 )
@@ -338,7 +338,7 @@ def test_the_host_cap_counts_the_normalised_host_without_port(run):
             await house.make(webhook_url="https://hooks.acme.com/z")
         await house.make(webhook_url="https://a.hooks.acme.com/z")
 
-    run(work, caps=Caps(per_host=3))
+    run(work, caps=AlertCaps(per_host=3))
 
 
 def test_cancelling_races_evaluation_and_one_of_them_wins(run):
@@ -408,12 +408,12 @@ def test_finding_crossings_is_one_statement_that_goes_through_the_index(run):
             await tx.execute(text("ANALYZE"))
         async with house.store.begin() as tx:
             moves = [(token, "above", 201 * USD, 300 * USD, 300 * USD) for token in range(10, 50)]
-            values = move_values(moves, 0, is_sqlite=tx.is_sqlite)
-            if tx.is_sqlite:
-                plan = text("EXPLAIN QUERY PLAN " + FIRE_SQLITE.text)
-            else:
-                plan = text("EXPLAIN " + FIRE_POSTGRES.text).bindparams(*FIRE_POSTGRES._bindparams.values())
-            shown = "\n".join(str(line) for line in (await tx.execute(plan, values)).all())
+            values = {"taken_at": 0, **FIRE.spread(moves, is_sqlite=tx.is_sqlite)}
+            plan = SimpleNamespace(
+                for_sqlite=f"EXPLAIN QUERY PLAN {FIRE.sqlite.for_sqlite}",
+                for_postgresql=f"EXPLAIN {FIRE.postgresql.for_postgresql}",
+            )
+            shown = "\n".join(str(line) for line in await tx.fetch(plan, values))
         assert "ix_alert_armed" in shown
         assert "Seq Scan on alert" not in shown
         assert "SCAN alert" not in shown

@@ -14,10 +14,10 @@ from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address, Symbol
 from tickyard.market.rounds import Round, slot_number
 from tickyard.store import outbox
-from tickyard.store.backup import BackupRefused, backup
-from tickyard.store.engine import Store
+from tickyard.store.copying.backup import BackupRefused, backup
+from tickyard.store.copying.restore import restore
 from tickyard.store.migrate import schema_version
-from tickyard.store.restore import restore
+from tickyard.store.opening import open_store
 from tickyard.store.tokens import token_ids
 from yards.schema import lay
 
@@ -36,7 +36,7 @@ async def _write(opened, number):
 
 
 async def _filled(where):
-    opened = Store.open(where, WallClock())
+    opened = open_store(where, WallClock())
     await lay(opened)
     async with opened.begin() as tx:
         await token_ids(tx, TOKENS)
@@ -48,7 +48,7 @@ async def _filled(where):
 
 async def _check(where, at_least):
     """Whole rounds, none missing in between, candles equal to the fold, the other tables there too."""
-    opened = Store.open(where, WallClock())
+    opened = open_store(where, WallClock())
     async with opened.read() as tx:
         slots = (await tx.execute(select(recorded.c.slot).order_by(recorded.c.slot))).scalars().all()
         assert len(slots) >= at_least

@@ -16,8 +16,8 @@ from tickyard.features.earn.tables import (
 )
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.payout.halt import Halted
-from tickyard.payout.judge import Caps
-from yards.town import (
+from tickyard.payout.judge import PayoutCaps
+from yards.reward_days import (
     ALICE,
     BOB,
     CAROL,
@@ -164,7 +164,9 @@ def test_a_foreign_transaction_that_a_reorganisation_takes_back_stops_nobody(run
     run(work)
 
 
-@pytest.mark.parametrize("caps", [Caps(15_000, 10**9, 10**9), Caps(10**9, 15_000, 10**9), Caps(10**9, 10**9, 15_000)])
+@pytest.mark.parametrize(
+    "caps", [PayoutCaps(15_000, 10**9, 10**9), PayoutCaps(10**9, 15_000, 10**9), PayoutCaps(10**9, 10**9, 15_000)]
+)
 def test_the_agent_holds_what_is_over_a_cap_and_pays_it_when_the_cap_is_raised(run, caps):
     async def work(town):
         await town.open_day()
@@ -174,7 +176,7 @@ def test_the_agent_holds_what_is_over_a_cap_and_pays_it_when_the_cap_is_raised(r
                 await town.ask(wallet, agent=False)
         did = await town.pay()
         assert (did.signed, did.held) == (1, 1)
-        town.caps = Caps(10**9, 10**9, 10**9)
+        town.caps = PayoutCaps(10**9, 10**9, 10**9)
         assert (await town.pay()).signed == 1
 
     run(work)

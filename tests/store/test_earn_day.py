@@ -20,7 +20,7 @@ from tickyard.features.earn.wire import Claimed
 from tickyard.kernel.errors import BadRequest, NotFound, UpstreamDown
 from tickyard.kernel.wire import encode
 from tickyard.store.revenue import credit
-from yards.town import (
+from yards.reward_days import (
     ALICE,
     BOB,
     CAROL,
@@ -327,12 +327,12 @@ def test_the_books_come_as_csv_too(run):
 def test_a_clock_that_is_not_the_stores_is_told_of_once_a_minute(run, where):
     async def work(town):
         watch = DriftWatch()
-        assert await watch.look(town.store) is None
+        assert await watch.measure(town.store) is None
         # The machine's clock goes wrong; the store's does not.
         town.clock.error = timedelta(seconds=-1)
-        assert await watch.look(town.store) is None, "looked a moment ago"
+        assert await watch.measure(town.store) is None, "looked a moment ago"
         await town.clock.sleep(60)
-        drift = await watch.look(town.store)
+        drift = await watch.measure(town.store)
         if where.startswith("postgresql"):
             assert timedelta(milliseconds=300) < drift <= timedelta(seconds=1)
         else:

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy import func, select, update
 
+from tickyard.chain.blocks import final_header
 from tickyard.features.earn import epochs, rules, snapshot
-from tickyard.features.earn.blocks import final_header
 from tickyard.features.earn.desk import holder_index
 from tickyard.features.earn.epochs import run_due
 from tickyard.features.earn.tables import (
@@ -16,7 +16,7 @@ from tickyard.features.earn.tables import (
     holder_transfer,
 )
 from tickyard.kernel.errors import UpstreamDown
-from yards.town import (
+from yards.reward_days import (
     ALICE,
     BOB,
     CAROL,

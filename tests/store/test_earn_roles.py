@@ -11,9 +11,8 @@ from sqlalchemy import text
 from tickyard.features.earn import rules
 from tickyard.features.earn.epochs import run_due
 from tickyard.kernel.errors import UpstreamDown
-from tickyard.store.engine import Store
-from yards.schema import lay
-from yards.town import (
+from tickyard.store.opening import open_store
+from yards.reward_days import (
     ALICE,
     EPOCH,
     THRESHOLD,
@@ -26,6 +25,7 @@ from yards.town import (
     Process,
     Town,
 )
+from yards.schema import lay
 
 
 @pytest.mark.database
@@ -33,7 +33,7 @@ def test_on_postgresql_the_api_cannot_write_epochs_snapshots_revenue_or_payouts(
     url = postgres_server.new_database()
 
     async def make():
-        store = Store.open(url, HandClock(rules.starts_at(EPOCH)), random.Random(1))
+        store = open_store(url, HandClock(rules.starts_at(EPOCH)), random.Random(1))
         await lay(store)
         await store.close()
 
@@ -76,7 +76,7 @@ def test_on_postgresql_each_process_does_its_work_under_its_own_role(postgres_se
     async def go():
         clock = HandClock(rules.starts_at(EPOCH) + timedelta(hours=12))
         chain = Chain(clock, random.Random(1), Faults())
-        owner = Store.open(url, clock, random.Random(1))
+        owner = open_store(url, clock, random.Random(1))
         await lay(owner)
         stores = {}
         for kind in ("api", "worker", "payout"):
@@ -84,7 +84,7 @@ def test_on_postgresql_each_process_does_its_work_under_its_own_role(postgres_se
                 await tx.execute(text(f"DROP ROLE IF EXISTS {kind}_login"))
                 await tx.execute(text(f"CREATE ROLE {kind}_login LOGIN"))
                 await tx.execute(text(f"GRANT tickyard_{kind} TO {kind}_login"))
-            stores[kind] = Store.open(url.replace("postgres@", f"{kind}_login@"), clock, random.Random(1))
+            stores[kind] = open_store(url.replace("postgres@", f"{kind}_login@"), clock, random.Random(1))
         process = Process("test", random.Random(1), Faults())
         rpc = FrailRpc(chain, clock, process)
         towns = {kind: Town(store, clock, chain, rpc, tmp_path) for kind, store in stores.items()}

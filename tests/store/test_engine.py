@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
-from tickyard.store.engine import Store
+from tickyard.store.opening import open_store
 
 CREATE = text("CREATE TABLE box (id INTEGER PRIMARY KEY, label VARCHAR)")
 INSERT = text("INSERT INTO box (id, label) VALUES (:id, :label)")
@@ -19,7 +19,7 @@ TOTAL = text("SELECT coalesce(sum(id), 0) FROM box")
 
 
 async def _opened(where, clock=None):
-    store = Store.open(where, clock or WallClock())
+    store = open_store(where, clock or WallClock())
     async with store.begin() as tx:
         await tx.execute(CREATE)
     return store
@@ -140,7 +140,7 @@ def test_the_store_has_one_clock_which_follows_the_sandbox(where):
             return super().now() + self.offset
 
     async def go():
-        store = Store.open(where, Ahead())
+        store = open_store(where, Ahead())
         async with store.begin() as tx:
             now = await store.now(tx)
         assert abs(now - Ahead().now()) < timedelta(seconds=5)
@@ -184,7 +184,7 @@ def test_another_process_holding_the_lock_blocks_neither_the_loop_nor_for_ever(t
 @pytest.mark.parametrize("address", ["/proc/none/x.db", "postgresql://u:secret@127.0.0.1:1/x"])
 def test_a_store_that_cannot_be_reached_is_an_upstream_that_is_down(address):
     async def go():
-        store = Store.open(address, WallClock())
+        store = open_store(address, WallClock())
         with pytest.raises(UpstreamDown) as caught:
             async with store.read():
                 raise AssertionError("not reached")

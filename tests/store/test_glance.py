@@ -10,19 +10,19 @@ from sqlalchemy import bindparam, select, text
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address, Symbol
-from tickyard.store.engine import Store
-from tickyard.store.plain import Plain
+from tickyard.store.opening import open_store
+from tickyard.store.statement import Query
 from tickyard.store.tokens import token, token_ids
 from yards.schema import lay
 
-BY_SYMBOL = Plain(select(token.c.id, token.c.address).where(token.c.symbol == bindparam("symbol")))
-RENAMED = Plain(text("UPDATE token SET symbol = :symbol WHERE id = 1 RETURNING symbol, id"))
+BY_SYMBOL = Query(select(token.c.id, token.c.address).where(token.c.symbol == bindparam("symbol")))
+RENAMED = Query(text("UPDATE token SET symbol = :symbol WHERE id = 1 RETURNING symbol, id"))
 ADDRESS = Address("0x" + "a" * 40)
 
 
 def run(where, work):
     async def go():
-        store = Store.open(where, WallClock())
+        store = open_store(where, WallClock())
         try:
             await lay(store)
             async with store.begin() as tx:
@@ -81,7 +81,7 @@ def test_a_wrong_statement_is_a_bug_and_the_next_glance_works(where):
     async def work(store):
         with pytest.raises((sqlite3.Error, psycopg.Error)):
             async with store.glance() as tx:
-                await tx.fetch(Plain(text("SELECT nothing FROM nowhere")), {})
+                await tx.fetch(Query(text("SELECT nothing FROM nowhere")), {})
         assert await look(store) == [(1, ADDRESS)]
 
     run(where, work)
@@ -103,4 +103,4 @@ def test_after_the_server_was_killed_glances_go_on(doomed_server):
 
 def test_constants_must_be_written_out():
     with pytest.raises(AssertionError):
-        _ = Plain(select(token.c.id).where(token.c.symbol == "T")).for_sqlite
+        _ = Query(select(token.c.id).where(token.c.symbol == "T")).for_sqlite

@@ -14,7 +14,7 @@ from tickyard.features.history.tables import ROLLUPS, recorded, sample
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address, Symbol
 from tickyard.market.rounds import Round, slot_number
-from tickyard.store.engine import Store
+from tickyard.store.opening import open_store
 from tickyard.store.tokens import token_ids
 from yards.schema import lay
 
@@ -25,7 +25,7 @@ TOKENS = [(Symbol(f"T{n}"), Address(f"0x{n:040x}")) for n in range(1, 6)]
 
 def run(where, work):
     async def go():
-        opened = Store.open(where, WallClock())
+        opened = open_store(where, WallClock())
         try:
             await lay(opened)
             async with opened.begin() as tx:
@@ -79,7 +79,7 @@ def test_a_second_write_for_a_slot_changes_nothing(where):
 
 def test_the_same_round_written_by_several_at_once_is_written_once(where):
     async def work(opened):
-        others = [Store.open(where, WallClock()) for _ in range(3)]
+        others = [open_store(where, WallClock()) for _ in range(3)]
         prices = {n: n * 100 for n in range(1, 6)}
         written = await asyncio.gather(*[record(each, a_round(SLOT, prices)) for each in [opened, *others]])
         assert sorted(written) == [0, 0, 0, 5]
@@ -93,7 +93,7 @@ def test_the_same_round_written_by_several_at_once_is_written_once(where):
 
 def test_rounds_of_one_candle_written_at_once_do_not_deadlock_and_all_count(where):
     async def work(opened):
-        others = [Store.open(where, WallClock()) for _ in range(3)]
+        others = [open_store(where, WallClock()) for _ in range(3)]
         first = SLOT - SLOT % 288
         rounds = [a_round(first + n, dict.fromkeys(Random(n).sample(range(1, 6), 5), 100 + n)) for n in range(12)]
         stores = [opened, *others]
@@ -196,7 +196,7 @@ def test_the_newest_sample_between_two_slots(where):
 
 def test_token_ids_are_given_once_also_when_asked_for_at_once_and_follow_the_address(where):
     async def work(opened):
-        others = [Store.open(where, WallClock()) for _ in range(3)]
+        others = [open_store(where, WallClock()) for _ in range(3)]
 
         async def ask(each, tokens):
             async with each.begin() as tx:

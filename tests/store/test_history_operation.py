@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from tickyard.doors.binding import Binder
+from tickyard.doors.http.binding import Binder
 from tickyard.features.history import store as history
 from tickyard.features.history.operations import CSV_HEADER, SOURCE, History, HistoryAsk, get_history
 from tickyard.kernel.clock import WallClock
@@ -18,7 +18,7 @@ from tickyard.kernel.operation import Operation
 from tickyard.kernel.wire import encode
 from tickyard.market.registry import Registry
 from tickyard.market.rounds import Round, slot_number
-from tickyard.store.engine import Store
+from tickyard.store.opening import open_store
 from tickyard.store.tokens import token_ids
 from yards.schema import lay
 
@@ -67,7 +67,7 @@ def run(where, tmp_path, rounds, work, synthetic_before=None):
         (tmp_path / "registry.json").write_text(json.dumps({"assets": assets, "departed": {}}))
         registry = Registry(None, None, clock, tmp_path / "registry.json")
         registry.load_last_good()
-        store = Store.open(where, clock)
+        store = open_store(where, clock)
         try:
             await lay(store)
             async with store.begin() as tx:

@@ -22,7 +22,7 @@ from tickyard.features.history.tables import recorded, sample
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address, Symbol
 from tickyard.market.rounds import slot_number
-from tickyard.store.engine import Store
+from tickyard.store.opening import open_store
 from tickyard.store.tokens import token_ids
 from yards.schema import lay
 
@@ -93,7 +93,7 @@ class Writers:
 
 
 async def _prepare(where):
-    store = Store.open(where, WallClock())
+    store = open_store(where, WallClock())
     await lay(store)
     async with store.begin() as tx:
         await token_ids(tx, [(Symbol(f"T{n}"), Address(f"0x{n:040x}")) for n in range(1, TOKENS + 1)])
@@ -101,7 +101,7 @@ async def _prepare(where):
 
 
 async def _audit(where, acknowledged):
-    store = Store.open(where, WallClock())
+    store = open_store(where, WallClock())
     async with store.read() as tx:
         slots = (await tx.execute(query(recorded.c.slot).order_by(recorded.c.slot))).scalars().all()
         samples = (await tx.execute(query(func.count()).select_from(sample))).scalar_one()
@@ -113,7 +113,7 @@ async def _audit(where, acknowledged):
 
 
 async def _audit_candles(where, slots):
-    store = Store.open(where, WallClock())
+    store = open_store(where, WallClock())
     async with store.read() as tx:
         for token_id in (1, 17, TOKENS):
             samples = [(slot, price(slot, token_id)) for slot in slots]

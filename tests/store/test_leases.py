@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import select
 
 from tickyard.store import leases
-from tickyard.store.engine import Store
 from tickyard.store.leases import LostLease, guard, keep, lease, release, renew, take
+from tickyard.store.opening import open_store
 from yards.clocks import SkippingClock
 from yards.schema import lay
 
@@ -16,7 +16,7 @@ from yards.schema import lay
 def run(where, work):
     async def go():
         clock = SkippingClock()
-        store = Store.open(where, clock)
+        store = open_store(where, clock)
         try:
             await lay(store)
             return await work(store, clock)

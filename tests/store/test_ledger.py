@@ -8,20 +8,20 @@ from sqlalchemy import select
 
 from tickyard.config import pinned
 from tickyard.kernel.errors import NotFound
-from tickyard.payments.authorization import Key
 from tickyard.payments.books import PaymentAsk, get_payment
-from tickyard.payments.credit import verify_settlements
-from tickyard.payments.ledger import Claim
+from tickyard.payments.ledger import Reservation
+from tickyard.payments.offer.terms import SECOND
+from tickyard.payments.proof.credit import verify_settlements
 from tickyard.payments.refusal import Refusal
 from tickyard.payments.reply import Reply
-from tickyard.payments.terms import SECOND
+from tickyard.payments.signed.authorization import Key
 from tickyard.store.revenue import revenue
 from yards import paying
-from yards.shop import PAY_TO
+from yards.selling import PAY_TO
 
 URL = "/v1/x402/item/AAPL"
 KEY = Key(SECOND, pinned.USDC_8453, "0x" + "cd" * 20, "0x" + "01" * 32)
-CLAIM = Claim(KEY, "f1", "GET /x", 10_000, PAY_TO, 2_000_000_000, 1_900_000_000, b"request", None)
+CLAIM = Reservation(KEY, "f1", "GET /x", 10_000, PAY_TO, 2_000_000_000, 1_900_000_000, b"request", None)
 ANSWER = Reply(200, b'{"a":1}', "application/json")
 HASH = "0x" + "99" * 32
 

@@ -13,7 +13,7 @@ from sqlalchemy import text
 
 from tickyard.kernel.clock import WallClock
 from tickyard.store import migrate
-from tickyard.store.engine import Store
+from tickyard.store.opening import open_store
 from tickyard.store.tables import METADATA
 
 VERSIONS = sorted((Path(migrate.__file__).parent / "migrations" / "versions").glob("*.py"))
@@ -32,7 +32,7 @@ def test_an_empty_database_gets_exactly_the_tables_that_the_rooms_define(where):
     _import_every_table()
 
     async def go():
-        store = Store.open(where, WallClock())
+        store = open_store(where, WallClock())
         assert await migrate.schema_version(store) is None
         await migrate.migrate(store)
         await migrate.migrate(store)
@@ -64,7 +64,7 @@ def test_three_processes_that_start_at_once_migrate_once(where):
     assert [process.returncode for process in processes] == [0, 0, 0]
 
     async def version():
-        store = Store.open(where, WallClock())
+        store = open_store(where, WallClock())
         found = await migrate.schema_version(store)
         await store.close()
         return found
@@ -74,7 +74,7 @@ def test_three_processes_that_start_at_once_migrate_once(where):
 
 def test_a_schema_newer_than_the_code_is_left_alone(where):
     async def go():
-        store = Store.open(where, WallClock())
+        store = open_store(where, WallClock())
         await migrate.migrate(store)
         async with store.begin() as tx:
             await tx.execute(text("UPDATE alembic_version SET version_num = '9999'"))

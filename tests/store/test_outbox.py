@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from tickyard.kernel.clock import WallClock
 from tickyard.store import outbox
-from tickyard.store.engine import Store
+from tickyard.store.opening import open_store
 from yards.schema import lay
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
@@ -14,7 +14,7 @@ LATER = NOW + timedelta(minutes=1)
 
 def run(where, work):
     async def go():
-        store = Store.open(where, WallClock())
+        store = open_store(where, WallClock())
         try:
             await lay(store)
             return await work(store)

@@ -10,7 +10,7 @@ import random
 import pytest
 
 from proof import MODE, SEED, count
-from tickyard.payments.terms import FIRST, SECOND
+from tickyard.payments.offer.terms import FIRST, SECOND
 from yards.paying import World
 from yards.payment_yard import Yard
 

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from proof import SEED, count
-from tickyard.payments.terms import FIRST, SECOND
+from tickyard.payments.offer.terms import FIRST, SECOND
 from yards.paying import World
 from yards.payment_yard import URL, Yard
 

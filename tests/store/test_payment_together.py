@@ -7,9 +7,9 @@ from sqlalchemy import Column, Integer, MetaData, Table, insert, select
 
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
-from tickyard.store.engine import Store
-from tickyard.store.prepared import Prepared
-from tickyard.store.together import Together
+from tickyard.store.group_commit import Together
+from tickyard.store.opening import open_store
+from tickyard.store.statement import Prepared
 
 NUMBERS = Table("numbers", MetaData(), Column("n", Integer, primary_key=True, autoincrement=False))
 WRITE = Prepared(lambda _tx: insert(NUMBERS), ("n",))
@@ -18,7 +18,7 @@ ALL = select(NUMBERS.c.n).order_by(NUMBERS.c.n)
 
 def run(where, scenario):
     async def bounded():
-        store = Store.open(where, WallClock())
+        store = open_store(where, WallClock())
         try:
             async with asyncio.timeout(30):
                 async with store.begin() as tx:

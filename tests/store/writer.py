@@ -13,7 +13,7 @@ from tickyard.features.history import reading, store
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.market.rounds import Round, slot_number
-from tickyard.store.engine import Store
+from tickyard.store.opening import open_store
 
 START = datetime(2026, 9, 16, tzinfo=UTC)
 FIRST = slot_number(START)
@@ -29,7 +29,7 @@ def say(text: str) -> None:
 
 
 async def write(where: str) -> None:
-    opened = Store.open(where, WallClock())
+    opened = open_store(where, WallClock())
     async with opened.read() as tx:
         slot = await reading.newest_slot(tx) or FIRST
     while True:

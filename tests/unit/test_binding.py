@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import pytest
 from msgspec import Meta
 
-from tickyard.doors.binding import Binder
+from tickyard.doors.http.binding import Binder
 from tickyard.kernel.errors import BadRequest
 from tickyard.kernel.operation import Operation
 from tickyard.kernel.wire import Answer, Ask, SymbolField

@@ -7,12 +7,12 @@ import pytest
 from tickyard.chain import abi, aggregate3, erc20, stock_token
 from tickyard.chain.address import checksum, has_valid_checksum
 from tickyard.chain.keccak import keccak256
-from tickyard.chain.trouble import (
+from tickyard.chain.rpc.trouble import (
     Lagging,
+    NodeUnreachable,
     RpcError,
     Throttled,
     TooManyLogs,
-    Unreachable,
     judge,
 )
 from tickyard.chain.v3 import pools, quoter, router, swap_reader
@@ -154,8 +154,8 @@ def test_a_changed_byte_of_the_frame_of_a_swap_is_noticed(position):
         ("eth_getLogs", -32602, "log query timed out", TooManyLogs),
         ("eth_getLogs", -32600, "eth_getLogs is limited to a 10 block range", TooManyLogs),
         ("eth_call", -32000, "header not found", Lagging),
-        ("eth_call", -32600, "Must be authenticated!", Unreachable),
-        ("eth_call", -32603, "Internal error", Unreachable),
+        ("eth_call", -32600, "Must be authenticated!", NodeUnreachable),
+        ("eth_call", -32603, "Internal error", NodeUnreachable),
         ("eth_call", 3, "execution reverted: rate limit", RpcError),
         ("eth_call", -32603, "VM Exception: reverted with reason string 'throttled'", RpcError),
         ("eth_call", -32000, "out of gas", RpcError),

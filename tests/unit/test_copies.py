@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tickyard.kernel.errors import UpstreamDown
-from tickyard.market.copies import Copies, SharedFlight
+from tickyard.market.short_lived import Copies, SharedFlight
 
 START = datetime(2026, 10, 1, tzinfo=UTC)
 

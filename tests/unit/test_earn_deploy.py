@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tickyard.config.settings import Settings, SettingsError, read_settings
-from tickyard.paying_out import pay_out
+from tickyard.processes.payout import pay_out
 from tickyard.wiring.earn import open_earn
 
 DEPLOY = Path(__file__).parents[2] / "deploy"

@@ -4,7 +4,7 @@ import pytest
 from eth_account import Account
 from eth_account.messages import encode_defunct, encode_typed_data
 
-from tickyard.features.earn.message import Terms, claim_message, message_digest
+from tickyard.features.earn.message import EarnTerms, claim_message, message_digest
 from tickyard.features.earn.signature import is_key_account, read_signature, recover
 from tickyard.kernel.errors import BadRequest
 from tickyard.kernel.ids import Address
@@ -12,7 +12,7 @@ from tickyard.kernel.ids import Address
 ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 WALLET = Account.from_key("0x" + "11" * 32)
 ADDRESS = Address(WALLET.address.lower())
-TERMS = Terms(4663, Address("0x" + "a1" * 20), Address("0x" + "b2" * 20))
+TERMS = EarnTerms(4663, Address("0x" + "a1" * 20), Address("0x" + "b2" * 20))
 EPOCH = 20261114
 
 
@@ -87,8 +87,8 @@ def test_numbers_off_the_curve_are_nobodys(body):
 def test_other_epochs_chains_keys_addresses_and_prefixes_are_not_this_claim():
     signature = signed()
     assert recover(digest(epoch=EPOCH + 1), signature) != ADDRESS
-    assert recover(digest(terms=Terms(1, TERMS.token, TERMS.usdg)), signature) != ADDRESS
-    assert recover(digest(terms=Terms(4663, TERMS.usdg, TERMS.token)), signature) != ADDRESS
+    assert recover(digest(terms=EarnTerms(1, TERMS.token, TERMS.usdg)), signature) != ADDRESS
+    assert recover(digest(terms=EarnTerms(4663, TERMS.usdg, TERMS.token)), signature) != ADDRESS
     assert recover(digest(address=Address("0x" + "c3" * 20)), signature) != ADDRESS
     assert recover(digest(), signed(key=Account.from_key("0x" + "22" * 32))) != ADDRESS
     assert recover(digest(), signed(text=claim_message(TERMS, EPOCH, ADDRESS) + "\n")) != ADDRESS

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from tickyard.features.research import concepts
-from tickyard.sources.filings_border import Broken, Registrant, read_company, read_facts, read_tickers
-from tickyard.sources.filings_facts import WANTED, read_number
+from tickyard.sources.filings.border import Broken, Registrant, read_company, read_facts, read_tickers
+from tickyard.sources.filings.facts import WANTED, read_number
 
 ROW = {
     "start": "2025-01-01",

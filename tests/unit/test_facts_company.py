@@ -10,8 +10,8 @@ from tickyard.features.research.shares import Shares
 from tickyard.features.research.study import Absence, study
 from tickyard.features.research.worth import market_cap
 from tickyard.kernel.units import Price
-from tickyard.sandbox.filings_rows import company_facts, rows_of
-from tickyard.sources.filings_border import Company, read_facts
+from tickyard.sandbox.filings.rows import company_facts, rows_of
+from tickyard.sources.filings.border import Company, read_facts
 
 TODAY = date(2026, 9, 16)
 YEAR = "2025-01-01 2025-12-31 10-K 2026-02-14"

@@ -8,14 +8,14 @@ from tickyard.features.research.profile import filer_ticker, is_operating_compan
 from tickyard.features.research.study import Absence, study
 from tickyard.features.research.worth import market_cap
 from tickyard.kernel.units import Price
-from tickyard.sandbox.filings_abroad import ABROAD, FUNDS
-from tickyard.sandbox.filings_data import documents, expected, years_after
-from tickyard.sandbox.filings_expected import ExpectedFact, ExpectedShares
-from tickyard.sandbox.filings_ordinary import AS_OF
-from tickyard.sandbox.filings_rows import later
-from tickyard.sandbox.filings_traps import TRAPS
-from tickyard.sandbox.listing import load
-from tickyard.sources.filings_border import read_company, read_facts, read_tickers
+from tickyard.sandbox.filings.abroad import ABROAD, FUNDS
+from tickyard.sandbox.filings.data import documents, expected, years_after
+from tickyard.sandbox.filings.expected import ExpectedFact, ExpectedShares
+from tickyard.sandbox.filings.ordinary import AS_OF
+from tickyard.sandbox.filings.rows import later
+from tickyard.sandbox.filings.traps import TRAPS
+from tickyard.sandbox.world.listing import load
+from tickyard.sources.filings.border import read_company, read_facts, read_tickers
 
 SYMBOLS = [listed.symbol for listed in load()]
 TRAPPED = TRAPS | ABROAD | FUNDS

@@ -6,9 +6,9 @@ from datetime import date
 import pytest
 
 from tickyard.features.research.study import study
-from tickyard.sandbox.filings_expected import ExpectedFact, ExpectedShares
-from tickyard.sandbox.filings_rows import company_facts, rows_of
-from tickyard.sources.filings_border import Company, read_facts
+from tickyard.sandbox.filings.expected import ExpectedFact, ExpectedShares
+from tickyard.sandbox.filings.rows import company_facts, rows_of
+from tickyard.sources.filings.border import Company, read_facts
 
 TODAY = date(2026, 9, 16)
 Y25 = "2025-01-01 2025-12-31"

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
-from tickyard.sources.issuer_border import read_asset, read_moment, read_multiplier
+from tickyard.sources.issuer.border import read_asset, read_moment, read_multiplier
 
 ADDRESS = "0xaF3D76f1834A1d425780943C99Ea8A608f8a93f9"
 BREACH = (ValueError, msgspec.MsgspecError)

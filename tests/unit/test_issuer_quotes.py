@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from tickyard.kernel.units import Price
-from tickyard.sources.issuer_border import read_action, read_quote
+from tickyard.sources.issuer.border import read_action, read_quote
 
 NOW = datetime(2026, 10, 3, 14, 23, 11, tzinfo=UTC)
 BREACH = (ValueError, msgspec.MsgspecError)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tickyard.doors.limits import RateLimit, TokenBuckets, client_key, read_networks
+from tickyard.doors.http.limits import RateLimit, TokenBuckets, client_key, read_networks
 
 PROXIES = read_networks(["10.0.0.0/8", "192.0.2.7", "fd00::/8"])
 

@@ -2,9 +2,9 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
-from tickyard.sandbox.listing import by_symbol, load
-from tickyard.sandbox.place import USDG
-from tickyard.sandbox.walk import mid_e6, quote_e6
+from tickyard.sandbox.world.listing import by_symbol, load
+from tickyard.sandbox.world.place import USDG
+from tickyard.sandbox.world.walk import mid_e6, quote_e6
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 

@@ -11,7 +11,7 @@ from tickyard.features.trades.note import Circumstances, write_note
 from tickyard.kernel.ids import Address
 from tickyard.kernel.units import Price, TokenAmount, UsdgAmount
 from tickyard.market.fills import Fill, Trade
-from tickyard.market.pools import Pool, PoolState
+from tickyard.market.pools import Pool, PoolSpot
 
 TOKEN, POOL, ME = (Address(f"0x{number:040x}") for number in (0xA0, 0xB0, 0xC0))
 FINE = Circumstances(
@@ -28,7 +28,7 @@ ROOT_200 = isqrt(200 * 2**192 // 10**12)
 
 
 def swap(side="buy", denom="usd", amount="100", usdg=100_000_000, token=5 * 10**17, bps=50):
-    state = PoolState(Pool(POOL, TOKEN, 500, token_is_0=True), ROOT_200, 10**20)
+    state = PoolSpot(Pool(POOL, TOKEN, 500, token_is_0=True), ROOT_200, 10**20)
     trade = Trade.parse(side, denom, amount)
     fill = Fill(state, UsdgAmount(usdg), TokenAmount(token), 100_000)
     return Swap.plan(trade, fill, ME, MAINNET, slippage_bps=bps, deadline=1)

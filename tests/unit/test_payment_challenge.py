@@ -10,12 +10,12 @@ from x402.schemas.payments import PaymentRequired
 
 from tickyard.catalog import CATALOG
 from tickyard.config.pinned import SPENDER
-from tickyard.doors.examples import example_of
+from tickyard.doors.describe.examples import example_of
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address
-from tickyard.payments.bazaar import paid_path
-from tickyard.payments.challenge import HEADER_MAX_BYTES, Offer
-from tickyard.payments.terms import PaymentSettings, Terms
+from tickyard.payments.offer.bazaar import paid_path
+from tickyard.payments.offer.challenge import HEADER_MAX_BYTES, PaidOffer
+from tickyard.payments.offer.terms import PaymentSettings, Terms
 
 PAY_TO = Address("0x" + "ab" * 20)
 PAID = [row for row in CATALOG if row.price is not None]
@@ -24,7 +24,7 @@ BASE_URLS = ["https://api.example", "https://" + "long." * 30 + "example"]
 
 def offer_of(row, base_url=BASE_URLS[0]):
     terms = Terms(PaymentSettings(base_url, PAY_TO), WallClock())
-    return Offer(row, terms, ask_example=example_of(row.ask), answer_example=example_of(row.answer))
+    return PaidOffer(row, terms, ask_example=example_of(row.ask), answer_example=example_of(row.answer))
 
 
 def challenge_of(row, raw=None, **more):

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address
 from tickyard.kernel.units import UsdgAmount
-from tickyard.payments.authorization import check_times, read_authorization
 from tickyard.payments.budgets import Budget
-from tickyard.payments.facilitator import Refused, clean_reason
-from tickyard.payments.payload import Given, choose, decode, payment_header
+from tickyard.payments.facilitator import FacilitatorRefused, clean_reason
+from tickyard.payments.offer.terms import PaymentSettings, Terms, is_same
 from tickyard.payments.refusal import Refusal
-from tickyard.payments.terms import PaymentSettings, Terms, is_same
-from tickyard.payments.usual import read_usual
+from tickyard.payments.signed.authorization import check_times, read_authorization
+from tickyard.payments.signed.payload import Given, choose, decode, payment_header
+from tickyard.payments.signed.standard_payload import read_usual
 
 NOW = 1_800_000_000
 PAY_TO = Address("0x" + "ab" * 20)
@@ -306,15 +306,15 @@ def test_a_facilitators_reason_is_cleaned_and_cut():
 
 
 def test_some_refusals_leave_open_whether_money_moved():
-    assert Refused("invalid_exact_evm_insufficient_balance").is_definite
-    assert not Refused("transaction_failed", "0x" + "11" * 32).is_definite
+    assert FacilitatorRefused("invalid_exact_evm_insufficient_balance").is_definite
+    assert not FacilitatorRefused("transaction_failed", "0x" + "11" * 32).is_definite
     for doubtful in (
         "settlement_pending",
         "invalid_exact_evm_nonce_already_used",
         "unexpected_settle_error",
         "Timed out",
     ):
-        assert not Refused(doubtful).is_definite
+        assert not FacilitatorRefused(doubtful).is_definite
 
 
 def compact(value):

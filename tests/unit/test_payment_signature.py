@@ -2,15 +2,15 @@
 
 import pytest
 
-from tickyard.payments.authorization import read_authorization
-from tickyard.payments.payload import Chosen
+from tickyard.payments.offer.terms import Terms
 from tickyard.payments.refusal import BadPayment
-from tickyard.payments.signature import check_signature, recover
-from tickyard.payments.terms import Terms
-from tickyard.payments.typed_data import TRANSFER_WITH_AUTHORIZATION, type_hash
+from tickyard.payments.signed.authorization import read_authorization
+from tickyard.payments.signed.payload import Chosen
+from tickyard.payments.signed.signature import check_signature, recover
+from tickyard.payments.signed.typed_data import TRANSFER_WITH_AUTHORIZATION, type_hash
 from yards.clocks import MovedClock
 from yards.payer import Wallet
-from yards.shop import ITEM, SETTINGS
+from yards.selling import ITEM, SETTINGS
 
 NOW = 1_800_000_000
 ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141

@@ -5,13 +5,13 @@ from math import isqrt
 import pytest
 from eth_abi import encode
 
-from tickyard.chain.rpc import Rpc
+from tickyard.chain.rpc.client import Rpc
 from tickyard.config.pinned import MAINNET
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import NoLiquidity, UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.market.fills import Question, Side, Trade, best_fill
-from tickyard.market.pools import Pool, PoolBook, PoolState, deepest
+from tickyard.market.pools import Pool, PoolBook, PoolSpot, deepest
 from tickyard.market.reading import ChainReader
 
 LOW, HIGH = Address("0x" + "1" * 40), Address("0x" + "9" * 40)
@@ -70,8 +70,8 @@ def test_a_pool_that_answers_nothing_or_nonsense_is_the_nodes_failure(first, sec
 
 
 def test_the_deepest_pool_has_the_most_liquidity_in_range():
-    shallow, deep = PoolState(pool(1), ROOT, 10**18), PoolState(pool(2), ROOT, 10**19)
-    dry, bare = PoolState(pool(3), ROOT, 0), PoolState(pool(4), 0, 10**30)
+    shallow, deep = PoolSpot(pool(1), ROOT, 10**18), PoolSpot(pool(2), ROOT, 10**19)
+    dry, bare = PoolSpot(pool(3), ROOT, 0), PoolSpot(pool(4), 0, 10**30)
     assert deepest([shallow, dry, deep, bare]) is deep
     assert deepest([dry, bare]) is None
     assert (dry.price, bare.price) == (None, None)

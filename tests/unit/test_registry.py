@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tickyard.kernel.ids import Address, Symbol
-from tickyard.market.asset import Asset, Schedule
-from tickyard.market.registry import Refused, check_refresh
-from tickyard.sources.issuer import ListedAsset
+from tickyard.market.asset import Asset, MultiplierSchedule
+from tickyard.market.registry import ListingRefused, check_refresh
+from tickyard.sources.issuer.api import ListedAsset
 
 ONE = 10**18
 
@@ -65,7 +65,7 @@ def test_an_honest_successor_is_taken(new):
     ],
 )
 def test_a_list_that_lies_is_refused(new, why):
-    with pytest.raises(Refused, match=why):
+    with pytest.raises(ListingRefused, match=why):
         check_refresh(KNOWN, new)
 
 
@@ -77,13 +77,13 @@ def test_who_left_may_come_back_only_to_the_same_address():
     departed = {Symbol("GONE"): at(50)}
     check_refresh(KNOWN, [*KNOWN, listed("GONE", at(50))], departed)
     for elsewhere in (at(51), None):
-        with pytest.raises(Refused, match="GONE changed its address"):
+        with pytest.raises(ListingRefused, match="GONE changed its address"):
             check_refresh(KNOWN, [*KNOWN, listed("GONE", elsewhere)], departed)
 
 
 def test_the_first_list_of_all_is_checked_against_itself():
     check_refresh([], KNOWN)
-    with pytest.raises(Refused):
+    with pytest.raises(ListingRefused):
         check_refresh([], [*KNOWN, KNOWN[0]])
 
 
@@ -96,19 +96,19 @@ def asset(schedule):
 
 
 def test_the_chain_wins_over_the_registry():
-    assert asset(Schedule(4 * ONE, 4 * ONE, 0, SECOND)).multiplier_e18(NOON) == 4 * ONE
+    assert asset(MultiplierSchedule(4 * ONE, 4 * ONE, 0, SECOND)).multiplier_e18(NOON) == 4 * ONE
     assert asset(None).multiplier_e18(NOON) == 3 * ONE
 
 
 def test_a_scheduled_multiplier_flips_at_its_second():
-    flips = asset(Schedule(ONE, 2 * ONE, SECOND + 60, SECOND))
+    flips = asset(MultiplierSchedule(ONE, 2 * ONE, SECOND + 60, SECOND))
     before, after = NOON + timedelta(seconds=59), NOON + timedelta(seconds=60)
     assert (flips.multiplier_e18(before), flips.pending_multiplier_e18(before)) == (ONE, 2 * ONE)
     assert (flips.multiplier_e18(after), flips.pending_multiplier_e18(after)) == (2 * ONE, None)
 
 
 def test_a_schedule_that_was_never_cleared_changes_nothing():
-    done = asset(Schedule(2 * ONE, 2 * ONE, SECOND - 60, SECOND))
+    done = asset(MultiplierSchedule(2 * ONE, 2 * ONE, SECOND - 60, SECOND))
     assert (done.multiplier_e18(NOON), done.pending_multiplier_e18(NOON)) == (2 * ONE, None)
-    again = asset(Schedule(2 * ONE, 2 * ONE, SECOND + 60, SECOND))
+    again = asset(MultiplierSchedule(2 * ONE, 2 * ONE, SECOND + 60, SECOND))
     assert again.pending_multiplier_e18(NOON) is None

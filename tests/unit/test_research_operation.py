@@ -12,8 +12,8 @@ from tickyard.features.research.facts import Fact
 from tickyard.features.research.library import Filer
 from tickyard.features.research.operations import describe
 from tickyard.kernel.wire import encode
-from tickyard.sources.filings_border import Company, CompanyFacts
-from tickyard.store.pace import interval_micros, wait_micros
+from tickyard.sources.filings.border import Company, CompanyFacts
+from tickyard.store.shared_pace import interval_micros, wait_micros
 
 TODAY = date(2026, 10, 1)
 SECOND = 1_000_000

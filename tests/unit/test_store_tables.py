@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from tickyard.kernel.clock import WallClock
-from tickyard.store.engine import Store
-from tickyard.store.postgres import PostgresStore
-from tickyard.store.sqlite import SqliteStore
+from tickyard.store.opening import open_store
+from tickyard.store.postgres.engine import PostgresStore
+from tickyard.store.sqlite.engine import SqliteStore
 from tickyard.store.tables import from_micros, to_micros
 
 
@@ -26,11 +26,11 @@ def test_a_moment_survives_its_column(moment):
 
 @pytest.mark.parametrize("address", ["postgresql://h/d", "postgres://u:p@h:5432/d?sslmode=require"])
 def test_an_address_of_postgresql_opens_postgresql(address):
-    assert isinstance(Store.open(address, WallClock()), PostgresStore)
+    assert isinstance(open_store(address, WallClock()), PostgresStore)
 
 
 @pytest.mark.parametrize("address", ["data/tickyard.db", "sqlite:///data/tickyard.db"])
 def test_anything_else_is_a_file(address):
-    store = Store.open(address, WallClock())
+    store = open_store(address, WallClock())
     assert isinstance(store, SqliteStore)
     assert str(store.path) == "data/tickyard.db"

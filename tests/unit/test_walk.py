@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tickyard.sandbox.listing import load
-from tickyard.sandbox.walk import mid_e6, mids_e6
+from tickyard.sandbox.world.listing import load
+from tickyard.sandbox.world.walk import mid_e6, mids_e6
 
 FIRST = int(datetime(2026, 12, 31, 22, tzinfo=UTC).timestamp())
 

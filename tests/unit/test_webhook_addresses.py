@@ -4,7 +4,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_address
 
 import pytest
 
-from tickyard.features.alerts.addresses import EgressPolicy, is_public
+from tickyard.features.alerts.webhook.addresses import EgressPolicy, is_public
 
 # fmt: off
 NOT_PUBLIC = [

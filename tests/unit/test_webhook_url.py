@@ -2,8 +2,8 @@
 
 import pytest
 
-from tickyard.features.alerts.addresses import EgressPolicy
-from tickyard.features.alerts.url import read_webhook_url, registrable_domain
+from tickyard.features.alerts.webhook.addresses import EgressPolicy
+from tickyard.features.alerts.webhook.url import read_webhook_url, registrable_domain
 from tickyard.kernel.errors import BadRequest
 
 LONG_LABEL = "a" * 64

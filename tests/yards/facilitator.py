@@ -6,10 +6,10 @@ import secrets
 from dataclasses import dataclass
 
 from tickyard.config import pinned
-from tickyard.payments.chainproof import AUTHORIZATION_USED, TRANSFER
-from tickyard.payments.terms import FIRST, SECOND
+from tickyard.payments.offer.terms import FIRST, SECOND
+from tickyard.payments.proof.chain import AUTHORIZATION_USED, TRANSFER
 from yards import rpcnode
-from yards.shop import PAY_TO
+from yards.selling import PAY_TO
 
 
 @dataclass

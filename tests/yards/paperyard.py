@@ -12,10 +12,10 @@ from bench import house, paper
 from tickyard.catalog import CATALOG
 from tickyard.doors.app import Plan, build_app
 from tickyard.kernel.clock import WallClock
-from tickyard.sandbox.faults import FaultBoard
-from tickyard.sandbox.issuer import IssuerStandIn
-from tickyard.sandbox.listing import load
-from tickyard.sandbox.standins import open_port
+from tickyard.sandbox.standins.faults import FaultBoard
+from tickyard.sandbox.standins.issuer import IssuerStandIn
+from tickyard.sandbox.standins.process import open_port
+from tickyard.sandbox.world.listing import load
 from yards import asgi, rpcnode
 
 NOW = WallClock().now()

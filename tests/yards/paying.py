@@ -6,17 +6,17 @@ import json
 from dataclasses import dataclass
 from types import SimpleNamespace
 
-from tickyard.payments.terms import FIRST, SECOND, Terms
-from tickyard.store.engine import Store
+from tickyard.payments.offer.terms import FIRST, SECOND, Terms
+from tickyard.store.opening import open_store
 from yards.clocks import MovedClock
 from yards.facilitator import Chain, ScriptedFacilitator
 from yards.payer import Wallet, as_header, envelope
 from yards.schema import lay
-from yards.shop import ITEM, SETTINGS, Deps, Process
+from yards.selling import ITEM, SETTINGS, Deps, Process
 
 
 class World:
-    def __init__(self, where, *, processes=1, open_store=Store.open, **limits):
+    def __init__(self, where, *, processes=1, open_store=open_store, **limits):
         defaults = {"settle_s": 0.4, "verify_s": 0.4, "wait_s": 3.0}
         defaults |= {"unsettled_per_minute": None, "bad_payments_per_minute": None}
         for name, value in (defaults | limits).items():
@@ -38,7 +38,7 @@ class World:
             network: await self._stack.enter_async_context(ScriptedFacilitator(chain))
             for network, chain in self.chains.items()
         }
-        first = Store.open(self.where, self.clock)
+        first = open_store(self.where, self.clock)
         await lay(first)
         await first.close()
         self.processes = [await self.new_process() for _ in range(self._count)]

@@ -21,13 +21,13 @@ from types import SimpleNamespace
 import uvicorn
 from coincurve import PrivateKey
 
-from tickyard.doors.protocol import LimitedProtocol
-from tickyard.payments.signature import recover
-from tickyard.payments.terms import Terms
-from tickyard.store.engine import Store
-from tickyard.store.postgres import PostgresStore
-from tickyard.store.sqlite import SqliteStore
-from yards import shop
+from tickyard.doors.http.protocol import LimitedProtocol
+from tickyard.payments.offer.terms import Terms
+from tickyard.payments.signed.signature import recover
+from tickyard.store.opening import open_store
+from tickyard.store.postgres.engine import PostgresStore
+from tickyard.store.sqlite.engine import SqliteStore
+from yards import selling
 from yards.clocks import MovedClock
 
 
@@ -73,9 +73,9 @@ class StagedPostgres(Staged, PostgresStore):
     pass
 
 
-def open_store(where, clock, teller, *, is_staged):
+def open_staged(where, clock, teller, *, is_staged):
     if not is_staged:
-        return Store.open(where, clock)
+        return open_store(where, clock)
     is_postgres = where.startswith("postgresql")
     kind, address = (StagedPostgres, where) if is_postgres else (StagedSqlite, pathlib.Path(where))
     store = kind(address, clock, random.Random(1))
@@ -87,11 +87,11 @@ async def serve(job, ahead_s):
     clock = MovedClock()
     clock.move(ahead_s)
     teller = Teller(job["stages"])
-    deps = shop.Deps(on_stage=teller.stage)
+    deps = selling.Deps(on_stage=teller.stage)
     world = SimpleNamespace(
         clock=clock,
         deps=deps,
-        terms=Terms(shop.SETTINGS, clock),
+        terms=Terms(selling.SETTINGS, clock),
         facilitators={network: SimpleNamespace(url=url) for network, url in job["facilitators"].items()},
         chains={
             network: SimpleNamespace(node=SimpleNamespace(url=url, chain_id=int(network.removeprefix("eip155:"))))
@@ -99,7 +99,7 @@ async def serve(job, ahead_s):
         },
         **job["limits"],
     )
-    process = shop.Process(world, open_store(job["where"], clock, teller, is_staged=job["is_staged"]))
+    process = selling.Process(world, open_staged(job["where"], clock, teller, is_staged=job["is_staged"]))
     await process.start()
     listening = socket.create_server(("127.0.0.1", 0), backlog=256)
     os.write(1, f"{os.getpid()} {listening.getsockname()[1]}\n".encode())

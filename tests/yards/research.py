@@ -15,17 +15,18 @@ from tickyard.features.research.operations import ResearchAsk, get_research
 from tickyard.market.market import Market
 from tickyard.market.mids import Mids
 from tickyard.market.registry import Registry
-from tickyard.sandbox import listing
-from tickyard.sandbox.faults import FaultBoard
-from tickyard.sandbox.filings import FilingsStandIn
-from tickyard.sandbox.filings_ordinary import AS_OF
-from tickyard.sandbox.issuer import IssuerStandIn
-from tickyard.sandbox.standins import open_port
-from tickyard.sources.filings import Filings, open_source
+from tickyard.sandbox.filings.ordinary import AS_OF
+from tickyard.sandbox.filings.server import FilingsStandIn
+from tickyard.sandbox.standins.faults import FaultBoard
+from tickyard.sandbox.standins.issuer import IssuerStandIn
+from tickyard.sandbox.standins.process import open_port
+from tickyard.sandbox.world import listing
+from tickyard.sources.filings.database import Filings, open_source
 from tickyard.sources.http import Source
-from tickyard.sources.issuer import MAX_BYTES, Issuer
+from tickyard.sources.issuer.api import MAX_BYTES, Issuer
 from tickyard.store.engine import Store
-from tickyard.store.pace import SharedPace
+from tickyard.store.opening import open_store
+from tickyard.store.shared_pace import SharedPace
 from yards.clocks import MovedClock, SkippingClock
 from yards.schema import lay
 
@@ -95,7 +96,7 @@ async def open_yard(where, *, per_second=10_000, patience_s=5, clock=None, budge
     stand_in = IssuerStandIn(board, clock, listing.load(), began=clock.now())
     runner, port = await open_port([desk, stand_in])
     base = f"http://127.0.0.1:{port}"
-    store = Store.open(Path(where), clock)
+    store = open_store(Path(where), clock)
     await lay(store)
     pace = SharedPace(store, "filings", per_second=per_second, patience_s=patience_s)
     limits = {"clock": clock, "rng": rng, "budget_s": budget_s, "try_s": try_s}

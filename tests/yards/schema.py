@@ -12,7 +12,8 @@ from pathlib import Path
 from tickyard.kernel.clock import WallClock
 from tickyard.store.engine import Store
 from tickyard.store.migrate import migrate
-from tickyard.store.sqlite import SqliteStore
+from tickyard.store.opening import open_store
+from tickyard.store.sqlite.engine import SqliteStore
 
 
 async def lay(store: Store) -> None:
@@ -29,7 +30,7 @@ def empty_file() -> bytes:
     """A SQLite file with the newest schema and nothing in it."""
 
     async def make(path: Path) -> None:
-        store = Store.open(path, WallClock())
+        store = open_store(path, WallClock())
         await migrate(store)
         await store.close()
 

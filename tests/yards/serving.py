@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import uvicorn
 from starlette.types import ASGIApp
 
-from tickyard.doors.ready import ReadyProtocol
+from tickyard.doors.http.fast_path import ReadyProtocol
 from tickyard.kernel.clock import WallClock
 
 

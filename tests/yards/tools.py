@@ -4,10 +4,10 @@ import asyncio
 import contextlib
 
 from tickyard.catalog import CATALOG
-from tickyard.doors.cache import FrontCache
-from tickyard.doors.edge import Edge
-from tickyard.doors.http import Endpoint, build_router
-from tickyard.doors.mcp import McpDoor
+from tickyard.doors.http.cache import FrontCache
+from tickyard.doors.http.edge import Edge
+from tickyard.doors.mcp.door import McpDoor
+from tickyard.doors.routes import Endpoint, build_router
 from tickyard.kernel.clock import WallClock
 from yards import paperyard, serving
 

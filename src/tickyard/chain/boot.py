@@ -3,8 +3,8 @@
 from tickyard.chain.abi import read_address, read_uint
 from tickyard.chain.address import checksum
 from tickyard.chain.erc20 import DECIMALS
-from tickyard.chain.rpc import Rpc
-from tickyard.chain.trouble import RpcError
+from tickyard.chain.rpc.client import Rpc
+from tickyard.chain.rpc.trouble import RpcError
 from tickyard.config.pinned import Contracts
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address

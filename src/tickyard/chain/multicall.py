@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from tickyard.chain.aggregate3 import decode, encode, encode_uniform
-from tickyard.chain.rpc import Block, Rpc
-from tickyard.chain.trouble import RpcError
+from tickyard.chain.rpc.client import Block, Rpc
+from tickyard.chain.rpc.trouble import RpcError
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 

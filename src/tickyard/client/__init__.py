@@ -24,8 +24,9 @@ from tickyard.client.errors import (
     UpstreamError,
     WebhookRefused,
 )
+from tickyard.client.operations.events import AlertEvent
 from tickyard.client.payer import Payer
-from tickyard.client.webhook import AlertEvent, verify_webhook
+from tickyard.client.webhook import verify_webhook
 
 __all__ = [
     "AlertEvent",

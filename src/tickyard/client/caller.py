@@ -31,7 +31,7 @@ class _ErrorBody(msgspec.Struct):
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class RawReply:
     status: int
     headers: Mapping[str, str]
     body: bytes
@@ -75,7 +75,7 @@ class Caller:
             await self._session.close()
             self._session = None
 
-    async def _pay(self, request: Request, challenge: Reply) -> Reply:
+    async def _pay(self, request: Request, challenge: RawReply) -> RawReply:
         assert self._payer is not None
         signed = await self._payer.sign(challenge.headers)
         # The same payment again is never a second one: the service keeps the answer that was paid for.
@@ -84,7 +84,7 @@ class Caller:
             self._payer.release(signed, is_good=reply.status != 402)
         return reply
 
-    async def _repeat(self, request: Request, headers: Mapping[str, str], is_repeatable: bool) -> Reply:
+    async def _repeat(self, request: Request, headers: Mapping[str, str], is_repeatable: bool) -> RawReply:
         tries = 1 + (self._retries if is_repeatable else 0)
         for attempt in range(tries):
             is_last = attempt == tries - 1
@@ -103,7 +103,7 @@ class Caller:
             await self._clock.sleep(wait_s)
         raise AssertionError
 
-    async def _send(self, request: Request, headers: Mapping[str, str]) -> Reply:
+    async def _send(self, request: Request, headers: Mapping[str, str]) -> RawReply:
         if self._session is None:
             # Cookies are not ours to keep, redirects not ours to follow.
             self._session = aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar(), timeout=self._timeout)
@@ -114,7 +114,7 @@ class Caller:
         async with self._session.request(
             request.method, _as_is(url), data=request.body, headers=sent, allow_redirects=False
         ) as response:
-            return Reply(response.status, dict(response.headers), await _read(response))
+            return RawReply(response.status, dict(response.headers), await _read(response))
 
 
 def _as_is(url: str) -> URL:
@@ -131,16 +131,16 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
     return bytes(body)
 
 
-def _header(reply: Reply, name: str) -> str | None:
+def _header(reply: RawReply, name: str) -> str | None:
     return next((value for key, value in reply.headers.items() if key.lower() == name), None)
 
 
-def _retry_after(reply: Reply) -> int | None:
+def _retry_after(reply: RawReply) -> int | None:
     text = _header(reply, "retry-after") or ""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 7 else None
 
 
-def _failure(reply: Reply) -> ServiceError:
+def _failure(reply: RawReply) -> ServiceError:
     try:
         error = msgspec.json.decode(reply.body, type=_ErrorBody).error
         code, message = error.code, error.message
@@ -152,7 +152,7 @@ def _failure(reply: Reply) -> ServiceError:
     )
 
 
-def _reason(reply: Reply) -> str | None:
+def _reason(reply: RawReply) -> str | None:
     """Why a payment was refused: the challenge says it."""
     try:
         challenge = msgspec.json.decode(reply.body)

@@ -21,7 +21,7 @@ _COINS: Final = {FIRST_NETWORK: MAINNET.usdg, SECOND_NETWORK: USDC_8453}
 _VALID_AT_LEAST_S: Final = 30
 
 
-class Signed(msgspec.Struct, frozen=True):
+class SignedPayment(msgspec.Struct, frozen=True):
     """One signed payment: the headers that carry it, what it may cost, on which terms, and how long it is good."""
 
     headers: dict[str, str]
@@ -43,7 +43,7 @@ class Payer:
         self._clock = clock or WallClock()
         self._signed = 0
         self._refused = 0
-        self._spare: dict[str, Signed] = {}
+        self._spare: dict[str, SignedPayment] = {}
         self._client: Any = None
 
     @property
@@ -56,7 +56,7 @@ class Payer:
         """What may still be signed for. A payment that is out of our hands counts, refused or not."""
         return UsdgAmount(self._limit - self._signed).text()
 
-    async def sign(self, headers: Mapping[str, str]) -> Signed:
+    async def sign(self, headers: Mapping[str, str]) -> SignedPayment:
         """A payment for the challenge in these headers. Raises SpendingLimit before anything is signed."""
         challenge = _challenge(headers)
         offers = self._payable(challenge)
@@ -79,9 +79,9 @@ class Payer:
         except Exception:
             self._signed -= price
             raise
-        return Signed(paying, price, terms, until)
+        return SignedPayment(paying, price, terms, until)
 
-    def release(self, signed: Signed, *, is_good: bool) -> None:
+    def release(self, signed: SignedPayment, *, is_good: bool) -> None:
         """The service did not take this payment. One that is still good pays for the next call on the same terms."""
         self._refused += signed.amount_raw
         if is_good:

@@ -5,27 +5,16 @@ import binascii
 import hmac
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
 from tickyard.client.errors import WebhookRefused
-from tickyard.client.routes import Answer
+from tickyard.client.operations.events import AlertEvent
 from tickyard.kernel.clock import WallClock
 
 SECRET_HEADER: Final = "x-svc-alert-secret"  # noqa: S105  a name
 TOLERANCE_S: Final = 300
-
-
-class AlertEvent(Answer):
-    type: Literal["price_alert"]
-    id: str
-    symbol: str
-    condition: Literal["above", "below"]
-    threshold: float
-    price: float
-    source: str
-    fired_at: str
 
 
 def verify_webhook(secret: str, headers: Mapping[str, str], body: bytes, *, now: int | None = None) -> AlertEvent:

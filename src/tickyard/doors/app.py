@@ -9,21 +9,21 @@ from starlette.routing import Router
 from starlette.types import ASGIApp
 
 from tickyard.deps import Deps
-from tickyard.doors.cache import FrontCache
-from tickyard.doors.edge import Edge
-from tickyard.doors.examples import example_of
-from tickyard.doors.http import ClientOf, Endpoint, build_router
-from tickyard.doors.index import Health, Page, Readiness
-from tickyard.doors.limits import RateLimit, client_key, read_networks
-from tickyard.doors.mcp import PATH as MCP_PATH
-from tickyard.doors.mcp import McpDoor
-from tickyard.doors.pages import make_pages
+from tickyard.doors.describe.examples import example_of
+from tickyard.doors.describe.pages import make_pages
+from tickyard.doors.describe.paths import MCP_PATH
+from tickyard.doors.http.cache import FrontCache
+from tickyard.doors.http.edge import Edge
+from tickyard.doors.http.limits import RateLimit, client_key, read_networks
+from tickyard.doors.http.pages import Health, Page, Readiness
+from tickyard.doors.mcp.door import McpDoor
+from tickyard.doors.paid.gate import Doorkeeper, Gate
+from tickyard.doors.routes import ClientOf, Endpoint, build_router
 from tickyard.kernel.operation import Operation
 from tickyard.observe.log import AccessLog
 from tickyard.payments.cashier import Cashier
-from tickyard.payments.challenge import Offer
-from tickyard.payments.gate import Doorkeeper, Gate
-from tickyard.payments.terms import Terms
+from tickyard.payments.offer.challenge import PaidOffer
+from tickyard.payments.offer.terms import Terms
 
 _ALL_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
@@ -111,7 +111,7 @@ def _paid_twins(plan: Plan, free: Mapping[str, Endpoint], client_of: ClientOf) -
     for row in plan.rows:
         if row.price is not None:
             examples: tuple[dict[str, Any], Any] = (example_of(row.ask), example_of(row.answer))
-            offer = Offer(row, plan.terms, ask_example=examples[0], answer_example=examples[1])
+            offer = PaidOffer(row, plan.terms, ask_example=examples[0], answer_example=examples[1])
             gate = Gate(row, free[row.name], offer, keeper)
             twins += [(method, offer.path, gate) for method in _ALL_METHODS]
     return twins

@@ -23,14 +23,20 @@ class AssetAsk(Ask):
 
 
 async def list_assets(deps: Deps, _ask: NoAsk) -> Kept[Assets]:
-    """List every tokenized stock and ETF. One token represents `multiplier` underlying shares."""
+    """List every tokenized stock and ETF. One token represents `multiplier` underlying shares.
+
+    Freshness: the registry is read every minute.
+    """
     now = deps.clock.now()
     assets = [Asset(**asset_fields(asset, deps.settings.chain_id, now)) for asset in deps.market.registry.all()]
     return Kept(Assets(assets=assets, count=len(assets)), deps.market.registry.reuse_s(REFRESH_S, now))
 
 
 async def get_asset(deps: Deps, ask: AssetAsk) -> Kept[AssetDetail]:
-    """Look up one asset by its ticker, with a scheduled multiplier change and where it may be traded."""
+    """Look up one asset by its ticker, with a scheduled multiplier change and where it may be traded.
+
+    Freshness: the registry is read every minute.
+    """
     now = deps.clock.now()
     asset = deps.market.registry.find(ask.symbol)
     detail = AssetDetail(**detail_fields(asset, deps.settings.chain_id, now))

@@ -45,7 +45,12 @@ class Markets(Answer):
 async def list_markets(deps: Deps, ask: MarketsAsk) -> Kept[Markets]:
     """List every TOKEN/USDG pool, the deepest first, all read at one block. `depthUsd` is the USDG that moves the
     price by 1 % within the active range; `tvlUsd` is information, since balances can be faked. A pool without
-    liquidity in range has a null price. `asOf` is the time of the block."""
+    liquidity in range has a null price. `asOf` is the time of the block.
+
+    Freshness: read from the chain's newest block, reused for at most 5 s; asOf is the block's time.
+    Limits: at most 200 pools a call, more with `offset`.
+    Advice: For the pools of one token use get_stats.
+    """
     market = deps.market
     owned = [
         (asset.symbol, pool)

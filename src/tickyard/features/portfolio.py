@@ -22,7 +22,7 @@ from tickyard.kernel.wire import (
     iso,
 )
 from tickyard.market.balances import Holding, read_holdings
-from tickyard.sources.issuer import IssuerQuote
+from tickyard.sources.issuer.api import IssuerQuote
 
 
 class PortfolioAsk(Ask):
@@ -50,7 +50,10 @@ class Portfolio(Answer):
 async def get_portfolio(deps: Deps, ask: PortfolioAsk) -> Portfolio:
     """List a wallet's stock tokens, all read at one block, the most valuable first, each priced by the equity mid
     times the multiplier. A position without a usable quote has null price and value, sorts last and adds nothing
-    to the total. `asOf` is the time of the block."""
+    to the total. `asOf` is the time of the block.
+
+    Freshness: balances from the newest block, prices from quotes at most 15 s old.
+    """
     holdings, quotes = await asyncio.gather(
         read_holdings(deps.market, ask.address, deps.market.registry.all()), deps.market.mids.all()
     )

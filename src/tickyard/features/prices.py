@@ -13,7 +13,7 @@ from tickyard.kernel.units import Price
 from tickyard.kernel.wire import Answer, Ask, Moment, MultiplierText, PriceText, SymbolField, Ticker, iso
 from tickyard.market.asset import Asset, multiplier_text
 from tickyard.market.batch import ItemError, SymbolsField, chosen, item_error
-from tickyard.sources.issuer import IssuerQuote
+from tickyard.sources.issuer.api import IssuerQuote
 
 DayFigure = Annotated[str, Meta(examples=["374.6"], description="Per underlying share.")]
 Volume = Annotated[str, Meta(examples=["55329941"], description="Underlying shares traded today.")]
@@ -69,7 +69,11 @@ class PricesAsk(Ask):
 async def get_price(deps: Deps, ask: PriceAsk) -> Kept[PriceRecord]:
     """Read the equity quote of one asset: bid, ask and mid per underlying share and, times the multiplier, per
     token. Off hours the spread can be very wide and the mid far off; both sides are shown. `asOf` is the
-    moment at which the issuer made the quote."""
+    moment at which the issuer made the quote.
+
+    Freshness: the issuer's quote, reused for at most 5 s; a copy up to 15 s old stands in for a silent issuer.
+    Advice: For the price in the pools use get_stats, for the price of a trade of a given size get_quote.
+    """
     asset = deps.market.registry.find(ask.symbol)
     quote, seconds = await deps.market.mids.one(asset.symbol)
     now = deps.clock.now()
@@ -84,7 +88,12 @@ async def get_price(deps: Deps, ask: PriceAsk) -> Kept[PriceRecord]:
 
 async def list_prices(deps: Deps, ask: PricesAsk) -> Kept[Prices]:
     """Read the equity quotes of up to 50 assets, or of all, in one call. Each item has a price or its own error; the
-    day's range and volume are left out (one asset's price has them)."""
+    day's range and volume are left out (one asset's price has them).
+
+    Freshness: the issuer's quote, reused for at most 5 s; a copy up to 15 s old stands in for a silent issuer.
+    Limits: at most 50 tickers a call, or all of them.
+    Advice: Use this instead of many get_price calls.
+    """
     wanted = chosen(deps.market.registry, ask.symbols)
     copy = await deps.market.mids.all()
     now = deps.clock.now()

@@ -22,7 +22,11 @@ class Quote(QuoteDetails):
 
 async def get_quote(deps: Deps, ask: QuoteAsk) -> Quote:
     """Price one swap on every fee tier at one block and return the best. Nothing is executed. A pool that
-    could fill only a part is no fill. `asOf` is the time of the block."""
+    could fill only a part is no fill. `asOf` is the time of the block.
+
+    Freshness: asked of the chain's newest block at the moment of the call, never reused.
+    Advice: A quote is not an order. To get transactions to sign use build_trade.
+    """
     asset = deps.market.registry.find(ask.symbol)
     trade = Trade.parse(ask.side, ask.denom, ask.amount)
     if asset.address is None or asset.shown_address is None:

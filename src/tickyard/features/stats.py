@@ -97,7 +97,11 @@ class ManyStatsAsk(Ask):
 async def get_stats(deps: Deps, ask: StatsAsk) -> Kept[Stats]:
     """Show one token's supply, its price in the deepest pool against the equity quote, the 24-hour change of the
     sampled price (null until a day of history exists), and every TOKEN/USDG pool, all read at one block.
-    `asOf` is the time of the block."""
+    `asOf` is the time of the block.
+
+    Freshness: read from the chain's newest block, reused for at most 5 s; asOf is the block's time.
+    Advice: For what a trade of a given size really costs use get_quote.
+    """
     asset = deps.market.registry.find(ask.symbol)
     if asset.address is None:
         quote, seconds = await deps.market.mids.one(asset.symbol)
@@ -110,7 +114,12 @@ async def get_stats(deps: Deps, ask: StatsAsk) -> Kept[Stats]:
 
 async def list_stats(deps: Deps, ask: ManyStatsAsk) -> Kept[ManyStats]:
     """Show supply, prices and pools of up to 50 tokens, or of all, read at one block in one call. Each item has its
-    stats or its own error. `asOf` is the time of the block."""
+    stats or its own error. `asOf` is the time of the block.
+
+    Freshness: read from the chain's newest block, reused for at most 5 s; asOf is the block's time.
+    Limits: at most 50 tickers a call, or all of them.
+    Advice: Use this instead of many get_stats calls.
+    """
     wanted = chosen(deps.market.registry, ask.symbols)
     pools = {a.address: deps.market.pools.of(a.address) for _, a in wanted if isinstance(a, Asset) and a.address}
     calls = {token: _calls(deps, token, its) for token, its in pools.items()}

@@ -5,9 +5,10 @@ fail, how long its answer may be reused, what its paid twin costs. The HTTP rout
 tool, the index, the OpenAPI description and the docs are all made from it.
 """
 
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
@@ -16,6 +17,13 @@ from tickyard.kernel.units import UsdgAmount
 from tickyard.kernel.wire import Ask
 
 A = TypeVar("A", bound=msgspec.Struct)
+
+_LABEL: Final = re.compile(r"^\s*(Freshness|Limits|Advice):", re.MULTILINE)
+"""Parts of a docstring that are for agents: how old an answer can be, what one call can give, which tool is better."""
+
+
+def _unfolded(text: str) -> str:
+    return " ".join(text.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +65,15 @@ class Operation:
 
     @property
     def text(self) -> str:
-        """The public description: the docstring of the function, unfolded."""
-        return " ".join((self.run.__doc__ or "").split())
+        """The public description: the docstring of the function, unfolded, up to its first labelled part."""
+        return _unfolded(_LABEL.split(self.run.__doc__ or "")[0])
+
+    def part(self, label: str) -> str:
+        """A labelled part of the docstring (`Freshness:`, `Limits:`, `Advice:`), unfolded; empty when it has none."""
+        pieces = _LABEL.split(self.run.__doc__ or "")
+        return next(
+            (_unfolded(text) for name, text in zip(pieces[1::2], pieces[2::2], strict=True) if name == label), ""
+        )
 
     @property
     def title(self) -> str:

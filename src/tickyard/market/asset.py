@@ -6,11 +6,11 @@ from datetime import datetime
 from tickyard.chain.stock_token import MULTIPLIER_ONE, pending_multiplier
 from tickyard.kernel.ids import Address, Symbol
 from tickyard.kernel.units import Price, ratio_text
-from tickyard.sources.issuer_border import ListedAsset
+from tickyard.sources.issuer.border import ListedAsset
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class MultiplierSchedule:
     """The token contract's word on its multiplier: the present value, and the one it flips to by itself."""
 
     current_e18: int
@@ -30,7 +30,7 @@ class Schedule:
 @dataclass(frozen=True, slots=True)
 class Asset:
     listed: ListedAsset
-    schedule: Schedule | None
+    schedule: MultiplierSchedule | None
     """None: the chain has not told us yet (or the asset has no address); the registry's value stands in."""
     shown_address: str | None
     """The address in its EIP-55 form."""

@@ -14,7 +14,7 @@ from tickyard.kernel.ids import ZERO_ADDRESS, Address
 from tickyard.kernel.units import Price, TokenAmount
 from tickyard.market.asset import Asset
 from tickyard.market.market import Market
-from tickyard.market.reading import Form
+from tickyard.market.reading import CallTemplate
 
 _NOTHING: Final = bytes(WORD)
 
@@ -66,7 +66,7 @@ async def read_holdings(market: Market, wallet: Address, assets: Sequence[Asset]
 
 
 @lru_cache(maxsize=256)
-def _form(multicall: Address, tokens: tuple[Address, ...]) -> Form:
+def _form(multicall: Address, tokens: tuple[Address, ...]) -> CallTemplate:
     """Kept, because every wallet is asked about the same tokens. Vote power asks about one token at a time."""
 
     def calls(wallet: Address) -> list[Call]:
@@ -74,4 +74,4 @@ def _form(multicall: Address, tokens: tuple[Address, ...]) -> Form:
         multipliers = [Call(token, stock_token.UI_MULTIPLIER) for token in tokens]
         return [*(Call(token, question) for token in tokens), *multipliers]
 
-    return Form(multicall, calls, (ZERO_ADDRESS,))
+    return CallTemplate(multicall, calls, (ZERO_ADDRESS,))

@@ -12,8 +12,8 @@ from tickyard.config.pinned import Contracts
 from tickyard.kernel.errors import NoLiquidity, UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.kernel.units import AMOUNT_MAX_RAW, Price, TokenAmount, UsdgAmount
-from tickyard.market.pools import Pool, PoolBook, PoolState, state_calls
-from tickyard.market.reading import Form
+from tickyard.market.pools import Pool, PoolBook, PoolSpot, state_calls
+from tickyard.market.reading import CallTemplate
 
 
 class Side(StrEnum):
@@ -55,7 +55,7 @@ class Trade:
 class Fill:
     """One pool's offer."""
 
-    before: PoolState
+    before: PoolSpot
     usdg: UsdgAmount
     token: TokenAmount
     pool_gas: int
@@ -109,7 +109,7 @@ class Question:
     def calls(self, contracts: Contracts) -> list[Call]:
         return _calls(contracts, self.trade.side, self.trade.mode, self.pools, *self.values)
 
-    def form(self, contracts: Contracts) -> Form:
+    def form(self, contracts: Contracts) -> CallTemplate:
         """The same calls, all but written."""
         return _form(contracts, self.trade.side, self.trade.mode, self.pools)
 
@@ -150,10 +150,10 @@ def _calls(
 
 
 @lru_cache(maxsize=1024)
-def _form(contracts: Contracts, side: Side, mode: Mode, pools: tuple[Pool, ...]) -> Form:
+def _form(contracts: Contracts, side: Side, mode: Mode, pools: tuple[Pool, ...]) -> CallTemplate:
     """Kept, because a token's pools are asked again and again about other amounts."""
     gaps = (0,) * (1 + len(pools))
-    return Form(contracts.multicall3, partial(_calls, contracts, side, mode, pools), gaps)
+    return CallTemplate(contracts.multicall3, partial(_calls, contracts, side, mode, pools), gaps)
 
 
 def _is_near(sqrt_price: int, limit: int) -> bool:
@@ -161,7 +161,7 @@ def _is_near(sqrt_price: int, limit: int) -> bool:
     return max(sqrt_price, limit) < 2 * min(sqrt_price, limit)
 
 
-def _believable(trade: Trade, state: PoolState, quoted: Quoted, limit: int) -> Fill:
+def _believable(trade: Trade, state: PoolSpot, quoted: Quoted, limit: int) -> Fill:
     """The fill, unless no pool could have given it: the price goes towards its limit, and nobody gets more than
     the price before the trade."""
     fill = _fill(trade, state, quoted.amount, quoted.gas)
@@ -175,7 +175,7 @@ def _believable(trade: Trade, state: PoolState, quoted: Quoted, limit: int) -> F
     return fill
 
 
-def _fill(trade: Trade, state: PoolState, amount: int, gas: int) -> Fill:
+def _fill(trade: Trade, state: PoolSpot, amount: int, gas: int) -> Fill:
     if isinstance(trade.fixed, UsdgAmount):
         return Fill(state, trade.fixed, TokenAmount(amount), gas)
     return Fill(state, UsdgAmount(amount), trade.fixed, gas)

@@ -8,13 +8,13 @@ from tickyard.chain.multicall import HEAVY_CALLS, Call
 from tickyard.config.pinned import Contracts
 from tickyard.kernel.errors import NoLiquidity
 from tickyard.kernel.ids import Address
-from tickyard.market.copies import SharedFlight
 from tickyard.market.fills import Fill, Question, Trade
 from tickyard.market.mids import Mids
 from tickyard.market.pools import PoolBook
-from tickyard.market.reading import ChainReader, Form, Reading
+from tickyard.market.reading import CallTemplate, ChainReader, ChainReading
 from tickyard.market.registry import Registry
 from tickyard.market.samples import LatestSamples
+from tickyard.market.short_lived import SharedFlight
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ class Market:
     contracts: Contracts
     samples: LatestSamples = field(default_factory=LatestSamples)
     _offers: SharedFlight[tuple[Address, Trade, tuple[Call, ...]], Offer] = field(default_factory=SharedFlight)
-    _readings: SharedFlight[tuple[Call, ...], Reading] = field(default_factory=SharedFlight)
-    _filled: SharedFlight[tuple[Form, Address], Reading] = field(default_factory=SharedFlight)
+    _readings: SharedFlight[tuple[Call, ...], ChainReading] = field(default_factory=SharedFlight)
+    _filled: SharedFlight[tuple[CallTemplate, Address], ChainReading] = field(default_factory=SharedFlight)
 
     async def offer(self, token: Address, trade: Trade, extra: Sequence[Call] = ()) -> Offer:
         """Ask every pool at one block, in one round trip. Who asks the same meanwhile shares the answer."""
@@ -63,11 +63,11 @@ class Market:
         results = reading.results
         return Offer(question.fills(self.pools, results), results[len(results) - len(extra) :], reading.at)
 
-    async def read(self, calls: Sequence[Call]) -> Reading:
+    async def read(self, calls: Sequence[Call]) -> ChainReading:
         """Light calls at one block. Who asks the same meanwhile shares the answer."""
         key = tuple(calls)
         return await self._readings.share(key, lambda: self.reader.read(key))
 
-    async def read_form(self, form: Form, address: Address) -> Reading:
+    async def read_form(self, form: CallTemplate, address: Address) -> ChainReading:
         """The same for a form."""
         return await self._filled.share((form, address), lambda: self.reader.read_form(form, (address,)))

@@ -6,8 +6,8 @@ from typing import Final
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Symbol
-from tickyard.market.copies import Copies, Copy
-from tickyard.sources.issuer import Issuer, IssuerQuote
+from tickyard.market.short_lived import Copies, Copy
+from tickyard.sources.issuer.api import Issuer, IssuerQuote
 
 REUSE: Final = timedelta(seconds=5)
 STALE: Final = timedelta(seconds=15)

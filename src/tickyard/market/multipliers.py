@@ -1,7 +1,7 @@
 """The multipliers of all tokens, as their contracts tell them at one block."""
 
 from tickyard.chain.multicall import Call, aggregate
-from tickyard.chain.rpc import Rpc
+from tickyard.chain.rpc.client import Rpc
 from tickyard.chain.stock_token import (
     EFFECTIVE_AT,
     NEW_UI_MULTIPLIER,
@@ -12,13 +12,15 @@ from tickyard.chain.stock_token import (
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
-from tickyard.market.asset import Schedule
+from tickyard.market.asset import MultiplierSchedule
 from tickyard.observe.log import log
 
 _GETTERS = (UI_MULTIPLIER, NEW_UI_MULTIPLIER, EFFECTIVE_AT)
 
 
-async def read_schedules(rpc: Rpc, multicall: Address, clock: Clock, tokens: list[Address]) -> dict[Address, Schedule]:
+async def read_schedules(
+    rpc: Rpc, multicall: Address, clock: Clock, tokens: list[Address]
+) -> dict[Address, MultiplierSchedule]:
     """One round trip for all. A token that does not answer sensibly is left out: its registry value stands in."""
     if not tokens:
         return {}
@@ -32,7 +34,7 @@ async def read_schedules(rpc: Rpc, multicall: Address, clock: Clock, tokens: lis
             log.warning("token has no multiplier views", token=token)
             continue
         try:
-            schedules[token] = Schedule(
+            schedules[token] = MultiplierSchedule(
                 read_multiplier(current), read_multiplier(new), read_time(effective_at), read_at
             )
         except UpstreamDown:

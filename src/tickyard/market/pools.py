@@ -29,7 +29,7 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True)
-class PoolState:
+class PoolSpot:
     pool: Pool
     sqrt_price_x96: int
     liquidity: int
@@ -49,7 +49,7 @@ class PoolState:
         return UsdgAmount(v3.depth_usdg(self.sqrt_price_x96, self.liquidity, not self.pool.token_is_0))
 
 
-def deepest(states: Iterable[PoolState]) -> PoolState | None:
+def deepest(states: Iterable[PoolSpot]) -> PoolSpot | None:
     usable = [state for state in states if state.is_usable]
     return max(usable, key=lambda state: state.depth, default=None)
 
@@ -67,7 +67,7 @@ class PoolBook:
         self._pools: dict[tuple[Address, int], Pool] = {}
         self._by_token: dict[Address, tuple[Pool, ...]] | None = None
         self._prices: dict[Address, int] = {}
-        self._told: dict[Address, tuple[bytes, bytes, PoolState]] = {}
+        self._told: dict[Address, tuple[bytes, bytes, PoolSpot]] = {}
         self.discovered = asyncio.Event()
         """Set once the pools of the first registry are known."""
         self._has_news = asyncio.Event()
@@ -78,7 +78,7 @@ class PoolBook:
             raise UpstreamDown("the pools have not been read from the chain yet", retry_after_s=_RETRY_S)
         return self._by_token.get(token, ())
 
-    def read_state(self, pool: Pool, slot0: bytes | None, liquidity: bytes | None) -> PoolState:
+    def read_state(self, pool: Pool, slot0: bytes | None, liquidity: bytes | None) -> PoolSpot:
         """What the two calls of `state_calls` say of the pool."""
         if slot0 is None or liquidity is None:
             raise UpstreamDown("the chain node failed to read a pool")
@@ -86,7 +86,7 @@ class PoolBook:
         if told is not None and told[:2] == (slot0, liquidity):
             # Nobody has traded here since we last looked.
             return told[2]
-        state = PoolState(pool, v3.read_slot0(slot0).sqrt_price_x96, v3.read_liquidity(liquidity))
+        state = PoolSpot(pool, v3.read_slot0(slot0).sqrt_price_x96, v3.read_liquidity(liquidity))
         if state.sqrt_price_x96:
             if not MIN_SQRT_RATIO <= state.sqrt_price_x96 < MAX_SQRT_RATIO:
                 raise UpstreamDown("the chain node tells a price that no pool can have")

@@ -8,14 +8,14 @@ from tickyard.chain.multicall import Call
 from tickyard.config.pinned import Contracts
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.units import TokenAmount, UsdgAmount
-from tickyard.market.pools import Pool, PoolBook, PoolState, state_calls
+from tickyard.market.pools import Pool, PoolBook, PoolSpot, state_calls
 
 CALLS_PER_POOL = 4
 
 
 @dataclass(frozen=True, slots=True)
 class PoolView:
-    state: PoolState
+    state: PoolSpot
     usdg: UsdgAmount
     tokens: TokenAmount
 

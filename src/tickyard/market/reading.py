@@ -13,7 +13,7 @@ from typing import Final
 from tickyard.chain import aggregate3
 from tickyard.chain.abi import read_uint
 from tickyard.chain.multicall import LIGHT_CALLS, Call, aggregate
-from tickyard.chain.rpc import Block, Rpc, RpcError
+from tickyard.chain.rpc.client import Block, Rpc, RpcError
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
@@ -26,7 +26,7 @@ _AHEAD_MAX_S: Final = 600
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ChainReading:
     results: list[bytes | None]
     at: datetime
     """The block's time."""
@@ -35,7 +35,7 @@ class Reading:
 Gap = Address | int
 
 
-class Form:
+class CallTemplate:
     """Calls that are asked again and again with only a few values different: encoded once, with gaps for them.
 
     `gaps` tells by example what goes into each: an address, or a number that fills a word.
@@ -80,7 +80,7 @@ class ChainReader:
 
     async def read(
         self, calls: Sequence[Call], *, block: Block = "latest", max_calls_per_chunk: int = LIGHT_CALLS
-    ) -> Reading:
+    ) -> ChainReading:
         """Return data per call, None where one failed. UpstreamDown when the node is silent, lies or lags."""
         asked = [Call(self._multicall, _BLOCK_TIME), *calls]
         if block == "latest" and len(asked) <= max_calls_per_chunk:
@@ -90,11 +90,11 @@ class ChainReader:
         )
         return self._judge(results, is_latest=block == "latest")
 
-    async def read_form(self, form: Form, values: Sequence[Gap]) -> Reading:
+    async def read_form(self, form: CallTemplate, values: Sequence[Gap]) -> ChainReading:
         """The same for a form."""
         return await self._read_whole(form.fill(values), form.count, lambda: form.calls(*values))
 
-    async def _read_whole(self, data: str, count: int, calls: Callable[[], Sequence[Call]]) -> Reading:
+    async def _read_whole(self, data: str, count: int, calls: Callable[[], Sequence[Call]]) -> ChainReading:
         """The way of nearly every reading: one request. What is too much in one piece is read the careful way."""
         deadline = self._rpc.deadline()
         try:
@@ -103,7 +103,7 @@ class ChainReader:
             results = await aggregate(self._rpc, self._multicall, calls(), deadline=deadline)
         return self._judge(results, is_latest=True)
 
-    def _judge(self, results: list[bytes | None], *, is_latest: bool) -> Reading:
+    def _judge(self, results: list[bytes | None], *, is_latest: bool) -> ChainReading:
         time_word, *rest = results
         if time_word is None or (rest and rest.count(None) == len(rest)):
             raise UpstreamDown("the chain node failed every call")
@@ -114,4 +114,4 @@ class ChainReader:
             if seconds < self._newest_s - _LAG_MAX_S:
                 raise UpstreamDown("the chain node is behind what it has shown before")
             self._newest_s = max(self._newest_s, seconds)
-        return Reading(rest, datetime.fromtimestamp(seconds, UTC))
+        return ChainReading(rest, datetime.fromtimestamp(seconds, UTC))

@@ -18,11 +18,11 @@ from tickyard.chain.address import checksum
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import NotFound, UpstreamDown
 from tickyard.kernel.ids import Address, Symbol
-from tickyard.market.asset import Asset, Schedule
+from tickyard.market.asset import Asset, MultiplierSchedule
 from tickyard.observe import metrics
 from tickyard.observe.log import log
-from tickyard.sources.issuer import Issuer
-from tickyard.sources.issuer_border import ListedAsset
+from tickyard.sources.issuer.api import Issuer
+from tickyard.sources.issuer.border import ListedAsset
 
 REFRESH_S: Final = 60
 _RETRY_S: Final = 5
@@ -36,10 +36,10 @@ class _Kept(msgspec.Struct):
     departed: dict[Symbol, Address]
 
 
-ReadSchedules = Callable[[list[Address]], Awaitable[dict[Address, Schedule]]]
+ReadSchedules = Callable[[list[Address]], Awaitable[dict[Address, MultiplierSchedule]]]
 
 
-class Refused(Exception):
+class ListingRefused(Exception):
     """A refresh that contradicts what we know. The message is for the log."""
 
 
@@ -54,19 +54,19 @@ def check_refresh(
     by_symbol = {asset.symbol: asset for asset in new}
     addresses = [asset.address for asset in new if asset.address is not None]
     if len(by_symbol) != len(new):
-        raise Refused("a symbol is listed twice")
+        raise ListingRefused("a symbol is listed twice")
     if len(set(addresses)) != len(addresses):
-        raise Refused("two symbols share an address")
+        raise ListingRefused("two symbols share an address")
     old = list(old)
     homes = {**departed, **{known.symbol: known.address for known in old if known.address}}
     for symbol, address in homes.items():
         listed = by_symbol.get(symbol)
         # An asset may gain its address; one that has it keeps it, or is gone.
         if listed and listed.address != address:
-            raise Refused(f"{symbol} changed its address")
+            raise ListingRefused(f"{symbol} changed its address")
     vanished = sum(known.symbol not in by_symbol for known in old)
     if vanished * 100 > len(old) * _VANISHED_MAX_PERCENT:
-        raise Refused(f"{vanished} of {len(old)} assets vanished at once")
+        raise ListingRefused(f"{vanished} of {len(old)} assets vanished at once")
 
 
 class Registry:
@@ -77,7 +77,7 @@ class Registry:
         self._file = file
         self._assets: dict[Symbol, Asset] = {}
         self._departed: dict[Symbol, Address] = {}
-        self._schedules: dict[Address, Schedule] = {}
+        self._schedules: dict[Address, MultiplierSchedule] = {}
         self.refreshed_at: datetime | None = None
         self.on_change: list[Callable[[], None]] = []
         self.loaded = asyncio.Event()
@@ -130,7 +130,7 @@ class Registry:
         except UpstreamDown:
             await self._renew_multipliers(known)
             raise
-        except Refused as refusal:
+        except ListingRefused as refusal:
             metrics.registry_refreshes.labels("refused").inc()
             log.error("registry refresh refused, the last good one stays", reason=str(refusal))
             await self._renew_multipliers(known)

@@ -19,13 +19,13 @@ from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.observe.log import log
 from tickyard.observe.metrics import REGISTRY
-from tickyard.payments.authorization import Key, Payment, check_times
 from tickyard.payments.budgets import Budget
-from tickyard.payments.facilitator import Refused
-from tickyard.payments.ledger import KEEP_ANSWERS, Claim, Ledger, Row
+from tickyard.payments.facilitator import FacilitatorRefused
+from tickyard.payments.ledger import KEEP_ANSWERS, Ledger, PaymentRow, Reservation
 from tickyard.payments.refusal import ALREADY_USED, BadPayment, Refusal, TooMany, outcome_unknown, still_running
 from tickyard.payments.reply import Reply
 from tickyard.payments.settlement import Settlement, Till
+from tickyard.payments.signed.authorization import Key, Payment, check_times
 
 WAIT_S: Final = 8.0
 """How long a copy of a running request waits for it."""
@@ -61,7 +61,7 @@ class Sale(msgspec.Struct, frozen=True):
     """None: the operation failed, and nothing was taken."""
 
 
-def next_step(row: Row | None, fingerprint: str, now: datetime) -> Step:
+def next_step(row: PaymentRow | None, fingerprint: str, now: datetime) -> Step:
     """What a request does with the row that its payment already has."""
     if row is None or row.state == "failed" or (row.state == "running" and row.lease_until <= now):
         return "take"
@@ -152,7 +152,7 @@ class Cashier:
         row = await self._ledger.find(order.payment.key)
         return next_step(row, order.fingerprint, self._clock.now()) == "take"
 
-    async def _take(self, order: Order, deadline: float) -> Row | None:
+    async def _take(self, order: Order, deadline: float) -> PaymentRow | None:
         """Verify and reserve, one request at a time for each payment: more than one cannot have it anyway."""
         key = order.payment.key
         if key in self._taking:
@@ -188,11 +188,11 @@ class Cashier:
         if wait_s:
             raise TooMany("too many calls of this payer ended without a settlement", wait_s)
         verdict = await self._tills[order.payment.key.network].facilitator.verify(order.request)
-        if isinstance(verdict, Refused):
+        if isinstance(verdict, FacilitatorRefused):
             _counted(order.payment.key.network, "refused").inc()
             raise BadPayment(verdict.reason)
 
-    async def _run(self, order: Order, held: Row) -> Sale:
+    async def _run(self, order: Order, held: PaymentRow) -> Sale:
         try:
             reply = await order.run()
         except Exception:
@@ -213,10 +213,10 @@ class Cashier:
             self._spend(held)
         return self._end(row)
 
-    def _spend(self, held: Row) -> None:
+    def _spend(self, held: PaymentRow) -> None:
         self._unsettled.spend(held.key.payer, self._clock.monotonic())
 
-    async def _release(self, held: Row) -> None:
+    async def _release(self, held: PaymentRow) -> None:
         self._spend(held)
         try:
             await self._ledger.release(held)
@@ -224,7 +224,7 @@ class Cashier:
             # Nothing was taken, and the lease lets go of the payment by itself.
             log.warning("a payment could not be released", network=held.key.network)
 
-    def _end(self, row: Row) -> Sale:
+    def _end(self, row: PaymentRow) -> Sale:
         _counted(row.key.network, row.state).inc()
         if row.state == "failed":
             raise Refusal(row.reason or ALREADY_USED)
@@ -238,14 +238,14 @@ class Cashier:
         return f"{self._name}-{self._count:x}"
 
 
-def _sale(row: Row) -> Sale:
+def _sale(row: PaymentRow) -> Sale:
     assert row.reply is not None
     return Sale(row.reply, row.transaction)
 
 
-def _claim(order: Order) -> Claim:
+def _claim(order: Order) -> Reservation:
     payment = order.payment
-    return Claim(
+    return Reservation(
         key=payment.key,
         fingerprint=order.fingerprint,
         route=order.route,

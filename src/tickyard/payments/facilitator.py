@@ -34,7 +34,7 @@ class Valid:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class FacilitatorRefused:
     """The facilitator says no. `transaction` is set when it says that it sent something all the same."""
 
     reason: str
@@ -99,7 +99,7 @@ class Facilitator:
             await self._session.close()
             self._session = None
 
-    async def verify(self, request: bytes) -> Valid | Refused:
+    async def verify(self, request: bytes) -> Valid | FacilitatorRefused:
         """Whether it would settle. UpstreamDown when it gives no answer that can be believed: nothing was refused."""
         try:
             answer = await self._ask("verify", request, self._verify_s)
@@ -108,10 +108,10 @@ class Facilitator:
         if answer.get("isValid") is True:
             return Valid()
         if answer.get("isValid") is False:
-            return Refused(clean_reason(answer.get("invalidReason")))
+            return FacilitatorRefused(clean_reason(answer.get("invalidReason")))
         raise UpstreamDown("the payment facilitator gave no usable answer; nothing was taken", retry_after_s=2)
 
-    async def settle(self, request: bytes) -> Settled | Refused | Unknown:
+    async def settle(self, request: bytes) -> Settled | FacilitatorRefused | Unknown:
         try:
             answer = await self._ask("settle", request, self.settle_s)
         except _Trouble as trouble:
@@ -121,7 +121,9 @@ class Facilitator:
         if answer.get("success") is True and has_hash and answer.get("network") == self.network:
             return Settled(str(transaction).lower())
         if answer.get("success") is False:
-            return Refused(clean_reason(answer.get("errorReason")), str(transaction).lower() if has_hash else None)
+            return FacilitatorRefused(
+                clean_reason(answer.get("errorReason")), str(transaction).lower() if has_hash else None
+            )
         return Unknown("shape")
 
     async def _ask(self, call: str, request: bytes, limit_s: float) -> dict[str, Any]:

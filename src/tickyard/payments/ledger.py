@@ -26,13 +26,13 @@ from sqlalchemy.engine import RowMapping
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.ids import Address
 from tickyard.payments import statements as sql
-from tickyard.payments.authorization import Key
 from tickyard.payments.refusal import IDENTIFIER_USED, Refusal
 from tickyard.payments.reply import Reply
+from tickyard.payments.signed.authorization import Key
 from tickyard.payments.tables import payment
 from tickyard.store.engine import Store, Transaction
-from tickyard.store.prepared import Prepared
-from tickyard.store.together import Together
+from tickyard.store.group_commit import Together
+from tickyard.store.statement import Prepared
 
 KEEP_ANSWERS: Final = timedelta(hours=24)
 RUNNING: Final = timedelta(seconds=30)
@@ -42,7 +42,7 @@ _PAUSE_MAX: Final = timedelta(seconds=30)
 State = Literal["running", "settling", "unknown", "settled", "failed"]
 
 
-class Row(msgspec.Struct, frozen=True, gc=False):
+class PaymentRow(msgspec.Struct, frozen=True, gc=False):
     key: Key
     state: State
     holder: str
@@ -65,7 +65,7 @@ class Row(msgspec.Struct, frozen=True, gc=False):
     settled_at: datetime | None = None
 
 
-class Claim(msgspec.Struct, frozen=True, gc=False):
+class Reservation(msgspec.Struct, frozen=True, gc=False):
     """What a reservation is made of."""
 
     key: Key
@@ -86,12 +86,12 @@ class Ledger:
         self._clock = clock
         self._settling = timedelta(seconds=settle_s) + _MARGIN
 
-    async def find(self, key: Key) -> Row | None:
+    async def find(self, key: Key) -> PaymentRow | None:
         async with self.store.glance() as tx:
             found = await sql.FIND.one(tx, sql.key_of(key))
         return None if found is None else read_row(found)
 
-    async def reserve(self, claim: Claim, holder: str) -> Row | None:
+    async def reserve(self, claim: Reservation, holder: str) -> PaymentRow | None:
         """Take the payment for one run of its request. None: somebody else has it; look again."""
         now = self._clock.now()
         values: dict[str, Any] = {
@@ -109,13 +109,13 @@ class Ledger:
             "reason": None,
         }
         is_ours = await self.pen.write(lambda tx: _take(tx, claim, values, now))
-        return Row(key=claim.key, reply=None, request=claim.request, **values) if is_ours else None
+        return PaymentRow(key=claim.key, reply=None, request=claim.request, **values) if is_ours else None
 
-    async def release(self, row: Row) -> bool:
+    async def release(self, row: PaymentRow) -> bool:
         """Nothing was taken: forget the payment, so that it can be used again, for any request."""
         return await self.pen.write(lambda tx: _end(tx, row, sql.RELEASE, _held(row, "running")))
 
-    async def start_settling(self, row: Row, reply: Reply) -> Row | None:
+    async def start_settling(self, row: PaymentRow, reply: Reply) -> PaymentRow | None:
         """Write the answer down and say that money may move from here on. None: the row is no longer ours."""
         until = self._clock.now() + self._settling
         values: dict[str, Any] = {"state": "settling", "lease_until": until, "settles": 1}
@@ -124,7 +124,7 @@ class Ledger:
             return None
         return replace(row, **values, reply=reply)
 
-    async def settle(self, row: Row, transaction: str) -> Row:
+    async def settle(self, row: PaymentRow, transaction: str) -> PaymentRow:
         """The money arrived. True from settling and from unknown, whoever found out."""
         now = self._clock.now()
         values: dict[str, Any] = {"state": "settled", "transaction": transaction, "settled_at": now, "request": None}
@@ -132,14 +132,14 @@ class Ledger:
             return replace(row, **values)
         return await self.find(row.key) or row
 
-    async def refuse(self, row: Row, reason: str) -> Row:
+    async def refuse(self, row: PaymentRow, reason: str) -> PaymentRow:
         """Nothing was taken, and this row's settling is over."""
         values: dict[str, Any] = {"state": "failed", "reason": reason, "request": None}
         given = _held(row, row.state) | sql.becomes(**values, body=None)
         is_ours = await self.pen.write(lambda tx: _end(tx, row, sql.REFUSE, given))
         return replace(row, **values, reply=None) if is_ours else await self.find(row.key) or row
 
-    async def doubt(self, row: Row) -> Row:
+    async def doubt(self, row: PaymentRow) -> PaymentRow:
         """Nobody knows. The lease of an unknown row is the pause before a facilitator may be asked again."""
         until = self._clock.now() + min(timedelta(seconds=2**row.settles), _PAUSE_MAX)
         values: dict[str, Any] = {"state": "unknown", "lease_until": until}
@@ -147,7 +147,7 @@ class Ledger:
             return replace(row, **values)
         return await self.find(row.key) or row
 
-    async def resume(self, row: Row, holder: str) -> Row | None:
+    async def resume(self, row: PaymentRow, holder: str) -> PaymentRow | None:
         """Take an unknown payment to settle it again. None: it is not time yet, or somebody else did."""
         now = self._clock.now()
         due = _held(row, "unknown") | sql.was(lease_until=now, settles=row.settles)
@@ -156,7 +156,7 @@ class Ledger:
         values["settles"] = row.settles + 1
         return replace(row, **values) if await self._move(sql.RESUME, due, values) else None
 
-    async def expire(self, row: Row) -> Row:
+    async def expire(self, row: PaymentRow) -> PaymentRow:
         """A settling whose holder is gone: unknown, and due at once."""
         if row.state != "settling" or row.lease_until > self._clock.now():
             return row
@@ -175,7 +175,7 @@ class Ledger:
                 await _end(tx, row, sql.RELEASE, _held(row, "running"))
         return len(rows)
 
-    async def doubtful(self, limit: int) -> Sequence[Row]:
+    async def doubtful(self, limit: int) -> Sequence[PaymentRow]:
         """Payments somebody should look after: unknown ones that are due, and settlings whose holder is gone."""
         due = and_(payment.c.state.in_(("settling", "unknown")), payment.c.lease_until <= self._clock.now())
         async with self.store.read() as tx:
@@ -197,7 +197,7 @@ class Ledger:
         return await self.pen.write(lambda tx: statement.change(tx, given)) == 1
 
 
-async def _take(tx: Transaction, claim: Claim, values: dict[str, Any], now: datetime) -> bool:
+async def _take(tx: Transaction, claim: Reservation, values: dict[str, Any], now: datetime) -> bool:
     """Make the claim's row, or take over one that is free. Raises Refusal when its name belongs to another payment."""
     key, names = sql.key_of(claim.key), {**_columns(claim.key), "identifier": claim.identifier}
     if claim.identifier is not None:
@@ -214,7 +214,7 @@ async def _take(tx: Transaction, claim: Claim, values: dict[str, Any], now: date
     return True
 
 
-async def _end(tx: Transaction, row: Row, statement: Prepared, given: dict[str, Any]) -> bool:
+async def _end(tx: Transaction, row: PaymentRow, statement: Prepared, given: dict[str, Any]) -> bool:
     """Let go of a row that is still its holder's, and of the name its client gave it."""
     if await statement.change(tx, given) == 0:
         return False
@@ -226,15 +226,15 @@ def _columns(key: Key) -> dict[str, str]:
     return {"network": key.network, "asset": key.asset, "payer": key.payer, "nonce": key.nonce}
 
 
-def _held(row: Row, state: State) -> dict[str, Any]:
+def _held(row: PaymentRow, state: State) -> dict[str, Any]:
     return sql.key_of(row.key) | sql.was(state=state, holder=row.holder)
 
 
-def read_row(found: RowMapping | Mapping[str, Any]) -> Row:
+def read_row(found: RowMapping | Mapping[str, Any]) -> PaymentRow:
     values = dict(found)
     key = Key(*(values.pop(name) for name in ("network", "asset", "payer", "nonce")))
     status, content_type, body, _ = (values.pop(name) for name in ("status", "content_type", "body", "proof"))
     reply = None if body is None else Reply(status, bytes(body), content_type)
     if values["request"] is not None:
         values["request"] = bytes(values["request"])
-    return Row(key=key, reply=reply, **values)
+    return PaymentRow(key=key, reply=reply, **values)

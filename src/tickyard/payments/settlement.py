@@ -20,10 +20,10 @@ from typing import Final
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.observe.log import log
-from tickyard.payments import proofs
-from tickyard.payments.chainproof import ChainProof, Unused, Used
-from tickyard.payments.facilitator import Facilitator, Refused, Settled, Unknown
-from tickyard.payments.ledger import Ledger, Row
+from tickyard.payments.facilitator import Facilitator, FacilitatorRefused, Settled, Unknown
+from tickyard.payments.ledger import Ledger, PaymentRow
+from tickyard.payments.proof import witness as proofs
+from tickyard.payments.proof.chain import ChainProof, Unused, Used
 from tickyard.payments.refusal import EXPIRED, NONCE_SPENT
 
 _LOOK_S: Final = 15.0
@@ -44,7 +44,7 @@ class Settlement:
         self._tills = tills
         self._look_s = look_s
 
-    async def settle(self, row: Row) -> Row:
+    async def settle(self, row: PaymentRow) -> PaymentRow:
         """Ask for the money of a row that we hold in `settling`. The row comes back settled, failed or unknown."""
         assert row.request is not None
         outcome = await self._tills[row.key.network].facilitator.settle(row.request)
@@ -57,11 +57,11 @@ class Settlement:
             return await self._by_transfer(row, seen)
         if seen is not None and seen.is_over:
             return await self._ledger.refuse(row, EXPIRED)
-        if isinstance(outcome, Refused) and row.settles == 1 and await self._is_definite(row, outcome, seen):
+        if isinstance(outcome, FacilitatorRefused) and row.settles == 1 and await self._is_definite(row, outcome, seen):
             return await self._ledger.refuse(row, outcome.reason)
         return await self._ledger.doubt(row)
 
-    async def reconcile(self, row: Row, holder: str) -> Row:
+    async def reconcile(self, row: PaymentRow, holder: str) -> PaymentRow:
         """Find out about a row that nobody holds: the chain first, and only then the facilitator again."""
         row = await self._ledger.expire(row)
         if row.state != "unknown":
@@ -78,7 +78,7 @@ class Settlement:
         held = await self._ledger.resume(row, holder)
         return row if held is None else await self.settle(held)
 
-    async def _is_definite(self, row: Row, refused: Refused, seen: Unused | None) -> bool:
+    async def _is_definite(self, row: PaymentRow, refused: FacilitatorRefused, seen: Unused | None) -> bool:
         if refused.is_definite:
             return True
         if refused.transaction is None or seen is None:
@@ -91,7 +91,7 @@ class Settlement:
         # Mined, and it moved nothing of this payment.
         return transfers is not None and not transfers and "pending" not in refused.reason.lower()
 
-    async def _by_transfer(self, row: Row, used: Used) -> Row:
+    async def _by_transfer(self, row: PaymentRow, used: Used) -> PaymentRow:
         async with self._ledger.store.begin() as tx:
             has_rival = await proofs.has_rival(tx, row)
             transfer = None if has_rival else await proofs.claim(tx, row, used.transfers)
@@ -102,11 +102,11 @@ class Settlement:
             return await self._ledger.refuse(row, NONCE_SPENT)
         return await self._ledger.doubt(row)
 
-    async def _look(self, row: Row) -> Used | Unused | None:
+    async def _look(self, row: PaymentRow) -> Used | Unused | None:
         """What the chain says; None when it does not answer."""
         try:
             async with asyncio.timeout(self._look_s):
-                return await self._tills[row.key.network].proof.look(row)
+                return await self._tills[row.key.network].proof.search(row)
         except (UpstreamDown, TimeoutError):
             log.warning("the chain of a payment does not answer", network=row.key.network)
             return None

@@ -19,9 +19,9 @@ from sqlalchemy import (
     update,
 )
 
-from tickyard.payments.authorization import Key
+from tickyard.payments.signed.authorization import Key
 from tickyard.payments.tables import payment, payment_identifier
-from tickyard.store.prepared import Prepared
+from tickyard.store.statement import Prepared
 from tickyard.store.upsert import insert_new
 
 KEY_NAMES: Final = Key.__struct_fields__

@@ -11,19 +11,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from tickyard.chain.rpc import Rpc
-from tickyard.chain.trouble import RpcError
-from tickyard.features.earn.blocks import Finality, header, quantity
+from tickyard.chain.blocks import Finality, header
+from tickyard.chain.quantity import quantity
+from tickyard.chain.rpc.client import Rpc
+from tickyard.chain.rpc.trouble import RpcError
 from tickyard.features.earn.desk import GAS_LIMIT, max_fee
 from tickyard.features.earn.digest import Sealed
-from tickyard.features.earn.message import Terms
+from tickyard.features.earn.message import EarnTerms
 from tickyard.features.earn.rules import accruing_epoch, starts_at
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.observe.log import log
 from tickyard.payout import ledger
 from tickyard.payout.accepted import AcceptedSnapshots
 from tickyard.payout.halt import Halted
-from tickyard.payout.judge import Allowance, Caps, Claim, Held, Refused, amount_of
+from tickyard.payout.judge import Allowance, Claim, ClaimRefused, Held, PayoutCaps, amount_of
 from tickyard.payout.outcome import Outcomes
 from tickyard.payout.sending import Sending
 from tickyard.payout.signer import Signer
@@ -57,8 +58,8 @@ class Agent:
     store: Store
     rpc: Rpc
     signer: Signer
-    terms: Terms
-    caps: Caps
+    terms: EarnTerms
+    caps: PayoutCaps
     accepted: AcceptedSnapshots
     finality: Finality
     stop_file: Path | None = None
@@ -145,7 +146,7 @@ class Agent:
                 if claim.attempt and await ledger.is_paid_or_on_its_way(tx, claim):
                     raise Halted(f"{claim.address} claims epoch {claim.epoch} again, though its payout has not failed")
                 allowance.spend(amount)
-            except Refused as refused:
+            except ClaimRefused as refused:
                 log.error("a claim is refused", epoch=claim.epoch, address=claim.address, why=str(refused))
                 await ledger.refuse(tx, claim, str(refused), now)
                 did.refused += 1

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tickyard.features.earn.digest import Sealed
-from tickyard.features.earn.message import Terms, claim_message, message_digest
+from tickyard.features.earn.message import EarnTerms, claim_message, message_digest
 from tickyard.features.earn.rules import is_in_window
 from tickyard.features.earn.signature import recover
 from tickyard.kernel.ids import Address
 
 
 @dataclass(frozen=True, slots=True)
-class Caps:
+class PayoutCaps:
     """What the agent never goes over, whatever the books say. Base units of USDG."""
 
     per_claim_raw: int
@@ -30,7 +30,7 @@ class Claim:
     """Its epoch is open, or closing counted it as on its way."""
 
 
-class Refused(Exception):
+class ClaimRefused(Exception):
     """This claim is never paid: it cannot have been made by our own API."""
 
 
@@ -38,21 +38,21 @@ class Held(Exception):
     """Not now: a cap is reached. It stays reserved until an operator raises the cap."""
 
 
-def amount_of(claim: Claim, sealed: Sealed, terms: Terms) -> int:
+def amount_of(claim: Claim, sealed: Sealed, terms: EarnTerms) -> int:
     """What the claim is worth by the accepted snapshot. Raises Refused."""
     if not claim.is_kept:
-        raise Refused("written after the closing")
+        raise ClaimRefused("written after the closing")
     if not is_in_window(claim.epoch, claim.reserved_at):
-        raise Refused("reserved outside the window")
+        raise ClaimRefused("reserved outside the window")
     try:
         signature = bytes.fromhex(claim.signature.removeprefix("0x"))
     except ValueError:
-        raise Refused("not a signature") from None
+        raise ClaimRefused("not a signature") from None
     if recover(message_digest(claim_message(terms, claim.epoch, claim.address)), signature) != claim.address:
-        raise Refused("signed by somebody else")
+        raise ClaimRefused("signed by somebody else")
     amount = sealed.share_of(claim.address)
     if amount <= 0:
-        raise Refused("no share in the snapshot")
+        raise ClaimRefused("no share in the snapshot")
     return amount
 
 
@@ -60,7 +60,7 @@ def amount_of(claim: Claim, sealed: Sealed, terms: Terms) -> int:
 class Allowance:
     """What the caps leave, counted down while claims are signed."""
 
-    caps: Caps
+    caps: PayoutCaps
     pool_raw: int
     epoch_raw: int
     """Signed for this epoch so far."""

@@ -2,19 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from tickyard.chain.abi import address_word, malformed
-from tickyard.chain.rpc import Rpc
-from tickyard.chain.trouble import RpcError
-from tickyard.features.earn.blocks import Finality, Header, final_header, hash_text, header, quantity, read_header
+from tickyard.chain.blocks import Finality, Header, final_header, header, read_header
+from tickyard.chain.quantity import hash_text, quantity
+from tickyard.chain.rpc.client import Rpc
+from tickyard.chain.rpc.trouble import RpcError
+from tickyard.chain.transfers import TRANSFER
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.observe.log import log
 from tickyard.payout.halt import Halted
 from tickyard.payout.ledger import Signed
-
-_TRANSFER: Final = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 
 Decided = tuple[Signed, bool, int]
 """A payout, whether it was paid, and in which block."""
@@ -112,7 +112,7 @@ class Outcomes:
 def _has_transfer(logs: Any, payout: Signed, usdg: Address, payer: Address) -> bool:
     if not isinstance(logs, list):
         raise malformed()
-    wanted = [_TRANSFER, "0x" + address_word(payer).hex(), "0x" + address_word(payout.address).hex()]
+    wanted = [TRANSFER, "0x" + address_word(payer).hex(), "0x" + address_word(payout.address).hex()]
     return any(
         isinstance(each, dict)
         and str(each.get("address")).lower() == usdg

@@ -46,7 +46,7 @@ async def _work(agent: Agent, lease: Lease) -> None:
                 keeping.result()
             pause_s = _PAUSE_S
             try:
-                await drift.look(agent.store)
+                await drift.measure(agent.store)
                 did = await agent.run_once(lease)
             except UpstreamDown as down:
                 log.warning("payouts wait", why=down.message)

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-from tickyard.chain.rpc import Rpc
-from tickyard.chain.trouble import RpcError
+from tickyard.chain.rpc.client import Rpc
+from tickyard.chain.rpc.trouble import RpcError
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.observe.log import log

@@ -42,7 +42,7 @@ class Fetched:
     headers: Mapping[str, str]
 
 
-class Refused(Exception):
+class SourceRefused(Exception):
     """One try failed. `outcome` is for the metrics; nothing of it reaches a caller."""
 
     def __init__(self, outcome: str) -> None:
@@ -143,7 +143,7 @@ class Source:
                 async with asyncio.timeout(min(self._try_s, deadline - started)):
                     fetched = await self._try(path, headers)
                 answer = decode(fetched)
-            except Refused as refusal:
+            except SourceRefused as refusal:
                 outcome = refusal.outcome
             except TimeoutError:
                 outcome = "timeout"
@@ -169,16 +169,16 @@ class Source:
         async with self._session.get(url, headers=headers, allow_redirects=False) as response:
             if response.status != 200 and response.status not in self._judged:
                 response.close()  # nobody waits for the body of an error
-                raise Refused("throttled" if response.status == 429 else "status")
+                raise SourceRefused("throttled" if response.status == 429 else "status")
             body = bytearray()
             async for chunk in response.content.iter_any():
                 body += chunk
                 if len(body) > self._max_bytes:
                     response.close()
-                    raise Refused("oversize")
+                    raise SourceRefused("oversize")
             if response.status == 200 and not _is_json(response.content_type, body, whole=self._is_whole_checked):
                 # A throttle can arrive as plain text with status 200.
-                raise Refused("throttled")
+                raise SourceRefused("throttled")
             return Fetched(response.status, bytes(body), response.headers)
 
     def _note(self, outcome: str, seconds: float) -> None:

@@ -5,23 +5,21 @@
     async with store.read() as tx:       # one consistent view, nothing can be written
         rows = await tx.execute(select(...))
 
-Rooms write SQLAlchemy Core and never ask which database it is. Trouble with the database becomes
-`UpstreamDown`; a broken constraint or a wrong statement is a bug and passes through.
+Rooms write SQLAlchemy Core, or the statements of `statement.py`, and never ask which database it is. Trouble with the
+database becomes `UpstreamDown`; a broken constraint or a wrong statement is a bug and passes through.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
-from pathlib import Path
 from random import Random
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from sqlalchemy import Connection, CursorResult, Executable
 
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
-from tickyard.store.plain import Plain
 
 T = TypeVar("T")
 Values = Mapping[str, Any]
@@ -29,6 +27,15 @@ Rows = CursorResult[*tuple[Any, ...]]
 
 _ATTEMPTS: Final = 8
 _FIRST_PAUSE_S: Final = 0.01
+
+
+class Spelled(Protocol):
+    """One of the busiest statements (`statement.py`), in the words of each driver."""
+
+    @property
+    def for_sqlite(self) -> str: ...
+    @property
+    def for_postgresql(self) -> str: ...
 
 
 class Contended(UpstreamDown):
@@ -45,7 +52,7 @@ class Transaction(ABC):
         """Run one statement, once per entry when `values` is a list. `rowcount` counts what it changed."""
 
     @abstractmethod
-    async def fetch(self, statement: Plain, values: Values) -> list[tuple[Any, ...]]:
+    async def fetch(self, statement: Spelled, values: Values) -> list[tuple[Any, ...]]:
         """All rows of one of the busiest statements, as the driver gives them."""
 
     @abstractmethod
@@ -57,18 +64,6 @@ class Store(ABC):
     def __init__(self, clock: Clock, rng: Random) -> None:
         self.clock = clock
         self._rng = rng
-
-    @staticmethod
-    def open(where: str | Path, clock: Clock, rng: Random | None = None) -> "Store":
-        """The store at a PostgreSQL address, a `sqlite:///` address or a file. Connects on first use."""
-        from tickyard.store.postgres import PostgresStore
-        from tickyard.store.sqlite import SqliteStore
-
-        rng = rng or Random()  # noqa: S311  jitter, not secrets
-        text = str(where)
-        if text.startswith(("postgresql://", "postgres://", "postgresql+psycopg://")):
-            return PostgresStore(text, clock, rng)
-        return SqliteStore(Path(text.removeprefix("sqlite:///")), clock, rng)
 
     @abstractmethod
     def begin(self, *, serializable: bool = False) -> AbstractAsyncContextManager[Transaction]:

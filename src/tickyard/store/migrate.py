@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError, ProgrammingError
 
 from tickyard.observe.log import log
 from tickyard.store.engine import Store, Transaction
-from tickyard.store.sqlite import SqliteStore
+from tickyard.store.sqlite.engine import SqliteStore
 
 if TYPE_CHECKING:
     from alembic.config import Config

@@ -31,7 +31,7 @@ from sqlalchemy import (
 )
 
 from tickyard.store.engine import Transaction
-from tickyard.store.plain import Plain
+from tickyard.store.statement import Query
 from tickyard.store.tables import METADATA, Instant, to_micros
 
 KEEP: Final = timedelta(days=90)
@@ -157,7 +157,7 @@ async def forget_old(tx: Transaction, now: datetime) -> int:
     return dropped.rowcount
 
 
-_MOVE: Final = Plain(
+_MOVE: Final = Query(
     text("""
     UPDATE outbox SET state = :state, attempts = attempts + :tries, due_at = :due_at, moved_at = :now
     WHERE kind = :kind AND key = :key AND state = :expected RETURNING key

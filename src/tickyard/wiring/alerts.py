@@ -4,17 +4,17 @@ import ssl
 from pathlib import Path
 
 from tickyard.config.settings import Settings, SettingsError
-from tickyard.features.alerts.addresses import EgressPolicy
-from tickyard.features.alerts.caps import Caps
-from tickyard.features.alerts.egress import Egress
+from tickyard.features.alerts.caps import AlertCaps
 from tickyard.features.alerts.operations import AlertDesk
-from tickyard.features.alerts.resolver import ThreadedResolver
 from tickyard.features.alerts.secret import AlertKeys
+from tickyard.features.alerts.webhook.addresses import EgressPolicy
+from tickyard.features.alerts.webhook.egress import Egress
+from tickyard.features.alerts.webhook.resolver import ThreadedResolver
 from tickyard.kernel.clock import Clock
 
 
 def open_desk(settings: Settings, clock: Clock) -> AlertDesk:
-    return AlertDesk(_alert_keys(settings), _egress(settings, clock), Caps(total=settings.alerts_max))
+    return AlertDesk(_alert_keys(settings), _egress(settings, clock), AlertCaps(total=settings.alerts_max))
 
 
 def _alert_keys(settings: Settings) -> AlertKeys:
@@ -30,7 +30,7 @@ def _egress(settings: Settings, clock: Clock) -> Egress:
     """Public HTTPS only; in the sandbox also its own inbox, whose certificate nobody else trusts."""
     if not settings.is_sandbox:
         return Egress(EgressPolicy(), ThreadedResolver(), ssl.create_default_context(), clock)
-    from tickyard.sandbox.inbox import CERTIFICATE_FILE, HOST, PORT_FILE, read_port
+    from tickyard.sandbox.standins.inbox import CERTIFICATE_FILE, HOST, PORT_FILE, read_port
 
     port = read_port(settings.data_path / PORT_FILE)
     policy = EgressPolicy(allowed_extra=frozenset({(HOST, port)}))

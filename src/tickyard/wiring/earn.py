@@ -2,13 +2,13 @@
 
 from tickyard.config.settings import Settings
 from tickyard.features.earn.desk import EarnDesk
-from tickyard.features.earn.message import Terms
+from tickyard.features.earn.message import EarnTerms
 from tickyard.kernel.ids import ZERO_ADDRESS, Address
 
 
-def earn_terms(settings: Settings) -> Terms:
+def earn_terms(settings: Settings) -> EarnTerms:
     token = Address(settings.service_token.lower()) if settings.service_token else ZERO_ADDRESS
-    return Terms(settings.chain_id, token, settings.contracts.usdg)
+    return EarnTerms(settings.chain_id, token, settings.contracts.usdg)
 
 
 def open_earn(settings: Settings) -> EarnDesk:

@@ -9,7 +9,7 @@ from random import Random
 from typing import Final
 
 from tickyard.chain.boot import check_contracts
-from tickyard.chain.rpc import Rpc
+from tickyard.chain.rpc.client import Rpc
 from tickyard.config.settings import Settings, SettingsError
 from tickyard.deps import Deps
 from tickyard.features.alerts.deliver import Courier
@@ -26,11 +26,11 @@ from tickyard.market.pools import PoolBook
 from tickyard.market.reading import ChainReader
 from tickyard.market.registry import Registry
 from tickyard.observe.metrics import observe_upstream
-from tickyard.payments.office import Payments
+from tickyard.payments.layer import Payments
 from tickyard.sources.http import Source
-from tickyard.sources.issuer import MAX_BYTES, Issuer
-from tickyard.store.engine import Store
+from tickyard.sources.issuer.api import MAX_BYTES, Issuer
 from tickyard.store.migrate import is_ready
+from tickyard.store.opening import open_store
 from tickyard.wiring.alerts import open_desk
 from tickyard.wiring.earn import open_earn
 from tickyard.wiring.payments import open_payments
@@ -61,7 +61,7 @@ async def open_deps(settings: Settings, clock: Clock) -> AsyncIterator[ServiceDe
         rpc = Rpc(settings.rpc_urls, chain_id=settings.chain_id, clock=clock, observe=_observe_rpc)
         stack.push_async_callback(rpc.close)
         await _check_chain(rpc, settings, clock)
-        store = Store.open(settings.store_url, clock)
+        store = open_store(settings.store_url, clock)
         stack.push_async_callback(store.close)
         if not await is_ready(store):
             raise SettingsError("the store's schema is missing or older than this code: run `tickyard migrate` first")

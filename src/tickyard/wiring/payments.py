@@ -3,19 +3,19 @@
 import contextlib
 from collections.abc import AsyncIterator
 
-from tickyard.chain.rpc import Rpc
+from tickyard.chain.rpc.client import Rpc
 from tickyard.config.pinned import SECOND_CHAIN_ID
 from tickyard.config.settings import Settings
 from tickyard.kernel.clock import Clock, WallClock
 from tickyard.kernel.ids import Address
 from tickyard.observe.metrics import observe_upstream
 from tickyard.payments.cashier import Cashier
-from tickyard.payments.chainproof import ChainProof
 from tickyard.payments.facilitator import Facilitator
+from tickyard.payments.layer import Payments
 from tickyard.payments.ledger import Ledger
-from tickyard.payments.office import Payments
+from tickyard.payments.offer.terms import FIRST, SECOND, PaymentSettings, Terms
+from tickyard.payments.proof.chain import ChainProof
 from tickyard.payments.settlement import Settlement, Till
-from tickyard.payments.terms import FIRST, SECOND, PaymentSettings, Terms
 from tickyard.store.engine import Store
 
 

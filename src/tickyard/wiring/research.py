@@ -10,22 +10,22 @@ from tickyard.features.research.library import Library
 from tickyard.features.votes.feed import VoteFeed
 from tickyard.kernel.clock import Clock
 from tickyard.observe.metrics import observe_upstream
-from tickyard.sources.filings import PER_SECOND, QUIET_S, Filings, open_source
+from tickyard.sources.filings.database import PER_SECOND, QUIET_S, Filings, open_source
 from tickyard.sources.votes import Votes
 from tickyard.store.engine import Store
-from tickyard.store.pace import SharedPace
+from tickyard.store.shared_pace import SharedPace
 
 _SANDBOX_QUIET_S = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class OpenedResearch:
     filings: Library
     votes: VoteFeed
 
 
 @contextlib.asynccontextmanager
-async def open_research(settings: Settings, store: Store, clock: Clock, rng: Random) -> AsyncIterator[Reading]:
+async def open_research(settings: Settings, store: Store, clock: Clock, rng: Random) -> AsyncIterator[OpenedResearch]:
     pace = SharedPace(store, "filings", per_second=PER_SECOND)
     urls = {"filings": settings.filings_url, "filings-files": settings.filings_files_url}
     data, files = [
@@ -38,4 +38,4 @@ async def open_research(settings: Settings, store: Store, clock: Clock, rng: Ran
             await source.start()
             stack.push_async_callback(source.close)
         quiet_s = _SANDBOX_QUIET_S if settings.is_sandbox else QUIET_S
-        yield Reading(Library(Filings(data, files, pace, quiet_s=quiet_s), store, clock), VoteFeed(feed, clock))
+        yield OpenedResearch(Library(Filings(data, files, pace, quiet_s=quiet_s), store, clock), VoteFeed(feed, clock))

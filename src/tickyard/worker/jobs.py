@@ -16,9 +16,9 @@ from tickyard.kernel.clock import SLOT_S
 from tickyard.market.rounds import slot_number
 from tickyard.observe import metrics
 from tickyard.observe.log import log
-from tickyard.payments.credit import verify_settlements
-from tickyard.payments.office import Payments
-from tickyard.payments.reconcile import reconcile
+from tickyard.payments.layer import Payments
+from tickyard.payments.proof.credit import verify_settlements
+from tickyard.payments.proof.reconcile import reconcile
 from tickyard.store import outbox
 from tickyard.store.leases import Lease
 from tickyard.worker.tick import run_slot
@@ -47,7 +47,7 @@ class Sampler:
         self._done: int | None = None
         self._aimed: tuple[int, float] = (0, 0.0)
 
-    async def look(self, deps: Deps, lease: Lease) -> None:
+    async def do_due(self, deps: Deps, lease: Lease) -> None:
         now = deps.clock.now()
         slot = slot_number(now)
         if slot == self._done or now.timestamp() < self._moment(slot):
@@ -87,7 +87,7 @@ class Bookkeeper:
     def __init__(self, payments: Payments) -> None:
         self._payments = payments
 
-    async def look(self, deps: Deps, lease: Lease) -> None:
+    async def do_due(self, deps: Deps, lease: Lease) -> None:
         office = self._payments
         await reconcile(office.ledger, office.settlement, holder=f"worker-{lease.owner}-{lease.fence}")
         await office.ledger.forget_answers()
@@ -101,7 +101,7 @@ class ActionReader:
         self._deps = deps
         self._due_s = 0.0
 
-    async def look(self, deps: Deps, _lease: Lease) -> None:
+    async def do_due(self, deps: Deps, _lease: Lease) -> None:
         if deps.clock.timestamp() >= self._due_s:
             await sync_actions(self._deps)
             self._due_s = deps.clock.timestamp() + _ACTIONS_EVERY_S
@@ -114,7 +114,7 @@ class EpochKeeper:
         self._deps = deps
         self._audit_s = 0.0
 
-    async def look(self, deps: Deps, _lease: Lease) -> None:
+    async def do_due(self, deps: Deps, _lease: Lease) -> None:
         await index_holders(self._deps)
         await run_due(self._deps, deps.clock.now())
         if deps.clock.timestamp() >= self._audit_s:
@@ -132,11 +132,13 @@ class WorkDeps(ActionsDeps, EarnDeps, Protocol):
 
 def jobs(deps: Deps, rooms: WorkDeps, rng: Random) -> list[Job]:
     is_sandbox = deps.settings.is_sandbox
-    earn = [Job("earn", 0.25 if is_sandbox else 5.0, EpochKeeper(rooms).look)] if deps.settings.has_earn else []
+    earn = [Job("earn", 0.25 if is_sandbox else 5.0, EpochKeeper(rooms).do_due)] if deps.settings.has_earn else []
     return [
         *earn,
-        Job("tick", 0.25 if is_sandbox else 1.0, Sampler(rng, 0 if is_sandbox else deps.settings.sample_spread_s).look),
-        Job("payments", 1.0 if is_sandbox else 5.0, Bookkeeper(rooms.payments).look),
-        Job("actions", 5.0, ActionReader(rooms).look),
+        Job(
+            "tick", 0.25 if is_sandbox else 1.0, Sampler(rng, 0 if is_sandbox else deps.settings.sample_spread_s).do_due
+        ),
+        Job("payments", 1.0 if is_sandbox else 5.0, Bookkeeper(rooms.payments).do_due),
+        Job("actions", 5.0, ActionReader(rooms).do_due),
         Job("tidy", 30.0, tidy),
     ]

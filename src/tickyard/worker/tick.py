@@ -26,7 +26,7 @@ _PRICE_MAX_E9: Final = 10**18
 
 
 @dataclass(frozen=True, slots=True)
-class Prices:
+class SlotPrices:
     """The price of every token that has one, all of one block."""
 
     slot: int
@@ -87,7 +87,7 @@ def _price_of(book: PoolBook, words: list[tuple[Pool, bytes | None, bytes | None
     return price if 0 < price < _PRICE_MAX_E9 else None
 
 
-async def read_prices(deps: Deps) -> Prices:
+async def read_prices(deps: Deps) -> SlotPrices:
     """Two round trips: which block is the newest, and every pool at that block."""
     market = deps.market
     slot = slot_number(deps.clock.now())
@@ -108,4 +108,4 @@ async def read_prices(deps: Deps) -> Prices:
         raise UpstreamDown("the slot was over before its prices were read")
     # Never before the slot: an alert made in it, before this moment, is not crossed by these samples.
     taken_at = max(now, slot_start(slot))
-    return Prices(slot, head.number, head.hash, taken_at, by_token, len(tokens) - len(by_token))
+    return SlotPrices(slot, head.number, head.hash, taken_at, by_token, len(tokens) - len(by_token))

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from sqlalchemy import create_engine
 
-from tickyard.chain.rpc import Rpc
-from tickyard.chain.trouble import Trouble
+from tickyard.chain.rpc.client import Rpc
+from tickyard.chain.rpc.trouble import Trouble
 from tickyard.kernel.errors import UpstreamDown
-from tickyard.store.sqlite import PATIENCE_S, SqliteStore, SqliteTransaction
-from tickyard.store.sqlite_link import Link
+from tickyard.store.sqlite.connection import Link
+from tickyard.store.sqlite.engine import PATIENCE_S, SqliteStore, SqliteTransaction
 
 
 class Killed(BaseException):

@@ -113,7 +113,7 @@ SABOTAGES = (
         2,
         (
             (
-                "payments/credit.py",
+                "payments/proof/credit.py",
                 "    assert row.settled_at is not None\n    named = ",
                 ("    assert row.settled_at is not None\n"
                 "    async with store.begin() as tx:\n"

@@ -23,28 +23,28 @@ from tickyard.chain.keccak import keccak256
 from tickyard.features.earn import rules
 from tickyard.features.earn.desk import EarnDesk
 from tickyard.features.earn.epochs import index_holders, next_due, run_due
-from tickyard.features.earn.message import Terms, claim_message, message_digest
+from tickyard.features.earn.message import EarnTerms, claim_message, message_digest
 from tickyard.features.earn.operations import ClaimAsk, claim
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import BadRequest, Failure, UpstreamDown
-from tickyard.payments.chainproof import ChainProof
-from tickyard.payments.credit import verify_settlements
+from tickyard.payments.proof.chain import ChainProof
+from tickyard.payments.proof.credit import verify_settlements
 from tickyard.payments.tables import payment
 from tickyard.payout.accepted import AcceptedSnapshots
 from tickyard.payout.agent import Agent
 from tickyard.payout.halt import Halted
-from tickyard.payout.judge import Caps
+from tickyard.payout.judge import PayoutCaps
 from tickyard.payout.signer import LocalSigner
-from tickyard.store.engine import Store
 from tickyard.store.leases import LostLease, renew, take
 from tickyard.store.migrate import migrate
+from tickyard.store.opening import open_store
 
 DEPTH = 4
-TERMS = Terms(CHAIN_ID, TOKEN, USDG)
+TERMS = EarnTerms(CHAIN_ID, TOKEN, USDG)
 NETWORK = f"eip155:{CHAIN_ID}"
 PAY_TO = "0x" + "9a" * 20
 THRESHOLD = rules.threshold_raw(18)
-CAPS = Caps(10**15, 10**15, 10**15)
+CAPS = PayoutCaps(10**15, 10**15, 10**15)
 GONE = (Killed, asyncio.CancelledError)
 
 
@@ -107,7 +107,7 @@ class World:
 
     async def open(self):
         shutil.copy(template(), self.path)
-        self.store = Store.open(self.path, self.clock, random.Random(0))
+        self.store = open_store(self.path, self.clock, random.Random(0))
         for wallet in WALLETS:
             self.chain.give(TOKEN, wallet.address, self._holding())
         for payer in PAYERS:
@@ -391,7 +391,7 @@ def template():
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
 
     async def make():
-        store = Store.open(folder / "empty.db", WallClock())
+        store = open_store(folder / "empty.db", WallClock())
         await migrate(store)
         await store.close()
 

@@ -9,7 +9,7 @@ import msgspec
 from sqlalchemy import insert, select, update
 
 from tickyard.observe.log import log
-from tickyard.sources.issuer import IssuerAction
+from tickyard.sources.issuer.api import IssuerAction
 from tickyard.store.actions import (
     NO_DATE,
     action_id,

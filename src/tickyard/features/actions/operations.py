@@ -66,7 +66,10 @@ class CorporateActions(Answer):
 async def list_corporate_actions(deps: Deps, ask: ActionsAsk) -> Kept[CorporateActions]:
     """List splits, dividends, mergers and the like, which change multipliers: every action ever seen, also after the
     issuer has dropped it. Those without a date come first, then the newest. The date is the business day before
-    the multiplier moves; the token's contract, not this list, says what the multiplier is."""
+    the multiplier moves; the token's contract, not this list, says what the multiplier is.
+
+    Freshness: every action ever seen is kept; new ones appear within minutes of the issuer's list.
+    """
     async with deps.store.read() as tx:
         found = await actions.archived(tx, ask.symbol, ask.status)
         as_of = await actions.last_sync(tx)

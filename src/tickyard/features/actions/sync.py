@@ -6,7 +6,7 @@ from tickyard.features.actions.archive import Synced, archive
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.market.market import Market
 from tickyard.observe.log import log
-from tickyard.sources.issuer import Issuer
+from tickyard.sources.issuer.api import Issuer
 from tickyard.store.engine import Store
 
 

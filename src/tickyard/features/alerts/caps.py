@@ -15,14 +15,14 @@ from tickyard.store.engine import Transaction
 
 
 @dataclass(frozen=True, slots=True)
-class Caps:
+class AlertCaps:
     per_host: int = 25
     per_domain: int = 250
     per_client: int = 200
     total: int = 100_000
 
 
-async def check_caps(tx: Transaction, made: Alert, caps: Caps, now: datetime) -> None:
+async def check_caps(tx: Transaction, made: Alert, caps: AlertCaps, now: datetime) -> None:
     """BadRequest when one more alert like this would be too many. Insert it in the same transaction."""
     await tx.execute(select(alert_gate.c.id).with_for_update())
     for limit, whose, where in (

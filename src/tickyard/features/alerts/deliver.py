@@ -15,12 +15,12 @@ from typing import Any, Final
 import msgspec
 
 from tickyard.features.alerts import store as rows
-from tickyard.features.alerts.egress import PER_HOST, Egress
-from tickyard.features.alerts.outcome import Outcome
 from tickyard.features.alerts.payload import Letter, headers_of
 from tickyard.features.alerts.rules import Delivery
 from tickyard.features.alerts.secret import AlertKeys
-from tickyard.features.alerts.url import WebhookUrl, read_webhook_url
+from tickyard.features.alerts.webhook.egress import PER_HOST, Egress
+from tickyard.features.alerts.webhook.outcome import PostOutcome
+from tickyard.features.alerts.webhook.url import WebhookUrl, read_webhook_url
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import BadRequest, UpstreamDown
 from tickyard.observe import metrics
@@ -40,10 +40,10 @@ INTERRUPTED_AFTER: Final = timedelta(seconds=60)
 
 Lane = deque[tuple[Parcel, WebhookUrl]]
 
-_ENDS: Final[dict[Outcome, outbox.Outcome]] = {
-    Outcome.DELIVERED: "delivered",
-    Outcome.FAILED: "failed",
-    Outcome.UNKNOWN: "unknown",
+_ENDS: Final[dict[PostOutcome, outbox.Outcome]] = {
+    PostOutcome.DELIVERED: "delivered",
+    PostOutcome.FAILED: "failed",
+    PostOutcome.UNKNOWN: "unknown",
 }
 
 
@@ -201,7 +201,7 @@ class Courier:
             outcome = await self._egress.send(url, headers, letter.body.encode(), claim)
             if outcome in _ENDS:
                 await self._finish(parcel, _ENDS[outcome])
-            elif outcome is Outcome.NOT_DELIVERED:
+            elif outcome is PostOutcome.NOT_DELIVERED:
                 # Those behind it would only find out the same.
                 waiting = [other for other, _ in lane]
                 lane.clear()

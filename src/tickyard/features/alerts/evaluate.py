@@ -4,11 +4,10 @@ One statement per round does it: from the few prices that moved into an index th
 returns has fired, by this round and no other.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Mapping
+from typing import Final, TypeAlias
 
-import msgspec
-from sqlalchemy import BigInteger, String, bindparam, text
+from sqlalchemy import BigInteger, bindparam, text
 
 from tickyard.features.alerts.payload import Fired, parcel_of
 from tickyard.features.alerts.rules import crossed_range
@@ -17,7 +16,7 @@ from tickyard.kernel.wire import iso
 from tickyard.market.rounds import Round
 from tickyard.store import outbox
 from tickyard.store.engine import Transaction
-from tickyard.store.plain import Plain
+from tickyard.store.statement import OverRows
 from tickyard.store.tables import to_micros
 
 Move: TypeAlias = tuple[int, str, int, int, int]
@@ -35,11 +34,11 @@ _FIRED: Final = ", ".join(f"alert.{name}" for name in Fired._fields)
 # index: SQLite by CROSS JOIN, which it never reorders, in a subquery with a LIMIT, which it never unfolds (and the
 # plus keeps it from scanning the same index for the outer half); PostgreSQL by LATERAL with an OFFSET, and by the
 # index's own order, which saves it a bitmap for every move.
-FIRE_SQLITE: Final = text(
+_FIRE_SQLITE: Final = text(
     _FIRE.format(
         crossed="""
         SELECT armed.rowid AS place, json_extract(move.value, '$[4]') AS price
-        FROM json_each(:moves) AS move CROSS JOIN alert AS armed INDEXED BY ix_alert_armed
+        FROM json_each(:rows) AS move CROSS JOIN alert AS armed INDEXED BY ix_alert_armed
         WHERE armed.status = 'active' AND armed.token_id = json_extract(move.value, '$[0]')
           AND armed.condition = json_extract(move.value, '$[1]')
           AND armed.price_e9 BETWEEN json_extract(move.value, '$[2]') AND json_extract(move.value, '$[3]')
@@ -50,7 +49,7 @@ FIRE_SQLITE: Final = text(
         fired=_FIRED,
     )
 )
-FIRE_POSTGRES: Final = text(
+_FIRE_POSTGRES: Final = text(
     _FIRE.format(
         crossed="""
         SELECT armed.id, move.price
@@ -69,15 +68,9 @@ FIRE_POSTGRES: Final = text(
         is_it="alert.id = crossed.id AND alert.status = 'active'",
         fired=_FIRED,
     )
-).bindparams(
-    *(bindparam(name, type_=String) for name in _MOVE),
-    bindparam("taken_at", type_=BigInteger),
-)
+).bindparams(bindparam("taken_at", type_=BigInteger))
 
-
-_encode: Final = msgspec.json.Encoder().encode
-_FIRE_SQLITE: Final = Plain(FIRE_SQLITE)
-_FIRE_POSTGRES: Final = Plain(FIRE_POSTGRES)
+FIRE: Final = OverRows(sqlite=_FIRE_SQLITE, postgresql=_FIRE_POSTGRES, columns=_MOVE)
 
 
 async def evaluate(tx: Transaction, taken: Round, previous: Mapping[int, int]) -> int:
@@ -93,24 +86,7 @@ async def evaluate(tx: Transaction, taken: Round, previous: Mapping[int, int]) -
     ]
     if not moves:
         return 0
-    fired = await _fire(tx, moves, to_micros(taken.taken_at))
+    fired = [Fired(*row) for row in await FIRE.fetch(tx, moves, {"taken_at": to_micros(taken.taken_at)})]
     fired_at = iso(taken.taken_at)
     await outbox.put(tx, KIND, {row.id: parcel_of(row, fired_at) for row in fired}, taken.taken_at)
     return len(fired)
-
-
-async def _fire(tx: Transaction, moves: Sequence[Move], taken_at: int) -> list[Fired]:
-    values = move_values(moves, taken_at, is_sqlite=tx.is_sqlite)
-    return [Fired(*row) for row in await tx.fetch(_FIRE_SQLITE if tx.is_sqlite else _FIRE_POSTGRES, values)]
-
-
-def move_values(moves: Sequence[Move], taken_at: int, *, is_sqlite: bool) -> dict[str, Any]:
-    """What the statement is given."""
-    if is_sqlite:
-        return {"taken_at": taken_at, "moves": _encode(moves).decode()}
-    values: dict[str, Any] = {"taken_at": taken_at}
-    # Arrays in the database's own spelling, which is that of JSON but for the braces: the driver would look at every
-    # element by itself.
-    for name, column in zip(_MOVE, zip(*moves, strict=True), strict=True):
-        values[name] = "{" + _encode(column)[1:-1].decode() + "}"
-    return values

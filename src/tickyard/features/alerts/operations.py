@@ -8,13 +8,13 @@ from typing import Annotated, Any, Final, Literal, Protocol, cast
 from msgspec import Meta
 
 from tickyard.features.alerts import store
-from tickyard.features.alerts.caps import Caps, check_caps
-from tickyard.features.alerts.egress import Egress
+from tickyard.features.alerts.caps import AlertCaps, check_caps
 from tickyard.features.alerts.payload import SECRET_HEADER, PriceNumber, price_number
-from tickyard.features.alerts.rules import Condition, Status, expiry_of, has_expired, read_threshold
+from tickyard.features.alerts.rules import AlertStatus, Condition, expiry_of, has_expired, read_threshold
 from tickyard.features.alerts.secret import AlertKeys, new_alert_id
 from tickyard.features.alerts.store import Alert
-from tickyard.features.alerts.url import WebhookUrl, read_webhook_url, registrable_domain
+from tickyard.features.alerts.webhook.egress import Egress
+from tickyard.features.alerts.webhook.url import WebhookUrl, read_webhook_url, registrable_domain
 from tickyard.kernel.errors import BadRequest, NotFound
 from tickyard.kernel.wire import Answer, Ask, Moment, SymbolField, Ticker, iso
 from tickyard.market.asset import Asset
@@ -33,7 +33,7 @@ class AlertDesk:
 
     keys: AlertKeys
     egress: Egress
-    caps: Caps = field(default_factory=Caps)
+    caps: AlertCaps = field(default_factory=AlertCaps)
     new_id: Callable[[], str] = new_alert_id
 
 
@@ -47,7 +47,6 @@ class AlertDeps(Protocol):
 
 
 AlertId = Annotated[str, Meta(examples=["5d1c4f0be2a94b7c8e0f6a7d3b2c1a90"], description="The alert's id.")]
-ConditionName = Literal["above", "below"]
 StatusName = Literal["active", "fired", "expired", "cancelled"]
 DeliveryName = Literal["pending", "delivered", "failed", "unknown"]
 WebhookText = Annotated[
@@ -61,7 +60,7 @@ WebhookText = Annotated[
 
 class CreateAlertAsk(Ask):
     symbol: SymbolField
-    condition: ConditionName
+    condition: Condition
     price: Annotated[
         Any,
         Meta(
@@ -85,7 +84,7 @@ class AlertAsk(Ask):
 class CreatedAlert(Answer):
     id: AlertId
     symbol: Ticker
-    condition: ConditionName
+    condition: Condition
     price: PriceNumber
     status: StatusName
     expires_at: Moment
@@ -95,7 +94,7 @@ class CreatedAlert(Answer):
 class AlertRecord(Answer):
     id: AlertId
     symbol: Ticker
-    condition: ConditionName
+    condition: Condition
     price: PriceNumber
     status: StatusName
     expires_at: Moment
@@ -109,7 +108,13 @@ class AlertRecord(Answer):
 async def create_alert(deps: AlertDeps, ask: CreateAlertAsk) -> CreatedAlert:
     """Watch the on-chain price of one asset and POST to a webhook once, when it crosses a threshold. Prices are
     sampled every 5 minutes; `above` fires when a sample is at or over the threshold and the one before it was under,
-    `below` the other way round. An alert that never fires expires after 30 days. Keep the secret: it is shown once."""
+    `below` the other way round. An alert that never fires expires after 30 days. Keep the secret: it is shown once.
+
+    Freshness: checked against each new 5-minute sample; a spike between two samples does not fire.
+    Limits: 30 new alerts a minute and 200 active ones per client address, 25 active ones per webhook host.
+    Advice: The answer contains a secret that stays in this conversation; it can read and cancel this one alert and
+    nothing else. Ask the user before you create one.
+    """
     price_e9 = read_threshold(ask.price)
     url = read_webhook_url(ask.webhook_url, deps.alerts.egress.policy)
     asset = deps.market.registry.find(ask.symbol)
@@ -122,7 +127,7 @@ async def create_alert(deps: AlertDeps, ask: CreateAlertAsk) -> CreatedAlert:
     return CreatedAlert(
         id=made.id,
         symbol=made.symbol,
-        condition=made.condition.value,
+        condition=made.condition,
         price=price_number(made.price_e9),
         status=made.status.value,
         expires_at=iso(made.expires_at),
@@ -131,12 +136,15 @@ async def create_alert(deps: AlertDeps, ask: CreateAlertAsk) -> CreatedAlert:
 
 
 async def get_alert(deps: AlertDeps, ask: AlertAsk) -> AlertRecord:
-    """Read one alert with the secret that came with it: its state, and what became of its delivery."""
+    """Read one alert with the secret that came with it: its state, and what became of its delivery.
+
+    Freshness: read from our own records at the moment of the call.
+    """
     secret = _given_secret(ask)
     async with deps.store.read() as tx:
         found = _open(deps, ask, secret, await store.find(tx, _lookup_id(ask)))
         now = await deps.store.now(tx)
-    if found.status is Status.ACTIVE and has_expired(found.expires_at, now):
+    if found.status is AlertStatus.ACTIVE and has_expired(found.expires_at, now):
         # Written before it is said: what a caller has seen as expired cannot fire any more.
         async with deps.store.begin() as tx:
             await store.expire(tx, now, found.id)
@@ -146,7 +154,11 @@ async def get_alert(deps: AlertDeps, ask: AlertAsk) -> AlertRecord:
 
 async def cancel_alert(deps: AlertDeps, ask: AlertAsk) -> AlertRecord:
     """Cancel one alert with the secret that came with it. When the answer says cancelled, nothing will ever be sent.
-    An alert that has fired or expired stays as it is."""
+    An alert that has fired or expired stays as it is.
+
+    Freshness: read from our own records at the moment of the call.
+    Advice: Ask the user before you cancel.
+    """
     secret = _given_secret(ask)
     async with deps.store.begin() as tx:
         found = _open(deps, ask, secret, await store.find(tx, _lookup_id(ask)))
@@ -166,14 +178,14 @@ async def _insert(
         id=deps.alerts.new_id(),
         symbol=asset.symbol,
         token_id=(await token_ids(tx, [(asset.symbol, asset.address)]))[asset.address],
-        condition=Condition(ask.condition),
+        condition=ask.condition,
         price_e9=price_e9,
         webhook_url=url.text,
         host=url.host,
         domain=registrable_domain(url.host),
         client=ask.client,
         key_version=deps.alerts.keys.version,
-        status=Status.ACTIVE,
+        status=AlertStatus.ACTIVE,
         created_at=now,
         expires_at=expiry_of(now),
     )
@@ -207,7 +219,7 @@ def _record(found: Alert) -> AlertRecord:
     return AlertRecord(
         id=found.id,
         symbol=found.symbol,
-        condition=found.condition.value,
+        condition=found.condition,
         price=price_number(found.price_e9),
         status=found.status.value,
         expires_at=iso(found.expires_at),

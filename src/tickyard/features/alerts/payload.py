@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from tickyard.features.alerts.rules import PLACES
+from tickyard.features.alerts.rules import PLACES, Condition
 from tickyard.features.alerts.secret import AlertKeys, sign
 from tickyard.kernel.units import ratio_text
 from tickyard.kernel.wire import Answer, Moment, Ticker, encode
@@ -31,7 +31,7 @@ class AlertEvent(Answer):
     type: Literal["price_alert"]
     id: str
     symbol: Ticker
-    condition: str
+    condition: Condition
     threshold: PriceNumber
     price: PriceNumber
     source: str
@@ -51,7 +51,7 @@ class Fired(NamedTuple):
 
     id: str
     symbol: str
-    condition: str
+    condition: Condition
     price_e9: int
     webhook_url: str
     key_version: int

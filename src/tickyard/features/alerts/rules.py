@@ -12,7 +12,7 @@ active -> fired      a recorded sample crossed the threshold; one delivery follo
 from datetime import datetime, timedelta
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 from enum import StrEnum
-from typing import Final
+from typing import Final, Literal
 
 from tickyard.kernel.errors import BadRequest
 
@@ -25,12 +25,11 @@ _NANO: Final = Decimal(1).scaleb(-PLACES)
 _DIGITS: Final = 128
 
 
-class Condition(StrEnum):
-    ABOVE = "above"
-    BELOW = "below"
+Condition = Literal["above", "below"]
+"""Which way a price must cross. The one place where they are written: asks, rows, webhooks and clients follow."""
 
 
-class Status(StrEnum):
+class AlertStatus(StrEnum):
     ACTIVE = "active"
     FIRED = "fired"
     EXPIRED = "expired"
@@ -51,10 +50,10 @@ class Delivery(StrEnum):
 
 
 STATUS_MOVES: Final = {
-    Status.ACTIVE: frozenset({Status.FIRED, Status.EXPIRED, Status.CANCELLED}),
-    Status.FIRED: frozenset[Status](),
-    Status.EXPIRED: frozenset[Status](),
-    Status.CANCELLED: frozenset[Status](),
+    AlertStatus.ACTIVE: frozenset({AlertStatus.FIRED, AlertStatus.EXPIRED, AlertStatus.CANCELLED}),
+    AlertStatus.FIRED: frozenset[AlertStatus](),
+    AlertStatus.EXPIRED: frozenset[AlertStatus](),
+    AlertStatus.CANCELLED: frozenset[AlertStatus](),
 }
 DELIVERY_MOVES: Final = {
     Delivery.PENDING: frozenset({Delivery.SENDING, Delivery.FAILED}),
@@ -88,9 +87,9 @@ def crossed_range(previous_e9: int, current_e9: int) -> tuple[Condition, int, in
     Where the price came from does not count as crossed, where it arrived does.
     """
     if current_e9 > previous_e9:
-        return Condition.ABOVE, previous_e9 + 1, current_e9
+        return "above", previous_e9 + 1, current_e9
     if current_e9 < previous_e9:
-        return Condition.BELOW, current_e9, previous_e9 - 1
+        return "below", current_e9, previous_e9 - 1
     return None
 
 
@@ -98,7 +97,7 @@ def crosses(condition: Condition, threshold_e9: int, previous_e9: int | None, cu
     """Whether this sample fires the alert. Without a sample before it nothing can have crossed."""
     if previous_e9 is None:
         return False
-    if condition is Condition.ABOVE:
+    if condition == "above":
         return previous_e9 < threshold_e9 <= current_e9
     return previous_e9 > threshold_e9 >= current_e9
 

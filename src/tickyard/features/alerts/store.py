@@ -21,11 +21,11 @@ from sqlalchemy import (
     update,
 )
 
-from tickyard.features.alerts.rules import Condition, Delivery, Status
+from tickyard.features.alerts.rules import AlertStatus, Condition, Delivery
 from tickyard.kernel.ids import Symbol
 from tickyard.store.engine import Transaction
 from tickyard.store.outbox import Parcel, outbox
-from tickyard.store.plain import Plain
+from tickyard.store.statement import Query
 from tickyard.store.tables import METADATA, Instant
 
 KIND: Final = "alert"
@@ -79,7 +79,7 @@ class Alert:
     domain: str
     client: str
     key_version: int
-    status: Status
+    status: AlertStatus
     created_at: datetime
     expires_at: datetime
     fired_at: datetime | None = None
@@ -105,14 +105,14 @@ async def cancel(tx: Transaction, alert_id: str, now: datetime) -> bool:
     changed = await tx.execute(
         update(alert)
         .where(alert.c.id == alert_id, IS_ACTIVE, alert.c.expires_at > now)
-        .values(status=str(Status.CANCELLED))
+        .values(status=str(AlertStatus.CANCELLED))
     )
     return changed.rowcount == 1
 
 
 async def expire(tx: Transaction, now: datetime, alert_id: str | None = None) -> int:
     """Mark alerts whose time is over, all or one. How many there were."""
-    over = update(alert).where(IS_ACTIVE, alert.c.expires_at <= now).values(status=str(Status.EXPIRED))
+    over = update(alert).where(IS_ACTIVE, alert.c.expires_at <= now).values(status=str(AlertStatus.EXPIRED))
     changed = await tx.execute(over if alert_id is None else over.where(alert.c.id == alert_id))
     return changed.rowcount
 
@@ -135,7 +135,7 @@ async def due_parcels(tx: Transaction, now: datetime, in_hand: Set[str], limit: 
     return [parcels[key] for key in new]
 
 
-_REMEMBER: Final = Plain(
+_REMEMBER: Final = Query(
     text("UPDATE alert SET delivery = :ended WHERE id = :id AND status = 'fired' RETURNING id").bindparams(
         bindparam("ended", type_=String), bindparam("id", type_=String)
     )
@@ -151,7 +151,7 @@ async def remember_unknown(tx: Transaction) -> None:
     lost = select(outbox.c.key).where(outbox.c.kind == KIND, outbox.c.state == str(Delivery.UNKNOWN))
     await tx.execute(
         update(alert)
-        .where(alert.c.id.in_(lost), alert.c.status == str(Status.FIRED), alert.c.delivery.is_(None))
+        .where(alert.c.id.in_(lost), alert.c.status == str(AlertStatus.FIRED), alert.c.delivery.is_(None))
         .values(delivery=str(Delivery.UNKNOWN))
     )
 
@@ -163,8 +163,7 @@ def _read(row: Row[Any]) -> Alert:
     return Alert(
         **{
             **values,
-            "condition": Condition(values["condition"]),
-            "status": Status(values["status"]),
+            "status": AlertStatus(values["status"]),
             "delivery": None if delivery is None else Delivery(delivery),
         }
     )

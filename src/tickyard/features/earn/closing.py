@@ -7,8 +7,8 @@ from sqlalchemy import Row, and_, select, update
 
 from tickyard.features.earn.rules import closes_at, share
 from tickyard.features.earn.tables import earn_claim, earn_close, earn_epoch, earn_gate, earn_payout, earn_share
-from tickyard.store.bulk import Bulk
 from tickyard.store.engine import Store, Transaction
+from tickyard.store.statement import Bulk
 
 ENDED_UNPAID: Final = ("failed", "refused")
 _new_rows: Final = Bulk(earn_close)

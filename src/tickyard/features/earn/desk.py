@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from tickyard.chain.rpc import Rpc
-from tickyard.features.earn.blocks import Finality
+from tickyard.chain.blocks import Finality
+from tickyard.chain.rpc.client import Rpc
 from tickyard.features.earn.drift import DriftWatch
 from tickyard.features.earn.holders import HolderIndex, Stride
-from tickyard.features.earn.message import Terms
+from tickyard.features.earn.message import EarnTerms
 from tickyard.features.earn.token import TokenFacts
 from tickyard.features.earn.waiting import WaitingRoom
 from tickyard.kernel.clock import Clock
@@ -27,7 +27,7 @@ def max_fee(base_fee: int) -> int:
 
 @dataclass(slots=True)
 class EarnDesk:
-    terms: Terms
+    terms: EarnTerms
     finality: Finality
     first_block: int = 0
     """The service token is not older than this block."""

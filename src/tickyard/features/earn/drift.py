@@ -17,7 +17,7 @@ class DriftWatch:
 
     _due_s: float | None = None
 
-    async def look(self, store: Store) -> timedelta | None:
+    async def measure(self, store: Store) -> timedelta | None:
         """The drift when it is worth an alarm, which is given here. None: there is none, or it is not time yet."""
         if self._due_s is not None and store.clock.monotonic() < self._due_s:
             return None

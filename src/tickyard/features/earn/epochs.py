@@ -11,7 +11,7 @@ from typing import Final
 
 from sqlalchemy import func, select
 
-from tickyard.features.earn.blocks import final_header
+from tickyard.chain.blocks import final_header
 from tickyard.features.earn.closing import close
 from tickyard.features.earn.desk import EarnDeps, holder_index
 from tickyard.features.earn.opening import open_claims
@@ -58,7 +58,7 @@ class Done:
 
 async def run_due(deps: EarnDeps, now: datetime) -> Done:
     """Do every step that is due by now, oldest epoch first. Raises UpstreamDown only for the store's trouble."""
-    await deps.earn.drift.look(deps.store)
+    await deps.earn.drift.measure(deps.store)
     done = Done()
     done.began = await _begin(deps.store, now)
     for epoch, state in await _unfinished(deps.store):

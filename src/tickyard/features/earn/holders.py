@@ -12,15 +12,15 @@ from typing import Final
 
 from sqlalchemy import delete, select
 
-from tickyard.chain.rpc import Rpc
-from tickyard.chain.trouble import TooManyLogs
-from tickyard.features.earn.blocks import Header, header
+from tickyard.chain.blocks import Header, header
+from tickyard.chain.rpc.client import Rpc
+from tickyard.chain.rpc.trouble import TooManyLogs
+from tickyard.chain.transfers import Chunk, Transfer, read_chunk
 from tickyard.features.earn.tables import holder_balance, holder_mark, holder_transfer
-from tickyard.features.earn.transfers import Chunk, Transfer, read_chunk
 from tickyard.kernel.ids import ZERO_ADDRESS, Address
 from tickyard.observe.log import log
-from tickyard.store.bulk import Bulk
 from tickyard.store.engine import Store, Transaction
+from tickyard.store.statement import Bulk
 
 FIRST_RANGE: Final = 2_000
 RANGE_MAX: Final = 1_000_000

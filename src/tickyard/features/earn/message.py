@@ -11,7 +11,7 @@ _PREFIX: Final = b"\x19Ethereum Signed Message:\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class EarnTerms:
     """What a claim is about, beside its epoch and address."""
 
     chain_id: int
@@ -21,7 +21,7 @@ class Terms:
     """What they are paid in."""
 
 
-def claim_message(terms: Terms, epoch: int, address: Address) -> str:
+def claim_message(terms: EarnTerms, epoch: int, address: Address) -> str:
     return (
         "tickyard asks you to sign a reward claim.\n"
         "\n"

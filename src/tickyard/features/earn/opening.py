@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from sqlalchemy import and_, func, insert, select, update
 
-from tickyard.chain.trouble import RpcError
-from tickyard.features.earn.blocks import header, quantity
+from tickyard.chain.blocks import header
+from tickyard.chain.quantity import quantity
+from tickyard.chain.rpc.trouble import RpcError
 from tickyard.features.earn.desk import GAS_LIMIT, EarnDeps, max_fee
 from tickyard.features.earn.rules import is_in_window
 from tickyard.features.earn.tables import earn_close, earn_epoch, earn_gate, earn_payer, earn_payout

@@ -52,7 +52,10 @@ class ClaimAsk(Ask):
 
 async def get_earn(deps: EarnDeps, _ask: NoAsk) -> Kept[Earn]:
     """The daily reward program: token, schedule, the pool that accrues today, and the newest epoch. Holders of at
-    least 1,000,000 service tokens at 23:00 UTC share the day's paid revenue and claim it between 00:00 and 01:00."""
+    least 1,000,000 service tokens at 23:00 UTC share the day's paid revenue and claim it between 00:00 and 01:00.
+
+    Freshness: read from our own records at the moment of the call.
+    """
     terms = deps.earn.terms
     facts = await token_facts(deps)
     async with deps.store.read() as tx:
@@ -91,7 +94,11 @@ async def get_earn(deps: EarnDeps, _ask: NoAsk) -> Kept[Earn]:
 
 
 async def get_earn_status(deps: EarnDeps, ask: StatusAsk) -> WalletStatus:
-    """A wallet's standing in the newest epoch, with the exact message to sign for a claim."""
+    """A wallet's standing in the newest epoch, with the exact message to sign for a claim.
+
+    Freshness: asked of the chain's newest block at the moment of the call, never reused.
+    Advice: The message in it is for the wallet's owner to sign. Claiming is not possible here.
+    """
     facts = await token_facts(deps)
     held = await balance(deps.rpc, deps.earn.terms.token, ask.address)
     async with deps.store.read() as tx:

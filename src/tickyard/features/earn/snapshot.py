@@ -9,7 +9,7 @@ from typing import Final
 
 from sqlalchemy import select, update
 
-from tickyard.features.earn.blocks import Header, final_header, last_before
+from tickyard.chain.blocks import Header, final_header, last_before
 from tickyard.features.earn.desk import EarnDeps, holder_index, token_facts
 from tickyard.features.earn.digest import shares_digest
 from tickyard.features.earn.holders import BrokenIndex, balances_at, forget_before, newest_mark
@@ -17,8 +17,8 @@ from tickyard.features.earn.rules import eligible, snapshot_at, threshold_raw
 from tickyard.features.earn.tables import earn_epoch, earn_share
 from tickyard.features.earn.token import total_supply
 from tickyard.observe.log import log
-from tickyard.store.bulk import Bulk
 from tickyard.store.engine import Transaction
+from tickyard.store.statement import Bulk
 
 NO_BLOCK: Final = "0x" + "0" * 64
 """The chain is younger than the snapshot: nobody held anything."""
@@ -28,7 +28,7 @@ _new_shares: Final = Bulk(earn_share)
 
 
 @dataclass(frozen=True, slots=True)
-class Holdings:
+class HolderBalances:
     """Who took part at which block, and at which one that was proven."""
 
     block: Header | None
@@ -56,7 +56,7 @@ async def take(deps: EarnDeps, epoch: int) -> str:
     return "taken" if await _freeze(deps, epoch, holdings) else "somebody was faster"
 
 
-async def _prove(deps: EarnDeps, final: Header, block: Header | None) -> Holdings | None:
+async def _prove(deps: EarnDeps, final: Header, block: Header | None) -> HolderBalances | None:
     """The holdings at the block, if the index stands at the final one and holds as much as there is."""
     supply = await total_supply(deps.rpc, deps.earn.terms.token, final.hash)
     facts = await token_facts(deps)
@@ -66,10 +66,10 @@ async def _prove(deps: EarnDeps, final: Header, block: Header | None) -> Holding
         held, indexed = await balances_at(tx, -1 if block is None else block.number)
     if indexed != supply:
         raise BrokenIndex("the balances do not add up to the supply")
-    return Holdings(block, final.number, eligible(held, threshold_raw(facts.decimals)))
+    return HolderBalances(block, final.number, eligible(held, threshold_raw(facts.decimals)))
 
 
-async def _freeze(deps: EarnDeps, epoch: int, holdings: Holdings) -> bool:
+async def _freeze(deps: EarnDeps, epoch: int, holdings: HolderBalances) -> bool:
     rows = [{"epoch": epoch, "address": owner, "balance": held} for owner, held in holdings.balances.items()]
     digest = shares_digest(holdings.balances)
     async with deps.store.begin() as tx:

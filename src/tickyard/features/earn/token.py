@@ -5,7 +5,7 @@ from typing import Final, Self
 
 from tickyard.chain.abi import WORD, malformed, read_uint
 from tickyard.chain.erc20 import DECIMALS, TOTAL_SUPPLY, balance_of, read_amount, read_decimals
-from tickyard.chain.rpc import Block, Rpc
+from tickyard.chain.rpc.client import Block, Rpc
 from tickyard.kernel.ids import Address
 from tickyard.kernel.units import ratio_text
 

@@ -10,7 +10,7 @@ Sample = tuple[int, int]
 """Slot and price in nano-dollars."""
 
 
-class Candle(NamedTuple):
+class RawCandle(NamedTuple):
     bucket: int
     """Unix seconds divided by the interval: buckets are aligned to UTC."""
     open: int
@@ -23,7 +23,7 @@ class Candle(NamedTuple):
 class Part(NamedTuple):
     """The candle of some samples of a bucket, and where they lie in it: parts join in any order."""
 
-    candle: Candle
+    candle: RawCandle
     first_slot: int
     last_slot: int
 
@@ -59,9 +59,9 @@ def bars(samples: Iterable[Sample], interval_s: int) -> list[Bar]:
     return made
 
 
-def fold(samples: Iterable[Sample], interval_s: int) -> list[Candle]:
+def fold(samples: Iterable[Sample], interval_s: int) -> list[RawCandle]:
     """The candles of these samples, in whatever order they come."""
-    return [Candle(*bar) for bar in bars(sorted(samples), interval_s)]
+    return [RawCandle(*bar) for bar in bars(sorted(samples), interval_s)]
 
 
 def parts(samples: Iterable[Sample], interval_s: int) -> Iterator[Part]:

@@ -90,11 +90,15 @@ class HistoryAsk(Ask):
 
 async def get_history(deps: Deps, ask: HistoryAsk) -> Kept[History] | Kept[TextAnswer]:
     """Read price candles of one token, from the samples taken every 5 minutes of its deepest TOKEN/USDG pool. The
-    newest `limit` candles, oldest first; the last one may still be open; times without a sample have no candle."""
+    newest `limit` candles, oldest first; the last one may still be open; times without a sample have no candle.
+
+    Freshness: from samples taken every 5 minutes; changes only with a new sample.
+    Limits: at most 300 candles a call, older ones with `before`.
+    """
     asset = deps.market.registry.find(ask.symbol)
     interval_s = SECONDS[ask.interval]
     before_s = _seconds_up(_moment(ask.before)) if ask.before is not None else None
-    page = reading.Page(None, None, None, [])
+    page = reading.CandlePage(None, None, None, [])
     if asset.address is not None:
         async with deps.store.glance() as tx:
             page = await reading.page(tx, asset.address, interval_s, ask.limit, before_s)

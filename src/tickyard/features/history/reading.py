@@ -9,13 +9,13 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import ColumnClause, Table, bindparam, func, literal_column, select, union_all
 
-from tickyard.features.history.candles import Bar, Candle, Sample, bars
+from tickyard.features.history.candles import Bar, RawCandle, Sample, bars
 from tickyard.features.history.tables import ROLLUPS, recorded, sample, synthetic
 from tickyard.kernel.clock import SLOT_S
 from tickyard.kernel.ids import Address
 from tickyard.market.samples import DAY_SLOTS, SLACK_SLOTS, DayChange
 from tickyard.store.engine import Transaction
-from tickyard.store.plain import Plain
+from tickyard.store.statement import Query
 from tickyard.store.tokens import token
 
 # No sample and no bucket ever gets this far: it is the year 22,390.
@@ -23,7 +23,7 @@ _END: Final = 2**31 - 1
 _PLACE: Final = itemgetter(0)
 
 
-class Page(NamedTuple):
+class CandlePage(NamedTuple):
     """The candles asked for, and what there is to say about all of them."""
 
     first_slot: int | None
@@ -34,7 +34,7 @@ class Page(NamedTuple):
 
 
 _NEWEST_ROUND: Final = select(func.max(recorded.c.slot))
-_NEWEST_SLOT: Final = Plain(_NEWEST_ROUND)
+_NEWEST_SLOT: Final = Query(_NEWEST_ROUND)
 # Scalar subqueries and not joins: neither database can then choose to scan all samples.
 _TOKEN: Final = select(token.c.id).where(token.c.address == bindparam("address")).scalar_subquery()
 
@@ -54,7 +54,7 @@ _ABOUT: Final = {
 }
 
 
-def _page(table: Table, columns: Sequence[str]) -> Plain:
+def _page(table: Table, columns: Sequence[str]) -> Query:
     """One statement, one round trip: what is known of the token, and the newest rows of the table."""
     place = table.c[columns[0]]
     newest = (
@@ -67,14 +67,16 @@ def _page(table: Table, columns: Sequence[str]) -> Plain:
     )
     padding: list[ColumnClause[Any]] = [literal_column("0")] * (len(columns) - 2)
     about = [select(literal_column(str(key)), query.scalar_subquery(), *padding) for key, query in _ABOUT.items()]
-    return Plain(union_all(select(newest), *about))
+    return Query(union_all(select(newest), *about))
 
 
 _SAMPLE_PAGE: Final = _page(sample, ["slot", "price_e9"])
-_CANDLE_PAGES: Final = {interval_s: _page(table, Candle._fields) for interval_s, table in ROLLUPS.items()}
+_CANDLE_PAGES: Final = {interval_s: _page(table, RawCandle._fields) for interval_s, table in ROLLUPS.items()}
 
 
-async def page(tx: Transaction, address: Address, interval_s: int, limit: int, before_s: int | None = None) -> Page:
+async def page(
+    tx: Transaction, address: Address, interval_s: int, limit: int, before_s: int | None = None
+) -> CandlePage:
     """The newest `limit` candles, oldest first; only those that opened before `before_s`, when given."""
     # The first bucket that does not open before that moment.
     end = _END if before_s is None else -(-before_s // interval_s)
@@ -87,7 +89,7 @@ async def page(tx: Transaction, address: Address, interval_s: int, limit: int, b
     candles: list[Any] = rows[len(_ABOUT) :]
     if interval_s not in ROLLUPS:
         candles = bars(candles, interval_s)[-limit:]
-    return Page(about[0], about[1], about[2], candles)
+    return CandlePage(about[0], about[1], about[2], candles)
 
 
 _COVERAGE: Final = select(

@@ -49,7 +49,10 @@ class Status(Answer):
 
 async def get_status(deps: Deps, _ask: NoAsk) -> Kept[Status]:
     """Show how fresh the service is: the newest block and its lag, the age of every upstream's last good answer, the
-    newest sampled slot, and how many of the day's 288 samples each token has. Null means never."""
+    newest sampled slot, and how many of the day's 288 samples each token has. Null means never.
+
+    Freshness: read from our own records at the moment of the call.
+    """
     now = deps.clock.now()
     async with deps.store.read() as tx:
         newest = await newest_slot(tx)

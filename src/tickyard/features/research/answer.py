@@ -13,7 +13,7 @@ from tickyard.features.research.worth import MarketCap
 from tickyard.kernel.wire import Answer, Moment, PriceText, Ticker
 from tickyard.market.asset import Asset
 from tickyard.market.listing_view import AssetDetail, Isin
-from tickyard.sources.filings_border import Company
+from tickyard.sources.filings.border import Company
 
 Day = Annotated[str, Meta(examples=["2025-09-27"], extra_json_schema={"format": "date"})]
 Number = Annotated[float, Meta(examples=[391035000000], description="Exact, in units.")]

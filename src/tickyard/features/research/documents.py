@@ -11,7 +11,7 @@ from typing import Final
 
 from sqlalchemy import Column, Integer, LargeBinary, String, Table, select, update
 
-from tickyard.sources.filings import Marks
+from tickyard.sources.filings.database import Marks
 from tickyard.store.engine import Store
 from tickyard.store.tables import METADATA, Instant
 from tickyard.store.upsert import upsert

@@ -7,7 +7,7 @@ from datetime import date
 from tickyard.features.research import concepts
 from tickyard.features.research.concepts import Number
 from tickyard.features.research.periods import FIGURE_AGE, SAME_YEAR, annual, fiscal_year
-from tickyard.sources.filings_border import CompanyFacts, Entry
+from tickyard.sources.filings.border import CompanyFacts, Entry
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,10 @@ from tickyard.features.research import documents
 from tickyard.features.research.documents import KeptDocument, State
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
-from tickyard.market.copies import SharedFlight
+from tickyard.market.short_lived import SharedFlight
 from tickyard.observe.log import log
-from tickyard.sources.filings import (
+from tickyard.sources.filings.border import Company, CompanyFacts, Registrant
+from tickyard.sources.filings.database import (
     TICKERS_PATH,
     Document,
     Filings,
@@ -28,7 +29,6 @@ from tickyard.sources.filings import (
     company_path,
     facts_path,
 )
-from tickyard.sources.filings_border import Company, CompanyFacts, Registrant
 from tickyard.store.engine import Store
 
 T = TypeVar("T")

@@ -28,8 +28,8 @@ from tickyard.market.asset import Asset
 from tickyard.market.listing_view import detail_fields
 from tickyard.market.market import Market
 from tickyard.market.mids import REUSE, NoQuote
-from tickyard.sources.filings_border import Company
-from tickyard.sources.issuer import IssuerQuote
+from tickyard.sources.filings.border import Company
+from tickyard.sources.issuer.api import IssuerQuote
 from tickyard.store.actions import recounts_between
 from tickyard.store.engine import Store
 
@@ -67,7 +67,10 @@ class Profile:
 async def get_research(deps: ResearchDeps, ask: ResearchAsk) -> Kept[Research]:
     """Look up the company behind a token: who it is, its revenue and net income of the newest whole year, its shares
     and market cap, each from a named filing, beside the token and its price. Figures keep the currency they were
-    reported in. One that cannot be trusted is null, and `note` says why. Funds and trusts have no underlying."""
+    reported in. One that cannot be trusted is null, and `note` says why. Funds and trusts have no underlying.
+
+    Freshness: filings change about once a quarter; the token's price is at most 15 s old.
+    """
     asset = deps.market.registry.find(ask.symbol)
     today = deps.clock.now().date()
     (quote, seconds), reading = await asyncio.gather(_quote(deps, asset), _profile(deps, asset, today))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import date, timedelta
 
-from tickyard.sources.filings_border import Entry
+from tickyard.sources.filings.border import Entry
 
 ANNUAL_FORMS = frozenset({"10-K", "10-K/A", "10-KT", "10-KT/A", "20-F", "20-F/A", "40-F", "40-F/A"})
 FOREIGN_FORMS = frozenset({"20-F", "20-F/A", "40-F", "40-F/A"})

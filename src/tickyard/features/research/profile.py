@@ -2,7 +2,7 @@
 
 from tickyard.features.research import concepts
 from tickyard.features.research.periods import ANNUAL_FORMS
-from tickyard.sources.filings_border import Company, CompanyFacts
+from tickyard.sources.filings.border import Company, CompanyFacts
 
 FUNDS = frozenset(
     {

@@ -7,7 +7,7 @@ from datetime import date
 from tickyard.features.research import concepts
 from tickyard.features.research.facts import latest
 from tickyard.features.research.periods import COUNT_AGE, COUNT_FORMS, is_known
-from tickyard.sources.filings_border import CompanyFacts, Entry
+from tickyard.sources.filings.border import CompanyFacts, Entry
 
 _UNIT = "shares"
 # Subsidiaries and shells file 1, 100 or 1000; the smallest listed company has close to a million shares.

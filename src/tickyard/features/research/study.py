@@ -9,7 +9,7 @@ from tickyard.features.research.facts import Fact, Figure, choose_net_income, ch
 from tickyard.features.research.periods import FOREIGN_FORMS, TRANSITION_FORMS, YEAR_DAYS, days_of, is_known
 from tickyard.features.research.profile import cik_text
 from tickyard.features.research.shares import Count, Shares, choose_shares
-from tickyard.sources.filings_border import Company, CompanyFacts
+from tickyard.sources.filings.border import Company, CompanyFacts
 
 
 class Absence(Enum):

@@ -19,7 +19,7 @@ from tickyard.kernel.wire import AddressText, AmountField, Answer, Ask, ChainId,
 from tickyard.market.asset import Asset
 from tickyard.market.fills import Trade, best_fill
 from tickyard.market.quoting import DenomField, QuoteDetails, SideField, quote_fields
-from tickyard.sources.issuer import IssuerQuote
+from tickyard.sources.issuer.api import IssuerQuote
 
 RecipientField = Annotated[
     str,
@@ -63,7 +63,13 @@ async def build_trade(deps: Deps, ask: BuildAsk) -> TradeBuild:
     """Quote one swap and build the unsigned transactions for it, to be signed and sent in order by the
     recipient: an approval for exactly what is needed, only if the allowance is short, then the swap with its
     bound and its deadline. Nothing is executed and no key is involved. `note` says what the steps do, the bound,
-    the price impact, and what may go wrong."""
+    the price impact, and what may go wrong.
+
+    Freshness: asked of the chain's newest block at the moment of the call, never reused; the transactions expire at
+    deadline.
+    Limits: slippage from 0.01 % to 50 %.
+    Advice: The recipient's wallet must sign and send the steps in order; show the user the note first.
+    """
     asset = deps.market.registry.find(ask.symbol)
     trade = Trade.parse(ask.side, ask.denom, ask.amount)
     recipient = read_address(ask.recipient, name="recipient")

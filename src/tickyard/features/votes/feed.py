@@ -7,7 +7,7 @@ from typing import Final
 
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
-from tickyard.market.copies import Copies
+from tickyard.market.short_lived import Copies
 from tickyard.sources.votes import VoteBook, Votes
 
 REUSE: Final = timedelta(seconds=60)
@@ -31,7 +31,7 @@ class VoteFeed:
         self._votes = votes
         self._copies: Copies[None, Voting] = Copies(self._fetch, clock, reuse=REUSE, stale=_STALE)
 
-    async def look(self) -> Voting:
+    async def read(self) -> Voting:
         """Never fails: a feed that does not answer is simply not live."""
         if self._votes is None:
             return Voting(None, _NOT_OFFERED)

@@ -77,8 +77,11 @@ class VotePower(Answer):
 
 async def list_votes(deps: VoteDeps, _ask: NoAsk) -> Kept[VoteList]:
     """List shareholder votes that concern stock tokens. The issuer runs no votes yet, so the list is empty and
-    `voting.live` is false; when a feed comes alive, its events appear here."""
-    voting = await deps.votes.look()
+    `voting.live` is false; when a feed comes alive, its events appear here.
+
+    Freshness: empty until the upstream feature is live, which `voting` tells.
+    """
+    voting = await deps.votes.read()
     book = voting.book
     answer = VoteList(
         events=[_event(event) for event in book.events] if book is not None else [],
@@ -90,7 +93,10 @@ async def list_votes(deps: VoteDeps, _ask: NoAsk) -> Kept[VoteList]:
 
 async def get_vote_power(deps: Deps, ask: VotePowerAsk) -> VotePower:
     """Count the shares that a wallet's stock tokens stand for: balance times multiplier, read at one block, largest
-    first. With a symbol, that one position, also when it is zero. Holding a token gives no vote by itself."""
+    first. With a symbol, that one position, also when it is zero. Holding a token gives no vote by itself.
+
+    Freshness: asked of the chain's newest block at the moment of the call, never reused.
+    """
     registry = deps.market.registry
     assets = registry.all() if ask.symbol is None else [registry.find(ask.symbol)]
     now = deps.clock.now()

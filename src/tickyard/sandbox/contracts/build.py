@@ -8,7 +8,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from tickyard.sandbox.node import find_root
+from tickyard.sandbox.node.process import find_root
 
 EVM = "cancun"
 _SOURCES = Path(__file__).parent

@@ -1,0 +1,23 @@
+"""Numbers and hashes as a node spells them. One reader: Python's own `int` also takes signs, blanks and underscores."""
+
+import re
+from typing import Final
+
+from tickyard.chain.abi import malformed
+
+_QUANTITY: Final = re.compile(r"0x[0-9a-fA-F]{1,64}")
+_HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}")
+
+
+def quantity(value: object) -> int:
+    """A JSON value that must be a number in hex digits."""
+    if not isinstance(value, str) or not _QUANTITY.fullmatch(value):
+        raise malformed()
+    return int(value, 16)
+
+
+def hash_text(value: object) -> str:
+    """A JSON value that must be 32 bytes, in lower case."""
+    if not isinstance(value, str) or not _HASH.fullmatch(value):
+        raise malformed()
+    return value.lower()

@@ -1,0 +1,126 @@
+"""Several node URLs as one: which to ask, when to ask again, and when to give up.
+
+The URL that answered last is asked first. One that failed rests for a growing time; while all of them rest,
+the one whose rest ends first is tried all the same, so that a recovered node is noticed at once.
+Only a throttle is obeyed strictly, and only as long as a caller could wait.
+"""
+
+import asyncio
+import math
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Final, TypeVar
+
+from tickyard.chain.rpc.endpoint import NodeUrl
+from tickyard.chain.rpc.trouble import ForeignChain, Lagging, NodeUnreachable, RpcError, Throttled, Trouble
+from tickyard.kernel.clock import Clock
+from tickyard.kernel.errors import UpstreamDown
+
+T = TypeVar("T")
+Observe = Callable[[int, str, str, float], None]
+"""Told after each try: index of the URL, method, outcome, seconds. Never the URL: it may hold a key."""
+
+_PAUSE_S: Final = 0.1
+
+
+class Failover:
+    def __init__(
+        self,
+        endpoints: Sequence[NodeUrl],
+        *,
+        clock: Clock,
+        rng: Random,
+        budget_s: float,
+        try_s: float,
+        observe: Observe | None,
+    ) -> None:
+        self.endpoints = list(endpoints)
+        self._clock = clock
+        self._rng = rng
+        self._budget_s = budget_s
+        self._try_s = try_s
+        self._max_tries = max(3, len(endpoints) + 1)
+        self._observe = observe
+        self._preferred = 0
+
+    def deadline(self) -> float:
+        return self._clock.monotonic() + self._budget_s
+
+    async def ask(self, method: str, body: bytes, read: Callable[[bytes], T], deadline: float | None = None) -> T:
+        """Try until an answer can be read, the tries are used up, or the time is."""
+        deadline = self.deadline() if deadline is None else deadline
+        trouble: Trouble | None = None
+        for tried in range(self._max_tries):
+            started = self._clock.monotonic()
+            endpoint = self.endpoints[self._preferred]
+            if endpoint.is_resting(started):
+                endpoint = self._choose(started)
+                await self._pause(endpoint, tried, deadline)
+                started = self._clock.monotonic()
+            left_s = deadline - started
+            if left_s <= 0:
+                break
+            outcome = "cancelled"
+            try:
+                async with asyncio.timeout(min(self._try_s, left_s)):
+                    answer = await endpoint.post(body)
+                result = read(answer)
+            except TimeoutError:
+                trouble, outcome = NodeUnreachable(), "timeout"
+            except Trouble as caught:
+                trouble, outcome = caught, caught.outcome
+            except RpcError:
+                outcome = "rpc_error"
+                self._settle_on(endpoint)
+                raise
+            else:
+                outcome = "ok"
+                self._settle_on(endpoint)
+                return result
+            finally:
+                if self._observe:
+                    self._observe(endpoint.index, method, outcome, self._clock.monotonic() - started)
+            endpoint.note_trouble(trouble, self._clock.monotonic(), self._rng, self._budget_s)
+        raise _gave_up(trouble)
+
+    def _settle_on(self, endpoint: NodeUrl) -> None:
+        endpoint.note_well()
+        self._preferred = endpoint.index
+
+    def _choose(self, now: float) -> NodeUrl:
+        """When the URL that worked last rests: the next one that does not, else whose rest is over first."""
+        in_order = self.endpoints[self._preferred :] + self.endpoints[: self._preferred]
+        for endpoint in in_order:
+            if not endpoint.is_resting(now):
+                return endpoint
+        ours = [endpoint for endpoint in in_order if not endpoint.is_foreign]
+        if not ours:
+            raise _gave_up(ForeignChain())
+        return min(ours, key=lambda endpoint: endpoint.rests_until)
+
+    async def _pause(self, endpoint: NodeUrl, tried: int, deadline: float) -> None:
+        """Before a resting URL is asked. A throttle is obeyed; after other failures a short pause will do."""
+        now = self._clock.monotonic()
+        if not endpoint.is_resting(now):
+            return
+        wait_s = endpoint.rests_until - now
+        if endpoint.is_throttled:
+            # What is left after the wait must be enough for an answer.
+            if now + wait_s + self._budget_s / 4 >= deadline:
+                raise _gave_up(Throttled(retry_after_s=math.ceil(wait_s)))
+        elif tried == 0:
+            return
+        else:
+            wait_s = min(wait_s, _PAUSE_S * 2**tried * self._rng.uniform(0.5, 1.0))
+        await self._clock.sleep(min(wait_s, max(deadline - now, 0.0)))
+
+
+def _gave_up(trouble: Trouble | None) -> UpstreamDown:
+    """What callers are told. No URL, no text of the node."""
+    if isinstance(trouble, ForeignChain):
+        return UpstreamDown("the chain node serves another chain")
+    if isinstance(trouble, Throttled):
+        return UpstreamDown("the chain node is throttling requests", retry_after_s=trouble.retry_after_s)
+    if isinstance(trouble, Lagging):
+        return UpstreamDown("the chain node does not have this block")
+    return UpstreamDown("the chain node did not answer")

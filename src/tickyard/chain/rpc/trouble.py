@@ -1,0 +1,121 @@
+"""What can go wrong between us and a node, sorted by what to do about it.
+
+    Trouble            this URL failed us: rest it and try another
+      Unreachable        no connection, reset, server error (HungUp: a kept connection was closed)
+      Garbage            an answer that is not one: not JSON-RPC, wrong id, too large, wrong shape
+      Throttled          too many requests, in either of its two forms
+      Lagging            the node does not have the block yet
+      ForeignChain       the node serves another chain
+    RpcError           the node did answer, and the answer is no: never tried again
+      TooManyLogs        ask for fewer blocks
+
+Trouble stays inside the client. RpcError reaches callers; one that nobody expected is an upstream failure.
+"""
+
+import re
+from typing import Any, ClassVar
+
+from tickyard.kernel.errors import UpstreamDown
+
+
+class Trouble(Exception):
+    outcome: ClassVar[str]
+
+    def __init__(self, *, retry_after_s: int | None = None) -> None:
+        super().__init__(self.outcome)
+        self.retry_after_s = retry_after_s
+
+
+class NodeUnreachable(Trouble):
+    outcome = "unreachable"
+
+
+class HungUp(NodeUnreachable):
+    """A kept connection turned out to be closed: asking again on a new one is the cure, not another URL."""
+
+    outcome = "hung_up"
+
+
+class Garbage(Trouble):
+    outcome = "garbage"
+
+
+class Throttled(Trouble):
+    outcome = "throttled"
+
+
+class Lagging(Trouble):
+    outcome = "lagging"
+
+
+class ForeignChain(Trouble):
+    outcome = "wrong_chain"
+
+
+class RpcError(UpstreamDown):
+    """A JSON-RPC error answer. `reason` is the node's own text: for logs and decisions, never for callers."""
+
+    def __init__(self, rpc_code: int, reason: str = "", data: Any = None) -> None:
+        super().__init__("the chain node refused the call")
+        self.rpc_code = rpc_code
+        self.reason = reason[:400]
+        self.data = data
+
+    @property
+    def revert_data(self) -> bytes | None:
+        """What the contract reverted with. Some nodes nest it one level deeper."""
+        data = self.data.get("data") if isinstance(self.data, dict) else self.data
+        if not isinstance(data, str) or not _HEX_BYTES.fullmatch(data):
+            return None
+        return bytes.fromhex(data[2:])
+
+    @property
+    def is_revert(self) -> bool:
+        return self.rpc_code == 3 or "revert" in self.reason.lower()
+
+    @property
+    def is_too_heavy(self) -> bool:
+        """The call as a whole hit the node's gas or time cap: a smaller one may pass."""
+        return not self.is_revert and _TOO_HEAVY.search(self.reason) is not None
+
+
+class TooManyLogs(RpcError):
+    """The range matched more logs, or spans more blocks, than the node will serve."""
+
+
+_HEX_BYTES = re.compile(r"0x(?:[0-9a-fA-F]{2})*")
+_TOO_HEAVY = re.compile(r"out of gas|gas required exceeds|execution (?:timeout|aborted)", re.I)
+_LOGS_CAP = re.compile(
+    r"logs? .*exceed|exceeds? .*(?:logs|results|range)|more than [0-9]+ (?:results|logs)"
+    r"|too many (?:results|logs)|query timed? ?out|blocks? range|range .*(?:large|wide|limit)|response size",
+    re.I,
+)
+_THROTTLE = re.compile(
+    r"rate.?limit|too many requests|throttl|requests? (?:limit|per second)|compute units|over capacity"
+    r"|limit exceeded|exceeded .*(?:capacity|quota)",
+    re.I,
+)
+_THROTTLE_CODES = frozenset({429, -32005, -32029, -32097})
+_LAGGING = re.compile(
+    r"header not found|unknown block|block (?:\S+ )?not found|invalid block tag|after last accepted block", re.I
+)
+_OUT_OF_ORDER = re.compile(
+    r"must be authenticated|unauthori[sz]ed|api key|quota|internal (?:server |json-rpc )?error\.?\Z", re.I
+)
+
+
+def judge(method: str, code: int, reason: str, data: Any) -> Trouble | RpcError:
+    """Sort a JSON-RPC error. Order matters: one code serves both the log cap and the throttle."""
+    error = RpcError(code, reason, data)
+    if error.is_revert:
+        # The contract wrote this text: whatever words it holds say nothing about the node.
+        return error
+    if method == "eth_getLogs" and _LOGS_CAP.search(reason):
+        return TooManyLogs(code, reason, data)
+    if code in _THROTTLE_CODES or _THROTTLE.search(reason):
+        return Throttled()
+    if _LAGGING.search(reason):
+        return Lagging()
+    if _OUT_OF_ORDER.search(reason):
+        return NodeUnreachable()
+    return error

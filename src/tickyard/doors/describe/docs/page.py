@@ -1,0 +1,82 @@
+"""/docs: the API reference for people, made from openapi.json when the service starts.
+
+One page, complete in itself: no script, no font and no image from anywhere, so it can be read offline and saved.
+"""
+
+import re
+from collections.abc import Iterable
+from html import escape
+from typing import Any, Final
+
+from tickyard.doors.describe.docs.operation import operation_section
+from tickyard.doors.describe.docs.style import STYLE
+
+_METHODS: Final = ("get", "post", "put", "delete")
+_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+
+def render_docs(document: dict[str, Any]) -> bytes:
+    """The whole page."""
+    info, server = document["info"], document["servers"][0]["url"]
+    groups = [(tag, list(_operations(document, tag["name"]))) for tag in document["tags"]]
+    groups = [(tag, operations) for tag, operations in groups if operations]
+    return "".join(
+        [
+            '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
+            f"<title>{escape(info['title'])} API reference</title><style>{STYLE}</style></head><body>",
+            _navigation(info, groups),
+            "<main>",
+            _introduction(info, server),
+            *(_group(tag, operations, document, server) for tag, operations in groups),
+            "<footer>Made from <a href='/openapi.json'>openapi.json</a> when this service started.</footer>",
+            "</main></body></html>",
+        ]
+    ).encode()
+
+
+def _operations(document: dict[str, Any], tag: str) -> Iterable[tuple[str, str, dict[str, Any]]]:
+    for path, item in document["paths"].items():
+        for method in _METHODS:
+            if method in item and tag in item[method].get("tags", []):
+                yield method, path, item[method]
+
+
+def _navigation(info: dict[str, Any], groups: list[Any]) -> str:
+    parts = [f'<nav><a class="home" href="#top">{escape(info["title"])} <small>{escape(info["version"])}</small></a>']
+    for tag, operations in groups:
+        parts.append(f'<a class="group" href="#tag-{escape(tag["name"])}">{escape(tag["name"].capitalize())}</a><ul>')
+        parts += [
+            f'<li><a href="#{escape(op["operationId"])}"><b class="{method}">{method.upper()}</b> '
+            f"<span>{escape(_short(path))}</span></a></li>"
+            for method, path, op in operations
+        ]
+        parts.append("</ul>")
+    return "".join([*parts, "</nav>"])
+
+
+def _short(path: str) -> str:
+    return re.sub(r"^/v1", "", path) or "/"
+
+
+def _introduction(info: dict[str, Any], server: str) -> str:
+    base = escape(server)
+    return f"""<header id="top"><h1>{escape(info["title"])}</h1><p class="lead">{escape(info["description"])}</p>
+<dl class="facts"><dt>Base URL</dt><dd><code>{base}</code></dd>
+<dt>Tool server</dt><dd><code>{base}/mcp</code> (MCP, streamable HTTP)</dd>
+<dt>Machine readable</dt><dd><a href="/openapi.json">openapi.json</a>, <a href="/llms.txt">llms.txt</a></dd>
+<dt>Version</dt><dd>{escape(info["version"])}</dd></dl>
+<p>Free routes need no key. Bodies are JSON. Amounts and prices are decimal strings, so that nothing is lost on the
+way; <code>null</code> means unknown, never zero. Times are ISO 8601 in UTC. Every answer carries
+<code>X-Request-Id</code>, and every failure is the same object:</p>
+<pre><code>{{"error": {{"code": "not_found", "message": "no asset has this symbol"}}}}</code></pre></header>"""
+
+
+def _group(tag: dict[str, str], operations: list[Any], document: dict[str, Any], server: str) -> str:
+    name = escape(tag["name"])
+    sections = [operation_section(method, path, op, document, server) for method, path, op in operations]
+    return (
+        f'<section class="group" id="tag-{name}"><h2>{name.capitalize()}</h2>'
+        f"<p>{escape(tag.get('description', ''))}</p>{''.join(sections)}</section>"
+    )

@@ -1,0 +1,192 @@
+"""The outermost layer: what every answer has in common.
+
+Request id, CORS, rate limit, the front cache, access line and metrics, and the last resort that turns a crash
+into an Error object. It is one class and not a stack of middlewares because each layer would cost every request.
+"""
+
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tickyard.doors.http.answers import Headers, send_error, send_too_many
+from tickyard.doors.http.cache import FrontCache, KeptEntry, head_lines, send_entry
+from tickyard.doors.http.limits import RateLimit, Verdict
+from tickyard.kernel.clock import Clock
+from tickyard.kernel.wire import iso
+from tickyard.observe.log import AccessLog, log
+from tickyard.observe.metrics import request_counts
+
+ROUTE: Final = "tickyard.route"
+"""The scope key under which an endpoint leaves its path template, for log and metrics."""
+
+_SAFE_ID: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
+_ID_MAX: Final = 64
+Ready = tuple[bytes, bytes]
+"""The head of an answer as it travels, without the empty line at its end, and its body."""
+_METHODS: Final = frozenset({"GET", "HEAD", "POST", "DELETE", "OPTIONS", "PUT", "PATCH"})
+
+_EXPOSED: Final = (
+    b"PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, ETag, RateLimit, RateLimit-Policy, Retry-After, "
+    b"X-Request-Id"
+)
+_ALLOWED: Final = (
+    b"PAYMENT-SIGNATURE, X-PAYMENT, Content-Type, If-None-Match, Authorization, X-Request-Id, X-Svc-Alert-Secret, "
+    b"Mcp-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID"
+)
+_CORS: Final[Headers] = [
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-expose-headers", _EXPOSED),
+    (b"x-content-type-options", b"nosniff"),
+]
+_PREFLIGHT: Final[Headers] = [
+    (b"access-control-allow-methods", b"GET, HEAD, POST, DELETE, OPTIONS"),
+    (b"access-control-allow-headers", _ALLOWED),
+    (b"access-control-max-age", b"86400"),
+]
+# Never limited: probes, and the paid twins, whose callers must meet the challenge first.
+_UNLIMITED: Final = (b"/v1/x402/", b"/healthz", b"/readyz")
+
+
+@dataclass(slots=True)
+class _Exchange:
+    """What happened to one request, for the access line."""
+
+    send: Send
+    extra: Headers
+    status: int = 0
+    size: int = 0
+    has_started: bool = field(default=False)
+
+    async def forward(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.has_started = True
+            self.status = message["status"]
+            message["headers"] = [*message.get("headers", []), *self.extra]
+        else:
+            self.size += len(message.get("body", b""))
+        await self.send(message)
+
+
+class Edge:
+    def __init__(
+        self,
+        app: ASGIApp,
+        cache: FrontCache,
+        clock: Clock,
+        *,
+        rate_limit: RateLimit | None,
+        access_log: AccessLog | None,
+        profile_header: bytes | None,
+    ) -> None:
+        self._app = app
+        self._cache = cache
+        self._clock = clock
+        self._limit = rate_limit
+        self._access_log = access_log
+        self._extra = [*_CORS, *([(b"x-tickyard-profile", profile_header)] if profile_header else [])]
+        self._extra_lines = head_lines(self._extra)
+        self._id_prefix = secrets.token_hex(6).encode()
+        self._id_count = 0
+        self._second = (0, "")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        began = time.perf_counter_ns()
+        method, asked = scope["method"], dict(scope["headers"])
+        request_id = self._request_id(asked)
+        extra = [(b"x-request-id", request_id), *self._extra]
+        verdict = self._count(scope)
+        if verdict is not None:
+            extra += verdict.headers
+        exchange = _Exchange(send, extra)
+        if verdict is not None and not verdict.is_allowed:
+            await send_too_many(exchange.forward, verdict.retry_after_s)
+            route = "(limited)"
+        elif (entry := self._kept(scope)) is not None:
+            await send_entry(entry, scope, exchange.forward)
+            route = entry.route
+        else:
+            route = await self._answer(scope, receive, exchange)
+        self._note(began, method, route, exchange.status, exchange.size, request_id)
+
+    def ready(self, method: str, target: bytes, headers: Headers, client: tuple[str, int] | None) -> Ready | None:
+        """A kept answer as it travels: its head without the empty line, and its body. None: ask the long way.
+
+        The one hot path. For a server that can write to its socket by itself, this costs half of what a scope, a task
+        and two messages do. Kept flat: a call more is felt by every request.
+        """
+        now = self._clock.timestamp()
+        entry = self._cache.get(target, now)
+        if entry is None:
+            return None
+        began = time.perf_counter_ns()
+        asked = dict(headers)
+        if b"content-length" in asked or b"transfer-encoding" in asked:
+            return None
+        limits = b""
+        if self._limit is not None:
+            verdict = self._limit.take({"client": client, "headers": headers}, self._clock.monotonic())
+            if not verdict.is_allowed:
+                return None
+            limits = head_lines(verdict.headers)
+        request_id = self._request_id(asked)
+        form = entry.choose(asked)
+        body = form.body if method == "GET" else b""
+        head = b"%b%b%bx-request-id: %b\r\n" % (form.head, self._extra_lines, limits, request_id)
+        self._note(began, method, entry.route, form.status, len(body), request_id)
+        return head, body
+
+    def _note(self, began: int, method: str, route: str, status: int, size: int, request_id: bytes) -> None:
+        micros = (time.perf_counter_ns() - began) // 1000
+        request_counts.add(route, status, micros)
+        if self._access_log is not None:
+            method = method if method in _METHODS else "OTHER"
+            self._access_log.add(self._timestamp(), method, route, status, micros, size, request_id.decode())
+
+    def _request_id(self, asked: Mapping[bytes, bytes]) -> bytes:
+        given = asked.get(b"x-request-id")
+        if given and len(given) <= _ID_MAX and _SAFE_ID.issuperset(given):
+            return given
+        self._id_count += 1
+        return b"%b-%x" % (self._id_prefix, self._id_count)
+
+    def _kept(self, scope: Scope) -> KeptEntry | None:
+        if scope["method"] not in ("GET", "HEAD"):
+            return None
+        target, query = scope["raw_path"], scope["query_string"]
+        return self._cache.get(target + b"?" + query if query else target, self._clock.timestamp())
+
+    def _count(self, scope: Scope) -> Verdict | None:
+        """Count the request against its client's limit. None: it does not count."""
+        if self._limit is None or scope["method"] == "OPTIONS" or scope["raw_path"].startswith(_UNLIMITED):
+            return None
+        return self._limit.take(scope, self._clock.monotonic())
+
+    async def _answer(self, scope: Scope, receive: Receive, exchange: _Exchange) -> str:
+        """Answer what is not kept; returns the request's route template."""
+        if scope["method"] == "OPTIONS":
+            await exchange.forward({"type": "http.response.start", "status": 204, "headers": [*_PREFLIGHT]})
+            await exchange.forward({"type": "http.response.body", "body": b""})
+            return "OPTIONS"
+        # Routes match the path as it was sent: an encoded slash or dot is then just a character of a parameter.
+        scope["path"] = scope["raw_path"].decode("latin-1")
+        scope[ROUTE] = "(none)"
+        try:
+            await self._app(scope, receive, exchange.forward)
+        except Exception:  # noqa: BLE001  the last resort: whatever escapes is a bug and becomes a 500
+            log.exception("request crashed", route=scope[ROUTE], request_id=exchange.extra[0][1].decode())
+            if not exchange.has_started:
+                message = "something went wrong on our side; the request id is in the X-Request-Id header"
+                await send_error(exchange.forward, 500, "internal_error", message)
+        return str(scope[ROUTE])
+
+    def _timestamp(self) -> str:
+        second = self._clock.seconds()
+        if second != self._second[0]:
+            self._second = (second, iso(self._clock.now().replace(microsecond=0)))
+        return self._second[1]

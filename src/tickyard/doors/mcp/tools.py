@@ -1,0 +1,133 @@
+"""Tools, made from catalog rows: what an agent is told about an operation, and what a call of it does.
+
+The schemas are those of HTTP, the arguments pass the same binder, the structured result is the HTTP body.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from math import isfinite
+from typing import Any, Final
+
+import msgspec
+from msgspec import inspect
+
+from tickyard.doors.calling import Calling
+from tickyard.doors.describe.openapi import headline, typed_enums
+from tickyard.doors.http.binding import Binder
+from tickyard.doors.http.cache import FrontCache
+from tickyard.doors.http.limits import Verdict
+from tickyard.doors.mcp.texts import describe_tool
+from tickyard.kernel.errors import BadRequest, Failure, UpstreamDown
+from tickyard.kernel.operation import Operation
+from tickyard.kernel.wire import error_body
+from tickyard.observe.log import log
+
+Take = Callable[[str], Verdict]
+"""Counts one call against a client's quota."""
+
+_REF: Final = "#/$defs/{name}"
+_BUG: Final = "something went wrong on our side; the request id is in the X-Request-Id header"
+HTTP_ONLY: Final = "http_only"
+"""Key of a field's `extra`: it chooses a form of the answer that only HTTP can carry."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutcome:
+    """The JSON text of a result, or of the Error object."""
+
+    body: bytes
+    is_error: bool
+
+
+class Tool:
+    """One operation, callable by agents."""
+
+    def __init__(self, row: Operation, deps: Any, cache: FrontCache, take: Take | None = None) -> None:
+        self._calling = Calling(row, deps, cache)
+        self._take = take
+        self.binder = self._calling.binder
+        self.name = row.name
+        self.title = headline(row)
+        self.asks_who = bool(self.binder.client_names or take)
+        """Whether a call must tell who makes it."""
+        self.hidden = _hidden(row, self.binder)
+        self.input_schema = input_schema(row, self.hidden)
+        self.output_schema = _schema(row.answer)
+        self.annotations = annotations(row)
+        self.description = describe_tool(row)
+
+    async def call(self, arguments: Mapping[str, Any], client: str) -> ToolOutcome:
+        """Bind, run and render. Whatever goes wrong is a result that says so, never an exception."""
+        try:
+            return ToolOutcome(await self._answer(arguments, client), is_error=False)
+        except Failure as failure:
+            return ToolOutcome(error_body(failure.code, failure.message), is_error=True)
+        except Exception:  # noqa: BLE001  the last resort, as at the edge: whatever escapes is a bug
+            log.exception("tool crashed", tool=self.name)
+            return ToolOutcome(error_body("internal_error", _BUG), is_error=True)
+
+    async def _answer(self, arguments: Mapping[str, Any], client: str) -> bytes:
+        if self._take is not None and not (verdict := self._take(client)).is_allowed:
+            raise BadRequest(f"too many requests from this address; try again in {verdict.retry_after_s} s")
+        for name in arguments:
+            if name in self.hidden:
+                raise BadRequest(f"unknown field: {name}")
+        exact = {name: _exact(value) for name, value in arguments.items()}
+        ask = self.binder.from_arguments(exact, dict.fromkeys(self.binder.client_names, client))
+        return (await self._calling.answer(ask)).body
+
+
+def build_tools(rows: Iterable[Operation], deps: Any, cache: FrontCache, quotas: Mapping[str, Take]) -> dict[str, Tool]:
+    """`quotas`: by operation, the bucket that it shares with its HTTP route."""
+    return {row.name: Tool(row, deps, cache, quotas.get(row.name)) for row in rows if row.is_tool}
+
+
+def annotations(row: Operation) -> dict[str, bool]:
+    """What a host may show a user before it lets an agent call this."""
+    is_delete = row.method == "DELETE"
+    return {
+        "readOnlyHint": row.is_read_only,
+        "destructiveHint": is_delete,
+        "idempotentHint": row.is_read_only or is_delete,
+        # A result that rests on chain, issuer or filings comes from a world we do not control.
+        "openWorldHint": UpstreamDown in row.failures or not row.is_read_only,
+    }
+
+
+def input_schema(row: Operation, hidden: frozenset[str] = frozenset()) -> dict[str, Any]:
+    schema = _schema(row.ask)
+    shown = {name: part for name, part in schema.get("properties", {}).items() if name not in hidden}
+    return {**schema, "properties": shown, "additionalProperties": False}
+
+
+def _hidden(row: Operation, binder: Binder) -> frozenset[str]:
+    """Fields that only an HTTP request has: headers, the caller's address, forms that are not JSON."""
+    described = inspect.type_info(row.ask)
+    assert isinstance(described, inspect.StructType)
+    only_http = {field.encode_name for field in described.fields if _extra(field.type).get(HTTP_ONLY)}
+    return frozenset({*binder.header_names.values(), *binder.client_names, *only_http})
+
+
+def _extra(kind: inspect.Type) -> dict[str, Any]:
+    if isinstance(kind, inspect.UnionType):
+        kind = next(part for part in kind.types if not isinstance(part, inspect.NoneType))
+    return (kind.extra or {}) if isinstance(kind, inspect.Metadata) else {}
+
+
+def _schema(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """JSON Schema of a shape with an object at its root, as older clients want it."""
+    (root,), parts = msgspec.json.schema_components([kind], ref_template=_REF)
+    named = parts.pop(root["$ref"].rpartition("/")[2])
+    whole = {"type": "object", **named, **({"$defs": parts} if parts else {})}
+    typed: dict[str, Any] = typed_enums(whole)
+    return typed
+
+
+def _exact(value: Any) -> Any:
+    """A number as its shortest decimal text means it; what is no number is left for the binder to refuse."""
+    if isinstance(value, float):
+        if not isfinite(value):
+            raise BadRequest("NaN and Infinity are not JSON")
+        return Decimal(repr(value))
+    return value

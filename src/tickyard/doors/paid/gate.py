@@ -1,0 +1,160 @@
+"""The gate before a paid route: pure ASGI, around the very endpoint that serves the free twin.
+
+Without a payment nothing of the request is looked at: not its body, not its content type, not its parameters. Every
+answer that leaves here is `no-store`.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tickyard.chain.address import checksum
+from tickyard.doors.http.answers import send_error
+from tickyard.doors.http.bodies import collect
+from tickyard.doors.paid.replies import Capture, receipt_value, send_challenge, send_reply
+from tickyard.kernel.clock import Clock
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.kernel.operation import Operation
+from tickyard.payments.budgets import Budget
+from tickyard.payments.cashier import Cashier, Order
+from tickyard.payments.offer.challenge import PaidOffer, header_value
+from tickyard.payments.refusal import BadPayment, Refusal, TooMany
+from tickyard.payments.reply import Reply
+from tickyard.payments.signed.authorization import Payment, read_authorization
+from tickyard.payments.signed.payload import Given, choose, payment_header
+from tickyard.payments.signed.signature import check_signature
+
+BODY_WAIT_S: Final = 15.0
+BAD_PAYMENTS_PER_MINUTE: Final = 30
+
+ClientKey = Callable[[Mapping[str, Any]], str]
+"""From a scope to the name of the client that is calling."""
+
+_BODY_HEADERS: Final = frozenset({b"content-length", b"transfer-encoding"})
+# What changes an answer's form and not its content: a paid answer is always whole and plain, to be kept and replayed.
+_FORM_HEADERS: Final = frozenset({b"accept-encoding", b"if-none-match", b"payment-signature", b"x-payment"})
+
+
+class Doorkeeper:
+    """What all gates of a process share: the cashier and the budget of bad payments per client."""
+
+    def __init__(
+        self,
+        cashier: Cashier,
+        clock: Clock,
+        client_key: ClientKey,
+        *,
+        bad_payments_per_minute: int | None = BAD_PAYMENTS_PER_MINUTE,
+        body_wait_s: float = BODY_WAIT_S,
+    ) -> None:
+        self.cashier = cashier
+        self.clock = clock
+        self.client_key = client_key
+        self.bad_payments = Budget(bad_payments_per_minute)
+        self.body_wait_s = body_wait_s
+
+
+class Gate:
+    def __init__(self, operation: Operation, endpoint: ASGIApp, offer: PaidOffer, keeper: Doorkeeper) -> None:
+        self._method = operation.method
+        self._endpoint = endpoint
+        self._offer = offer
+        self._keeper = keeper
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        raw_path, method = scope["raw_path"], scope["method"]
+        try:
+            given = payment_header(scope["headers"])
+            if given is None or method == "HEAD":
+                await send_challenge(send, *self._offer.unpaid(raw_path), has_body=method != "HEAD")
+                return
+            if method != self._method:
+                allow = f"{self._method}, HEAD, OPTIONS" if self._method == "GET" else f"{self._method}, OPTIONS"
+                await send_error(
+                    send, 405, "bad_request", f"this path takes {allow}", [(b"allow", allow.encode("ascii"))]
+                )
+                return
+            await self._serve(given, scope, receive, send)
+        except Refusal as refusal:
+            challenge = self._offer.challenge(raw_path, refusal.reason)
+            await send_challenge(send, challenge, header_value(challenge), has_body=method != "HEAD")
+        except TooMany as trouble:
+            wait = (b"retry-after", b"%d" % trouble.retry_after_s)
+            await send_error(send, 429, "bad_request", trouble.message, [wait])
+        except UpstreamDown as failure:
+            wait = (b"retry-after", b"%d" % (failure.retry_after_s or 1))
+            await send_error(send, failure.status, failure.code, failure.message, [wait])
+
+    async def _serve(self, given: Given, scope: Scope, receive: Receive, send: Send) -> None:
+        keeper = self._keeper
+        client = keeper.client_key(scope)
+        wait_s = keeper.bad_payments.wait_s(client, keeper.clock.monotonic())
+        if wait_s:
+            raise TooMany("too many bad payments from this address", wait_s)
+        try:
+            payment = self._read(given)
+            body = await self._body(scope, receive)
+            if body is None:
+                await send_error(send, 400, "bad_request", "the body did not arrive whole; nothing was taken")
+                return
+            order = Order(
+                payment=payment,
+                fingerprint=fingerprint(scope, body),
+                route=self._offer.route,
+                request=self._offer.request(payment, scope["raw_path"]),
+                run=lambda: self._run(scope, body),
+            )
+            sale = await keeper.cashier.sell(order)
+        except BadPayment:
+            keeper.bad_payments.spend(client, keeper.clock.monotonic())
+            raise
+        if sale.transaction is None:
+            await send_reply(send, sale.reply)
+            return
+        receipt = receipt_value(sale.transaction, payment.key.network, checksum(payment.key.payer))
+        await send_reply(send, sale.reply, [(b"payment-response", receipt), (b"x-payment-response", receipt)])
+
+    def _read(self, given: Given) -> Payment:
+        payment = read_authorization(choose(given, self._offer.entries))
+        check_signature(payment)
+        return payment
+
+    async def _body(self, scope: Scope, receive: Receive) -> bytes | None:
+        """The request's body; one that is too long is refused by the endpoint itself. None: it broke off."""
+        if not any(name in _BODY_HEADERS for name, _ in scope["headers"]):
+            # There is none, so nobody has to be waited for.
+            return await collect(receive)
+        try:
+            async with asyncio.timeout(self._keeper.body_wait_s):
+                return await collect(receive)
+        except TimeoutError:
+            return None
+
+    async def _run(self, scope: Scope, body: bytes) -> Reply:
+        """The operation's own answer, from a request that carries no payment and asks for no special form."""
+        headers = [(name, value) for name, value in scope["headers"] if name not in _FORM_HEADERS]
+        is_read = False
+
+        async def receive() -> Message:
+            nonlocal is_read
+            if is_read:
+                return {"type": "http.disconnect"}
+            is_read = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        capture = Capture()
+        await self._endpoint({**scope, "headers": headers}, receive, capture.send)
+        return capture.reply()
+
+
+def fingerprint(scope: Mapping[str, Any], body: bytes) -> str:
+    """What makes two requests the same: method, path as sent, query in any order, body."""
+    query = scope["query_string"]
+    if b"&" in query:
+        query = b"&".join(sorted(query.split(b"&")))
+    parts = (scope["method"].encode(), scope["raw_path"], query, body)
+    # With their lengths before them, no two requests are the same bytes.
+    return hashlib.sha256(b"%d %d %d %d " % tuple(map(len, parts)) + b"".join(parts)).hexdigest()

@@ -1,0 +1,1 @@
+"""What a call costs and how it may be paid."""

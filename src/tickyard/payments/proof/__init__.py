@@ -1,0 +1,1 @@
+"""What the chain says about payments."""

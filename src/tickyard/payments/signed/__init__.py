@@ -1,0 +1,1 @@
+"""From a payment header to a payment that somebody signed."""

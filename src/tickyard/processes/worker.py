@@ -1,0 +1,40 @@
+"""`tickyard work`: a worker process. Any number of them share the work."""
+
+import asyncio
+import contextlib
+from random import Random
+
+from tickyard.config.settings import Settings
+from tickyard.observe.log import log
+from tickyard.observe.metrics import serve_metrics
+from tickyard.processes.stopping import stop_on_signal
+from tickyard.wiring import open_clock, open_deps, stop_task
+from tickyard.worker.jobs import jobs
+from tickyard.worker.runner import Runner
+
+
+async def work(settings: Settings) -> None:
+    """Work until a signal says stop; then finish what has begun."""
+    clock = open_clock(settings)
+    async with contextlib.AsyncExitStack() as stack:
+        deps = await stack.enter_async_context(open_deps(settings, clock))
+        await deps.market.pools.discovered.wait()
+        stack.push_async_callback(deps.courier.stop)
+        stack.push_async_callback(stop_task, asyncio.create_task(deps.courier.keep_delivering()))
+        runner = Runner(deps, jobs(deps, deps, Random()))  # noqa: S311  a moment nobody can foresee, not a secret
+        _show_metrics(settings, stack)
+        stop_on_signal(settings, runner.stop)
+        log.info("working", profile=settings.profile)
+        await runner.run()
+    log.info("stopped")
+
+
+def _show_metrics(settings: Settings, stack: contextlib.AsyncExitStack) -> None:
+    """On a port of the worker's own. A second worker on this machine does its work without, and says so."""
+    try:
+        server, _thread = serve_metrics(settings.worker_metrics_port)
+    except OSError:
+        log.warning("the worker's metrics cannot be shown: its port is taken", port=settings.worker_metrics_port)
+        return
+    stack.callback(server.server_close)
+    stack.callback(server.shutdown)

@@ -1,0 +1,1 @@
+"""The hands on a running world."""

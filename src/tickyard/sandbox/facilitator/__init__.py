@@ -1,0 +1,1 @@
+"""Facilitators that settle for real."""

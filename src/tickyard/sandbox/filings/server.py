@@ -1,0 +1,73 @@
+"""The stand-in of the filings database: its routes, its documents and its manners."""
+
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from hashlib import sha256
+
+from aiohttp import web
+
+from tickyard.kernel.clock import Clock
+from tickyard.kernel.wire import encode
+from tickyard.sandbox.filings.data import documents as generated
+from tickyard.sandbox.filings.data import years_after
+from tickyard.sandbox.standins.faults import FaultBoard, faulty, html, huge, truncated
+
+# "Company contact@domain": whoever does not say how to reach them is refused.
+_CONTACT = re.compile(r"\S+@\S+\.\S+")
+_DOCUMENT = re.compile(
+    r"submissions/CIK[0-9]{10}\.json"
+    r"|api/xbrl/companyfacts/CIK[0-9]{10}\.json"
+    r"|api/xbrl/companyconcept/CIK[0-9]{10}/[a-z-]+/[A-Za-z0-9]+\.json"
+)
+
+
+class FilingsStandIn:
+    """Serves `documents`, keyed by path, or those of every listed asset; what is not among them is unknown."""
+
+    def __init__(self, board: FaultBoard, clock: Clock, documents: Mapping[str, bytes] | None = None) -> None:
+        self._board = board
+        self._clock = clock
+        self._given = documents
+        self._years = years_after(clock.now().date())
+
+    def add_to(self, app: web.Application) -> None:
+        serve = faulty(self._board, "filings", self._clock, self.answer, garbage=self._garbage, throttle=self._throttle)
+        app.router.add_get("/filings/{path:.+}", serve)
+
+    @cached_property
+    def _documents(self) -> Mapping[str, bytes]:
+        """Made when the first one is asked for: a world that does no research need not wait for them."""
+        given = self._given if self._given is not None else generated(self._years).by_path()
+        return {"files/company_tickers.json": encode({}), **given}
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        if not _CONTACT.search(request.headers.get("User-Agent", "")):
+            return _page(403, "Undeclared automated tool: declare your traffic with a contact in the User-Agent")
+        path = request.match_info["path"]
+        document = self._documents.get(path)
+        if document is None:
+            return _page(404, "No such document" if _DOCUMENT.fullmatch(path) else "No such page")
+        etag = f'"{sha256(document).hexdigest()[:16]}"'
+        if request.headers.get("If-None-Match") == etag:
+            return web.Response(status=304, headers={"ETag": etag})
+        response = web.Response(body=document, content_type="application/json", headers={"ETag": etag})
+        response.enable_compression(web.ContentCoding.gzip)
+        return response
+
+    async def _garbage(self, request: web.Request, turn: int) -> web.StreamResponse:
+        match turn % 3:
+            case 0:
+                return html()
+            case 1:
+                return truncated(b'{"0":{"cik_str":320193,"ticker":"AAPL","title":"Apple Inc."}}')
+            case _:
+                return await huge(request)
+
+    async def _throttle(self, request: web.Request, turn: int) -> web.StreamResponse:
+        # A breach of the request rate blocks the address with a page, under either status.
+        return _page(429 if turn % 2 else 403, "Request rate threshold exceeded")
+
+
+def _page(status: int, text: str) -> web.Response:
+    return web.Response(status=status, text=f"<html><body><h1>{text}</h1></body></html>", content_type="text/html")

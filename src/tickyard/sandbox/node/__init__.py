@@ -1,0 +1,1 @@
+"""An EVM node to develop against."""

@@ -1,0 +1,1 @@
+"""Far ends that behave, and misbehave on request."""

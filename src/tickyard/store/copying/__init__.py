@@ -1,0 +1,1 @@
+"""Backups, out and back in."""

@@ -1,0 +1,68 @@
+"""Bringing a copy back into an empty database. A copy made from SQLite also moves to PostgreSQL."""
+
+import asyncio
+from pathlib import Path
+
+from sqlalchemy import MetaData, delete, func, select, text
+
+from tickyard.kernel.clock import Clock
+from tickyard.store.copying.backup import VERSION_TABLE, BackupRefused, copy_sqlite
+from tickyard.store.copying.formats import Archive, Copied, opened
+from tickyard.store.migrate import LOCK, is_known, migrate, schema_version
+from tickyard.store.opening import open_store
+from tickyard.store.postgres.engine import PostgresStore, PostgresTransaction
+from tickyard.store.sqlite.engine import SqliteStore
+
+
+async def restore(source: Path, where: str, clock: Clock) -> None:
+    """Fill an empty database from a copy and bring its schema up to date."""
+    store = open_store(where, clock)
+    try:
+        if isinstance(store, PostgresStore):
+            with opened(source) as copied:
+                await _into_postgres(store, copied)
+        elif isinstance(store, SqliteStore):
+            await _into_sqlite(store, source)
+        await migrate(store)
+    finally:
+        await store.close()
+
+
+async def _into_sqlite(store: SqliteStore, source: Path) -> None:
+    with opened(source) as copied:
+        if isinstance(copied, Archive):
+            raise BackupRefused("a copy made from PostgreSQL can only be brought back into PostgreSQL")
+        _check_version(copied.schema_version)
+    if await schema_version(store) is not None:
+        raise BackupRefused("the target is not empty")
+    await store.close()
+    await asyncio.to_thread(copy_sqlite, source, store.path)
+
+
+async def _into_postgres(store: PostgresStore, copied: Copied) -> None:
+    _check_version(copied.schema_version)
+    if await schema_version(store) is not None:
+        raise BackupRefused("the target is not empty")
+    # The schema of the copy's own day; newer steps follow once the data is in.
+    await migrate(store, to=copied.schema_version)
+    async with store.begin() as tx:
+        assert isinstance(tx, PostgresTransaction)
+        await tx.execute(text("SET LOCAL statement_timeout = 0"))
+        present = MetaData()
+        await tx.run_sync(present.reflect)
+        tables = [table for table in present.sorted_tables if table.name not in (LOCK, VERSION_TABLE)]
+        if {table.name for table in tables} != set(copied.columns):
+            raise BackupRefused("the target has tables that the copy does not know, or the other way round")
+        for table in reversed(tables):
+            # Rows that a step of the schema put in are in the copy too.
+            await tx.execute(delete(table))
+        for table in tables:
+            await copied.pour(tx, table.name)
+            arrived = (await tx.execute(select(func.count()).select_from(table))).scalar_one()
+            if arrived != copied.rows[table.name]:
+                raise BackupRefused(f"{table.name} did not arrive whole")
+
+
+def _check_version(version: str) -> None:
+    if not is_known(version):
+        raise BackupRefused("the copy was made by a newer version of the service")

@@ -1,0 +1,134 @@
+"""The store in one SQLite file: WAL, every commit synced, one writer at a time.
+
+Statements run inline on the event loop: they take microseconds to milliseconds, and without threads a
+simulation is repeatable. The one thing that could block the loop is another process holding the write
+lock, so that wait is done with pauses of the Clock and a budget.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from datetime import datetime
+from pathlib import Path
+from random import Random
+from typing import Any, Final, TypeVar
+
+from sqlalchemy import Connection, Executable
+
+from tickyard.kernel.clock import Clock
+from tickyard.store.engine import Rows, Spelled, Store, Transaction, Values
+from tickyard.store.sqlite.connection import Busy, Link, translated
+
+T = TypeVar("T")
+
+PATIENCE_S: Final = 5.0
+"""How long a transaction waits for other processes before it gives up."""
+_PAUSE_S: Final = (0.002, 0.02)
+_IDLE_READERS_MAX: Final = 4
+
+
+class SqliteTransaction(Transaction):
+    is_sqlite = True
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+
+    async def execute(self, statement: Executable, values: Values | Sequence[Values] | None = None) -> Rows:
+        with translated():
+            return self._link.connection.execute(statement, values)
+
+    async def fetch(self, statement: Spelled, values: Values) -> list[tuple[Any, ...]]:
+        with translated():
+            return self._link.fetch(statement.for_sqlite, values)
+
+    async def run_sync(self, work: Callable[[Connection], T]) -> T:
+        with translated():
+            return work(self._link.connection)
+
+
+class SqliteStore(Store):
+    def __init__(self, path: Path, clock: Clock, rng: Random) -> None:
+        super().__init__(clock, rng)
+        self.path = path
+        self._turn = asyncio.Lock()
+        self._writer: Link | None = None
+        self._idle: list[Link] = []
+
+    @asynccontextmanager
+    async def begin(self, *, serializable: bool = False, patience_s: float = PATIENCE_S) -> AsyncIterator[Transaction]:
+        # One writer is already serializable. The lock keeps our own tasks in line; IMMEDIATE keeps other processes.
+        async with self._turn:
+            link = await self._patiently(self._start_writing, patience_s)
+            try:
+                yield SqliteTransaction(link)
+                with translated():
+                    link.commit()
+            except BaseException:
+                link.rollback()
+                raise
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[Transaction]:
+        link = await self._patiently(self._start_reading, PATIENCE_S)
+        with self._borrowed(link):
+            yield SqliteTransaction(link)
+            link.rollback()
+
+    @asynccontextmanager
+    async def glance(self) -> AsyncIterator[Transaction]:
+        link = await self._patiently(self._reader, PATIENCE_S)
+        with self._borrowed(link):
+            yield SqliteTransaction(link)
+
+    async def now(self, tx: Transaction) -> datetime:
+        return self.clock.now()
+
+    async def close(self) -> None:
+        for link in [*self._idle, *([self._writer] if self._writer else [])]:
+            link.close()
+        self._idle.clear()
+        self._writer = None
+
+    def _start_writing(self) -> Link:
+        if self._writer is None:
+            self._writer = Link(self.path, is_reader=False)
+        self._writer.start("BEGIN IMMEDIATE")
+        return self._writer
+
+    def _reader(self) -> Link:
+        # A block that waits for something else must not hold up the next reader: each has a connection of its own.
+        return self._idle.pop() if self._idle else Link(self.path, is_reader=True)
+
+    def _start_reading(self) -> Link:
+        link = self._reader()
+        try:
+            link.start("BEGIN")
+        except sqlite3.Error:
+            link.close()
+            raise
+        return link
+
+    @contextmanager
+    def _borrowed(self, link: Link) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            # A connection that saw trouble is not kept.
+            link.close()
+            raise
+        if len(self._idle) < _IDLE_READERS_MAX:
+            self._idle.append(link)
+        else:
+            link.close()
+
+    async def _patiently(self, start: Callable[[], Link], patience_s: float) -> Link:
+        deadline = self.clock.monotonic() + patience_s
+        while True:
+            try:
+                with translated():
+                    return start()
+            except Busy:
+                if self.clock.monotonic() >= deadline:
+                    raise
+            await self.clock.sleep(self._rng.uniform(*_PAUSE_S))
