@@ -11,9 +11,8 @@ import argparse
 import asyncio
 import signal
 import threading
-from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import uvloop
 from aiohttp import web
@@ -26,7 +25,8 @@ from tickyard.sandbox.facilitator.front import port_file
 from tickyard.sandbox.files import write_whole
 from tickyard.sandbox.lifeline import on_parent_gone
 
-_REFERENCE = "tickyard.sandbox.facilitator.reference"
+if TYPE_CHECKING:
+    from tickyard.sandbox.facilitator.reference import ReferenceFacilitator
 
 
 async def run(network: str, rpc_url: str, run_dir: Path) -> None:
@@ -38,9 +38,9 @@ async def run(network: str, rpc_url: str, run_dir: Path) -> None:
     on_parent_gone(stop.set)
     loading = _load()
 
-    async def reference() -> Any:
-        module = await asyncio.shield(loading)
-        return module.Facilitator(chain_id, rpc_url, _clock(chain_id, run_dir))
+    async def reference() -> "ReferenceFacilitator":
+        opened = await asyncio.shield(loading)
+        return opened(chain_id, rpc_url, _clock(chain_id, run_dir))
 
     opening = asyncio.create_task(reference())
     app = web.Application()
@@ -61,29 +61,33 @@ async def run(network: str, rpc_url: str, run_dir: Path) -> None:
         await runner.cleanup()
 
 
-def _load() -> asyncio.Future[Any]:
+def _load() -> "asyncio.Future[type[ReferenceFacilitator]]":
     """Import the reference code beside the loop. The thread is a daemon: who stops meanwhile does not wait for it."""
     loop = asyncio.get_running_loop()
-    loaded: asyncio.Future[Any] = loop.create_future()
+    loaded: asyncio.Future[type[ReferenceFacilitator]] = loop.create_future()
 
-    def settle(module: Any, error: BaseException | None) -> None:
-        if not loaded.done():
-            loaded.set_exception(error) if error else loaded.set_result(module)
+    def settle(found: "type[ReferenceFacilitator] | ImportError") -> None:
+        if loaded.done():
+            return
+        if isinstance(found, ImportError):
+            loaded.set_exception(found)
+        else:
+            loaded.set_result(found)
 
     def work() -> None:
-        module, failure = None, None
+        found: type[ReferenceFacilitator] | ImportError
         try:
-            module = import_module(_REFERENCE)
+            from tickyard.sandbox.facilitator.reference import ReferenceFacilitator as found
         except ImportError as error:
-            failure = error
+            found = error
         if not loop.is_closed():
-            loop.call_soon_threadsafe(settle, module, failure)
+            loop.call_soon_threadsafe(settle, found)
 
     threading.Thread(target=work, daemon=True).start()
     return loaded
 
 
-def _when_open(opening: "asyncio.Task[Any]", name: str) -> Any:
+def _when_open(opening: "asyncio.Task[ReferenceFacilitator]", name: str) -> Any:
     async def serve(request: web.Request) -> web.StreamResponse:
         facilitator = await asyncio.shield(opening)
         answer: web.StreamResponse = await getattr(facilitator, name)(request)
