@@ -21,7 +21,6 @@ from sqlalchemy import func, text, update
 from bench.kept import Kept
 from bench.ratios import Figure, Times, show, side_by_side
 from bench.reference import start
-from bench.webhook_receiver import Authority, Receiver, StubResolver
 from tickyard.features.alerts.deliver import Courier
 from tickyard.features.alerts.evaluate import evaluate
 from tickyard.features.alerts.rules import Delivery
@@ -34,6 +33,7 @@ from tickyard.market.rounds import Round, slot_number
 from tickyard.store.engine import Store
 from tickyard.store.opening import open_store
 from tickyard.store.statement import Bulk
+from yards.webhook_receiver import Authority, Receiver, StubResolver
 
 DATABASES = ("SQLite", "PostgreSQL")
 ALERTS, TOKENS, FIRED = 1_000_000, 194, 10_000

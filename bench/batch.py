@@ -13,7 +13,6 @@ from pathlib import Path
 
 import uvloop
 
-from bench.house import open_house
 from bench.load import Target, measure
 from bench.reference import serve, start
 from tickyard.doors.http.cache import FrontCache
@@ -22,6 +21,7 @@ from tickyard.doors.routes import Endpoint, build_router
 from tickyard.features import prices
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.operation import Operation
+from yards.house import open_house
 
 GOAL = 2.0
 REPETITIONS = 5
@@ -75,7 +75,7 @@ def length(url: str) -> int:
 
 
 async def run() -> tuple[float, float, int]:
-    async with start(sys.executable, "-m", "bench.papernode") as node:
+    async with start(sys.executable, "-m", "yards.papernode") as node:
         ports = str(node["port"]), str(node["standins"])
         async with start(sys.executable, "-m", "bench.batch", "serve", *ports) as told:
             base = f"http://127.0.0.1:{told['port']}"

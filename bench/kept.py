@@ -16,13 +16,13 @@ from pathlib import Path
 
 import psycopg
 
-from bench.postgres_server import PostgresServer
 from tickyard.kernel.clock import WallClock
 from tickyard.sandbox.contracts.build import cache_dir
 from tickyard.store import migrations
 from tickyard.store.engine import Store
 from tickyard.store.migrate import migrate
 from tickyard.store.opening import open_store
+from yards.postgres_server import PostgresServer
 
 _BLOCK_ROWS = 10_000
 

@@ -23,13 +23,13 @@ import msgspec
 import uvloop
 from web3 import AsyncHTTPProvider, AsyncWeb3
 
-from bench.house import open_house
 from bench.reference import start
 from bench.report import SPREAD_MAX, Verdict, spread, versions
 from tickyard.catalog import CATALOG
 from tickyard.chain.address import checksum
 from tickyard.doors.app import Plan, build_app
 from tickyard.kernel.clock import WallClock
+from yards.house import open_house
 
 SYMBOL = "HOOD"
 WALLET = "0x" + "ab" * 20
@@ -194,7 +194,7 @@ async def count_trips(app: Any, trips: Callable[[], int]) -> dict[str, int]:
 async def run() -> tuple[dict[str, int], dict[str, tuple[Side, Side]]]:
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        told = await stack.enter_async_context(start(sys.executable, "-m", "bench.papernode"))
+        told = await stack.enter_async_context(start(sys.executable, "-m", "yards.papernode"))
         url = f"http://127.0.0.1:{told['port']}"
         issuer_url = f"http://127.0.0.1:{told['standins']}/issuer"
         deps = await stack.enter_async_context(open_house(folder, url, issuer_url, WallClock()))

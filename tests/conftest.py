@@ -12,10 +12,10 @@ import pytest
 from hypothesis import settings
 
 import yards.running
-from bench.postgres_server import PostgresServer
-from bench.webhook_receiver import Authority
 from canary import Canary
 from proof import MODE, SEED
+from yards.postgres_server import PostgresServer
+from yards.webhook_receiver import Authority
 
 
 def pytest_configure(config: pytest.Config) -> None:

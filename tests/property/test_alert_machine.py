@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 from sqlalchemy import insert, select
 
-from bench import webhook_receiver as webhook
 from proof import count
 from tickyard.features.alerts import store as rows
 from tickyard.features.alerts.caps import AlertCaps
@@ -41,6 +40,7 @@ from tickyard.store import outbox
 from tickyard.store.opening import open_store
 from tickyard.store.tables import METADATA
 from tickyard.store.tokens import token_ids
+from yards import webhook_receiver as webhook
 
 pytestmark = pytest.mark.timeout(1800)
 

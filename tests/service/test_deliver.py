@@ -10,7 +10,6 @@ from random import Random
 import pytest
 from standardwebhooks import Webhook
 
-from bench import webhook_receiver as webhook
 from proof import count
 from tickyard.features.alerts import store as rows
 from tickyard.features.alerts.deliver import PAUSES_S, RETRY_FOR, Courier, retry_at
@@ -24,6 +23,7 @@ from tickyard.market.rounds import Round, slot_number
 from tickyard.observe import metrics
 from tickyard.store import outbox
 from tickyard.store.opening import open_store
+from yards import webhook_receiver as webhook
 from yards.clocks import MovedClock
 from yards.schema import lay
 

@@ -9,7 +9,6 @@ from ipaddress import ip_address
 import pytest
 import uvloop
 
-from bench import webhook_receiver as webhook
 from tickyard.features.alerts.webhook.addresses import EgressPolicy
 from tickyard.features.alerts.webhook.egress import PER_ADDRESS, PER_HOST, Egress
 from tickyard.features.alerts.webhook.outcome import PostOutcome
@@ -17,6 +16,7 @@ from tickyard.features.alerts.webhook.resolver import ThreadedResolver, Unresolv
 from tickyard.features.alerts.webhook.url import WebhookUrl, read_webhook_url
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
+from yards import webhook_receiver as webhook
 
 Receiver, StubResolver, egress_to = webhook.Receiver, webhook.StubResolver, webhook.egress_to
 

@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 import aiohttp
 from aiohttp import web
 
-from bench import house, paper
 from tickyard.catalog import CATALOG
 from tickyard.doors.app import Plan, build_app
 from tickyard.kernel.clock import WallClock
@@ -16,7 +15,7 @@ from tickyard.sandbox.standins.faults import FaultBoard
 from tickyard.sandbox.standins.issuer import IssuerStandIn
 from tickyard.sandbox.standins.process import open_port
 from tickyard.sandbox.world.listing import load
-from yards import asgi, rpcnode
+from yards import asgi, house, paper, rpcnode
 
 NOW = WallClock().now()
 

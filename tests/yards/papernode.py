@@ -1,6 +1,6 @@
 """The paper chain behind a socket, with the issuer's stand-in beside it, in a process of its own.
 
-    python -m bench.papernode    ->  {"port": ..., "standins": ..., "pid": ...} on stdout
+    python -m yards.papernode    ->  {"port": ..., "standins": ..., "pid": ...} on stdout
 
 An answer is worked out once and then sent from memory: what is measured against it is the other side's work.
 """
@@ -12,12 +12,12 @@ import os
 import uvloop
 
 from bench.cpu import cores, pin
-from bench.paper import PaperChain
 from tickyard.kernel.clock import WallClock
 from tickyard.sandbox.standins.faults import FaultBoard
 from tickyard.sandbox.standins.issuer import IssuerStandIn
 from tickyard.sandbox.standins.process import open_port
 from tickyard.sandbox.world.listing import load
+from yards.paper import PaperChain
 
 
 class Conversation(asyncio.Protocol):
