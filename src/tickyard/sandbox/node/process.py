@@ -1,4 +1,4 @@
-"""An EVM node to develop against: Hardhat as a child process, or any development node by its URL."""
+"""An EVM node to develop against: an engine as a child process, or any development node by its URL."""
 
 import asyncio
 import contextlib
@@ -26,7 +26,7 @@ class NodeError(RuntimeError):
 def find_root() -> Path:
     """The folder that holds node_modules: above the package in a checkout, else where we were started."""
     for folder in (*Path(__file__).resolve().parents, Path.cwd()):
-        if (folder / "node_modules" / "hardhat").is_dir():
+        if (folder / "node_modules" / "@nomicfoundation" / "edr").is_dir():
             return folder
     raise NodeError("the sandbox needs its npm packages: run `npm ci` in the checkout first")
 
@@ -56,11 +56,8 @@ class Node:
         }
         environment = {
             "PATH": os.environ.get("PATH", os.defpath),
-            # Hardhat keeps a few files of its own below the home folder; they belong to the run.
             "HOME": str(folder),
             **{k: v for k, v in os.environ.items() if k.startswith(("MIMALLOC", "__EDR", "TOKIO", "UV_"))},
-            "HARDHAT_CONFIG": str(_SCRIPTS / "hardhat.config.js"),
-            "HARDHAT_DISABLE_TELEMETRY_PROMPT": "true",
             "TICKYARD_NODE": msgspec.json.encode(options).decode(),
         }
         program = shutil.which("node")
@@ -69,7 +66,6 @@ class Node:
         with (folder / "node.log").open("wb") as log:
             process = await asyncio.create_subprocess_exec(
                 program,
-                "--expose-gc",
                 str(_SCRIPTS / "start.js"),
                 cwd=root,
                 env=environment,

@@ -1,46 +1,114 @@
-// Runs Hardhat's node in this process, says where it listens in one line of JSON on stdout,
-// and ends when stdin closes: a parent that dies, however it dies, takes the node with it.
+// An EVM engine behind JSON-RPC, over HTTP and WebSocket on one port. Says where it listens in one line of JSON on stdout, and ends when stdin closes:
+// a parent that dies, however it dies, takes the node with it. What differs between runs comes in TICKYARD_NODE as
+// JSON: chainId, initialDate (ISO time), intervalMs (0: a block per transaction only) and port.
+const http = require("http");
+const { createRequire } = require("module");
+
 process.stdin.resume();
 process.stdin.on("end", () => process.exit(0));
 process.stdin.on("error", () => process.exit(0));
 process.on("SIGTERM", () => process.exit(0));
 
-// One request at a time. The EVM works behind a lock anyway, but each waiting request would hold a thread,
-// and each thread keeps the memory of the traces it made: gigabytes instead of a few hundred megabytes.
-function inTurn(provider) {
-  const request = provider.request.bind(provider);
-  let last = Promise.resolve();
-  provider.request = (args) => {
-    const turn = last.then(() => request(args));
-    last = turn.then(tidy, tidy);
-    return turn;
-  };
-  return provider;
+const options = JSON.parse(process.env.TICKYARD_NODE);
+// The packages are those of the checkout, wherever this file is installed.
+const need = createRequire(`${process.cwd()}/`);
+const edr = need("@nomicfoundation/edr");
+const { WebSocketServer } = need("ws");
+const BLOCK_GAS = 1_000_000_000n;
+
+// Who listens to which subscription, by its id as the engine counts them.
+const listeners = new Map();
+
+function tell({ filterId, result }) {
+  const params = { subscription: `0x${filterId.toString(16)}`, result };
+  listeners.get(filterId)?.send(JSON.stringify({ jsonrpc: "2.0", method: "eth_subscription", params }));
 }
 
-// Traces hang on small objects that give the collector no reason to run: look at what the process really
-// holds, and collect at most every so often, because memory comes back some time after it was collected.
-const ENOUGH = 300_000_000;
-const PAUSE_MS = 100;
-let collected = 0;
+async function open() {
+  const context = new edr.EdrContext();
+  await context.registerProviderFactory(edr.GENERIC_CHAIN_TYPE, edr.genericChainProviderFactory());
+  const config = {
+    allowBlocksWithSameTimestamp: true,
+    allowUnlimitedContractSize: true,
+    bailOnCallFailure: true,
+    bailOnTransactionFailure: true,
+    chainId: BigInt(options.chainId),
+    networkId: BigInt(options.chainId),
+    coinbase: Buffer.from("c014ba5ec014ba5ec014ba5ec014ba5ec014ba5e", "hex"),
+    defaultTransactionGasLimit: BLOCK_GAS,
+    // Later forks cap a transaction at 16.7 M gas; the world is built with larger ones.
+    hardfork: edr.PRAGUE,
+    genesisState: edr.l1GenesisState(edr.l1HardforkFromString(edr.PRAGUE)),
+    // With a base fee of zero an account without ETH can still send.
+    initialBaseFeePerGas: 0n,
+    minGasPrice: 0n,
+    mining: {
+      autoMine: true,
+      blockGasLimit: BLOCK_GAS,
+      interval: options.intervalMs ? BigInt(options.intervalMs) : undefined,
+      memPool: { order: edr.MineOrdering.Priority },
+    },
+    network: {
+      genesisBlockGasLimit: BLOCK_GAS,
+      genesisBlockTime: BigInt(Math.floor(Date.parse(options.initialDate) / 1000)),
+    },
+    // Nobody reads traces here, and kept ones are gigabytes within the hour.
+    observability: { includeCallTraces: edr.IncludeTraces.None },
+    ownedAccounts: [],
+    precompileOverrides: [],
+  };
+  const quiet = { enable: false, decodeConsoleLogInputsCallback: () => [], printLineCallback: () => {} };
+  const events = { subscriptionCallback: tell };
+  return context.createProvider(edr.GENERIC_CHAIN_TYPE, config, quiet, events, new edr.ContractDecoder());
+}
 
-function tidy() {
-  if (process.memoryUsage.rss() > ENOUGH && performance.now() > collected + PAUSE_MS) {
-    global.gc();
-    collected = performance.now();
+async function answer(provider, asked) {
+  const { data } = await provider.handleRequest(JSON.stringify(asked));
+  // The engine tells the result or the error alone; large ones as text, which is not parsed again.
+  const text = typeof data === "string" ? data : JSON.stringify(data);
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(asked.id ?? null)},${text.slice(1)}`;
+}
+
+async function serve(provider, body) {
+  let asked;
+  try {
+    asked = JSON.parse(body);
+  } catch {
+    return '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}';
   }
+  if (!Array.isArray(asked)) return answer(provider, asked);
+  const answers = [];
+  // In turn, as they were sent: transactions of one batch follow each other.
+  for (const one of asked) answers.push(await answer(provider, one));
+  return `[${answers.join(",")}]`;
 }
 
 async function main() {
-  const hre = require(require.resolve("hardhat", { paths: [process.cwd()] }));
-  const provider = inTurn(await hre.run("node:get-provider", {}));
-  const server = await hre.run("node:create-server", {
-    hostname: "127.0.0.1",
-    port: JSON.parse(process.env.TICKYARD_NODE).port,
-    provider,
+  const provider = await open();
+  const server = http.createServer((request, response) => {
+    const pieces = [];
+    request.on("data", (piece) => pieces.push(piece));
+    request.on("end", async () => {
+      const text = await serve(provider, Buffer.concat(pieces).toString());
+      response.writeHead(200, { "content-type": "application/json", "content-length": Buffer.byteLength(text) });
+      response.end(text);
+    });
   });
-  const { address, port } = await server.listen();
-  process.stdout.write(JSON.stringify({ url: `http://${address}:${port}` }) + "\n");
+  const sockets = new WebSocketServer({ server });
+  sockets.on("connection", (socket) => {
+    socket.on("message", async (data) => {
+      const text = await serve(provider, data.toString());
+      socket.send(text);
+      const { result } = JSON.parse(text);
+      if (/"eth_subscribe"/.test(data) && typeof result === "string") listeners.set(BigInt(result), socket);
+    });
+    socket.on("close", () => {
+      for (const [id, listener] of listeners) if (listener === socket) listeners.delete(id);
+    });
+  });
+  server.listen(options.port, "127.0.0.1", () => {
+    process.stdout.write(JSON.stringify({ url: `http://127.0.0.1:${server.address().port}` }) + "\n");
+  });
 }
 
 main().catch((error) => {
