@@ -8,7 +8,8 @@ import pytest
 
 from tickyard.features.research import concepts
 from tickyard.sources.filings.border import Broken, Registrant, read_company, read_facts, read_tickers
-from tickyard.sources.filings.facts import WANTED, read_number
+from tickyard.sources.filings_concepts import WANTED
+from tickyard.sources.filings.facts import read_number
 
 ROW = {
     "start": "2025-01-01",
@@ -205,9 +206,15 @@ def test_every_concept_we_choose_from_is_decoded():
     wanted = {f"{taxonomy}:{tag}" for taxonomy, tags in WANTED.items() for tag in tags}
     assert wanted == {
         *concepts.REVENUE,
+        *concepts.CHECKS,
         *concepts.NET_INCOME,
-        *concepts.PARTS,
-        *concepts.BALANCE_COUNTS,
-        *concepts.AVERAGE_COUNTS,
-        concepts.COVER_COUNT,
+        *concepts.MINORITY,
+        *concepts.MINORITY_DIVIDED,
+        *concepts.PREFERRED_DIVIDENDS,
+        *concepts.PER_SHARE,
+        *concepts.DILUTED_PER_SHARE,
+        *concepts.COUNTS,
+        *concepts.DILUTED_COUNTS,
+        concepts.PUBLIC_FLOAT,
+        concepts.DEPOSITARY_RATIO,
     }

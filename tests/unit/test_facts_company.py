@@ -5,10 +5,18 @@ from datetime import date
 import pytest
 
 from tickyard.features.research.depositary import SHARES_PER_SECURITY
-from tickyard.features.research.profile import cik_text, exchange_of, filer_ticker, is_fund, is_operating_company
+from tickyard.features.research.places import place_name
+from tickyard.features.research.profile import (
+    cik_text,
+    company_name,
+    exchange_of,
+    filer_ticker,
+    is_fund,
+    is_operating_company,
+)
 from tickyard.features.research.shares import Shares
 from tickyard.features.research.study import Absence, study
-from tickyard.features.research.worth import market_cap
+from tickyard.features.research.worth import Float, market_cap
 from tickyard.kernel.units import Price
 from tickyard.sandbox.filings.rows import company_facts, rows_of
 from tickyard.sources.filings.border import Company, read_facts
@@ -48,10 +56,24 @@ EARNING = facts(f"NetIncomeLoss USD 1m {YEAR}")
         (company(sic="6221"), EARNING, False),
         (company(sic="6221"), SELLING, False),
         (company(sic="6726", entity_type="other"), None, False),
-        (company(sic=None), None, False),
-        (company(sic=None), EARNING, False),
+        # Listed abroad or over the counter only: no code, no facts, and still a company.
+        (company(sic=None), None, True),
+        (company(sic=None, entity_type="other", tickers=(), exchanges=()), None, True),
+        (company(sic=None, entity_type="other", tickers=("EXMPF",), exchanges=("OTC",)), EARNING, True),
         (company(sic=None), SELLING, True),
-        (company(entity_type="other"), EARNING, False),
+        (company(entity_type="other"), EARNING, True),
+        (company(sic=None, name="Example Index Funds", entity_type="other"), None, False),
+        (company(sic=None, name="Example Trust", entity_type="other"), EARNING, False),
+        (company(sic=None, name="Example Trust"), SELLING, False),
+        (company(sic=None, name="Example Lending Fund"), SELLING, True),
+        (company(sic=None, name="Example Lending Fund"), None, False),
+        (company(sic="6022", name="Northern Example Trust Corp"), SELLING, True),
+        (company(sic="6798", name="Example Realty Trust"), SELLING, True),
+        (company(sic="6792", name="Example Oil Royalty Trust"), SELLING, True),
+        (company(name="Example CurrencyShares Euro Trust"), SELLING, False),
+        (company(name="EXAMPLE SILVER TRUST"), SELLING, False),
+        (company(name="Example States Oil Fund, LP"), SELLING, False),
+        (company(name="Golden Example Mining Corp"), SELLING, True),
         (company(entity_type="other"), SELLING, True),
         (company(entity_type="investment"), SELLING, False),
         (company(entity_type=None), SELLING, True),
@@ -60,6 +82,40 @@ EARNING = facts(f"NetIncomeLoss USD 1m {YEAR}")
 )
 def test_a_ticker_is_not_yet_a_company(who, known, answer):
     assert is_operating_company(who, known) is answer
+
+
+@pytest.mark.parametrize(
+    ("filed", "shown"),
+    [
+        ("BANK OF EXAMPLE CORP /DE/", "BANK OF EXAMPLE CORP"),
+        ("EXAMPLE BANKSHARES INC/WV", "EXAMPLE BANKSHARES INC"),
+        ("EXAMPLE WHOLESALE CORP /NEW", "EXAMPLE WHOLESALE CORP"),
+        ("EXAMPLE BANCORP \\DE\\", "EXAMPLE BANCORP"),
+        ("EXAMPLE MOTOR CORP/", "EXAMPLE MOTOR CORP"),
+        ("BANK OF EXAMPLE /CAN/", "BANK OF EXAMPLE"),
+        ("EXAMPLE BROKERS GROUP,\u00a0INC.", "EXAMPLE BROKERS GROUP, INC."),
+        ("EXAMPLE NORDISK A/S", "EXAMPLE NORDISK A/S"),
+        ("/DE/", "/DE/"),
+    ],
+)
+def test_a_name_is_shown_without_the_mark_that_tells_namesakes_apart(filed, shown):
+    assert company_name(company(name=filed)) == shown
+
+
+@pytest.mark.parametrize(
+    ("code", "described", "name"),
+    [
+        ("2M", None, "Germany"),
+        ("2M", "2M", "Germany"),
+        ("E9", "Cayman Islands", "Cayman Islands"),
+        ("DE", "DE", "Delaware"),
+        ("A6", None, "Ontario, Canada"),
+        ("??", None, None),
+        (None, "Germany", None),
+    ],
+)
+def test_a_code_of_a_place_can_be_read(code, described, name):
+    assert place_name(code, described) == name
 
 
 def test_tickers_and_numbers_are_spelled_as_the_database_does():
@@ -91,6 +147,26 @@ def test_depositary_shares_are_counted_by_their_ratio():
     assert worth.market_cap.value == 20_000_020
     assert "5 to one depositary share" in worth.market_cap.basis
     assert all(ratio >= 1 for ratio in SHARES_PER_SECURITY.values())
+
+
+def test_the_ratio_belongs_to_the_security_and_not_to_the_form():
+    on_10k = market_cap(SHARES, Price(130, 1), "BGNE", is_foreign=False)
+    assert on_10k.market_cap.value == 10_000_010
+    tagged = market_cap(SHARES, Price(100, 1), "EXM", is_foreign=True, tagged_ratio=4)
+    assert tagged.market_cap.value == 25_000_025
+    assert market_cap(SHARES, Price(100, 1), "TSM", is_foreign=True, tagged_ratio=4).market_cap.value == 20_000_020
+
+
+@pytest.mark.parametrize(
+    ("value", "is_believed"),
+    [(100_000_100, True), (300_000_300, True), (300_000_301, False), (33_333_367, True), (33_333_366, False)],
+)
+def test_a_market_cap_more_than_three_times_off_the_public_float_is_not_believed(value, is_believed):
+    day = date(2026, 6, 30)
+    held = Float(value, day, "10-K", "0000000001-26-000001", day)
+    worth = market_cap(SHARES, Price(100, 1), "EXM", is_foreign=False, public_float=held)
+    assert (worth.market_cap is not None) is is_believed
+    assert is_believed or "more than 3 times off the public float" in worth.notes[0]
 
 
 @pytest.mark.parametrize(

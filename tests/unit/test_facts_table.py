@@ -192,7 +192,7 @@ CASES = [
     revenue("an old tag for an old year", f"SalesRevenueNet USD 80m {Y24} {K25}", None, NOT_REPORTED),
     # Net income.
     income("minority owners included", f"ProfitLoss USD 12m {Y25} {K26}", f"12m USD {Y25} FY2025 10-K",
-           NOT_REPORTED, "netIncome includes the share of minority owners."),
+           NOT_REPORTED, "netIncome includes the share of minority owners, if there are any"),
     income("after preferred dividends", f"commonIncome USD 9m {Y25} {K26}", f"9m USD {Y25} FY2025 10-K",
            NOT_REPORTED, "after preferred dividends."),
     income("a loss", f"NetIncomeLoss USD -12m {Y25} {K26}\nProfitLoss USD -15m {Y25} {K26}",
@@ -252,7 +252,9 @@ CASES = [
            "balance shares 50m - 2017-03-31 10-Q 2017-05-10", None, "cover (10-Q, 2017-05-01) is older",
            "balance sheet (10-Q, 2017-03-31) is older"),
     shares("two covers of one filing", COVER + "cover shares 7m - 2026-08-01 10-Q 2026-08-10\n"
-           "balance shares 57m - 2026-06-30 10-Q 2026-08-10", "57m 2026-06-30", "given more than once", BY_BALANCE),
+           "balance shares 57m - 2026-06-30 10-Q 2026-08-10", "57m 2026-08-01", "sum of 2 classes on the cover"),
+    shares("two covers of one filing that are not all classes", COVER + "cover shares 7m - 2026-08-01 10-Q 2026-08-10\n"
+           "balance shares 90m - 2026-06-30 10-Q 2026-08-10", "90m 2026-06-30", "given more than once", BY_BALANCE),
     shares("a cover that leaves out a class", COVER + "average shares 130m 2026-04-01 2026-06-30 10-Q 2026-08-10",
            "130m 2026-06-30", "may leave out a class", BY_AVERAGE),
     shares("a fresh listing", COVER + "average shares 9m 2026-04-01 2026-06-30 10-Q 2026-08-10", USUAL_SHARES),

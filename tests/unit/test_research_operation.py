@@ -41,7 +41,7 @@ def test_a_trust_has_no_company_and_says_so():
 
 
 def test_unreadable_facts_never_make_a_fund_of_a_company():
-    profile = describe("NEWCO", Filer(company(sic=None), None, False), TODAY)
+    profile = describe("NEWCO", Filer(company(sic=None, name="Newco Lending Fund"), None, False), TODAY)
     assert profile.company is None
     assert profile.notes == ("Fundamentals are unknown: the facts in the filings database could not be read.",)
 

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from tickyard.features.research.facts import Fact
-from tickyard.features.research.profile import cik_text, exchange_of, filer_ticker
+from tickyard.features.research.profile import cik_text, company_name, exchange_of, filer_ticker
 from tickyard.features.research.shares import Shares
 from tickyard.features.research.worth import MarketCap
 from tickyard.kernel.wire import Answer, Moment, PriceText, Ticker
@@ -112,7 +112,7 @@ def show_market_cap(cap: MarketCap | None) -> MarketCapitalization | None:
 def show_underlying(company: Company, asset: Asset) -> Underlying:
     return Underlying(
         ticker=filer_ticker(asset.symbol),
-        company_name=company.name,
+        company_name=company_name(company),
         cik=cik_text(company.cik),
         exchange=exchange_of(company, asset.symbol),
         industry=company.sic_description,

@@ -5,50 +5,163 @@ from decimal import Decimal
 Number = int | Decimal
 
 REVENUES = "us-gaap:Revenues"
+NET_OF_INTEREST = "us-gaap:RevenuesNetOfInterestExpense"
+REGULATED = "us-gaap:RegulatedAndUnregulatedOperatingRevenue"
 CONTRACTS_NET = "us-gaap:RevenueFromContractWithCustomerExcludingAssessedTax"
 CONTRACTS_GROSS = "us-gaap:RevenueFromContractWithCustomerIncludingAssessedTax"
 SALES = "us-gaap:SalesRevenueNet"
-NET_OF_INTEREST = "us-gaap:RevenuesNetOfInterestExpense"
 IFRS_REVENUE = "ifrs-full:Revenue"
 IFRS_CONTRACTS = "ifrs-full:RevenueFromContractsWithCustomers"
 
-REVENUE = (REVENUES, CONTRACTS_NET, CONTRACTS_GROSS, SALES, NET_OF_INTEREST, IFRS_REVENUE, IFRS_CONTRACTS)
-"""Best first, within one period."""
+LEASES = (
+    "us-gaap:OperatingLeasesIncomeStatementLeaseRevenue",
+    "us-gaap:LeaseIncome",
+    "us-gaap:OperatingLeaseLeaseIncome",
+)
+"""Rent. It lies outside contracts with customers; alone it is all of a landlord's revenue."""
 
-TOTALS = frozenset({REVENUES, NET_OF_INTEREST, IFRS_REVENUE})
+REVENUE = (
+    NET_OF_INTEREST,
+    REVENUES,
+    REGULATED,
+    CONTRACTS_NET,
+    CONTRACTS_GROSS,
+    SALES,
+    "us-gaap:RealEstateRevenueNet",
+    "us-gaap:HealthCareOrganizationRevenue",
+    "us-gaap:GrossInvestmentIncomeOperating",
+    "us-gaap:OilAndGasRevenue",
+    "us-gaap:RegulatedOperatingRevenue",
+    "us-gaap:ElectricUtilityRevenue",
+    "us-gaap:SalesRevenueGoodsNet",
+    "us-gaap:SalesRevenueServicesNet",
+    *LEASES,
+    IFRS_REVENUE,
+    IFRS_CONTRACTS,
+    "ifrs-full:RevenueFromSaleOfGoods",
+    "ifrs-full:RevenueFromRenderingOfServices",
+    "ifrs-full:RevenueFromSaleOfOilAndGasProducts",
+    "ifrs-full:RevenueFromRenderingOfTelecommunicationServices",
+    "ifrs-full:InsuranceRevenue",
+    "ifrs-full:RevenueAndOperatingIncome",
+)
+"""Best first, within one filing and one year. Revenue after interest expense is what a bank calls its revenue: where
+it stands beside a total before interest, it is the one."""
+
+TOTALS = frozenset({REVENUES, NET_OF_INTEREST, REGULATED, IFRS_REVENUE})
 """Concepts defined as the whole of revenue. The others may be a part of it: contracts leave out interest, premiums
 and rent."""
 
-PARTS = ("us-gaap:PremiumsEarnedNet", "us-gaap:InterestIncomeExpenseNet", "us-gaap:OperatingLeaseLeaseIncome")
-"""Parts of revenue that lie outside contracts. A "total" smaller than one of its parts is no total."""
+NET_INTEREST = ("us-gaap:InterestIncomeExpenseNet", "ifrs-full:InterestRevenueExpense")
+OTHER_BANKING = "us-gaap:NoninterestIncome"
+GROSS_INTEREST = "us-gaap:InterestAndDividendIncomeOperating"
+PREMIUMS = "us-gaap:PremiumsEarnedNet"
+GROSS_PROFITS = ("us-gaap:GrossProfit", "ifrs-full:GrossProfit")
+COSTS_OF_SALES = (
+    "us-gaap:CostOfRevenue",
+    "us-gaap:CostOfGoodsAndServicesSold",
+    "us-gaap:CostOfGoodsSold",
+    "ifrs-full:CostOfSales",
+)
+OPERATING_INCOME = "us-gaap:OperatingIncomeLoss"
+PRETAX = (
+    "us-gaap:IncomeLossFromContinuingOperationsBeforeIncomeTaxesExtraordinaryItemsNoncontrollingInterest",
+    "us-gaap:IncomeLossFromContinuingOperationsBeforeIncomeTaxesMinorityInterestAndIncomeLossFromEquityMethodInvestments",
+)
+EXPENSES = ("us-gaap:CostsAndExpenses", "us-gaap:BenefitsLossesAndExpenses", "us-gaap:OperatingExpenses")
+PROPERTY_GAINS = "us-gaap:GainsLossesOnSalesOfInvestmentRealEstate"
+
+PARTS = (*NET_INTEREST, OTHER_BANKING, PREMIUMS, *LEASES, *GROSS_PROFITS)
+"""Parts of revenue. A "total" smaller than one of its parts is no total."""
+
+CHECKS = (*PARTS, *COSTS_OF_SALES, OPERATING_INCOME, *PRETAX, *EXPENSES, PROPERTY_GAINS, GROSS_INTEREST)
+"""What revenue is held against."""
 
 NET_INCOME_LOSS = "us-gaap:NetIncomeLoss"
 PROFIT_LOSS = "us-gaap:ProfitLoss"
 AVAILABLE_TO_COMMON = "us-gaap:NetIncomeLossAvailableToCommonStockholdersBasic"
 IFRS_OWNERS_PROFIT = "ifrs-full:ProfitLossAttributableToOwnersOfParent"
 IFRS_PROFIT = "ifrs-full:ProfitLoss"
+IFRS_ORDINARY_PROFIT = "ifrs-full:ProfitLossAttributableToOrdinaryEquityHoldersOfParentEntity"
 
-NET_INCOME = (NET_INCOME_LOSS, PROFIT_LOSS, AVAILABLE_TO_COMMON, IFRS_OWNERS_PROFIT, IFRS_PROFIT)
+NET_INCOME = (
+    NET_INCOME_LOSS,
+    IFRS_OWNERS_PROFIT,
+    PROFIT_LOSS,
+    IFRS_PROFIT,
+    AVAILABLE_TO_COMMON,
+    IFRS_ORDINARY_PROFIT,
+)
+WHOLE_PROFITS = (PROFIT_LOSS, IFRS_PROFIT)
+COMMON_PROFITS = (AVAILABLE_TO_COMMON, IFRS_ORDINARY_PROFIT)
 
-NET_INCOME_CAVEATS = {
-    PROFIT_LOSS: "netIncome includes the share of minority owners.",
-    IFRS_PROFIT: "netIncome includes the share of minority owners.",
-    AVAILABLE_TO_COMMON: "netIncome is what remained for common shareholders after preferred dividends.",
-}
+MINORITY = (
+    "us-gaap:NetIncomeLossAttributableToNoncontrollingInterest",
+    "us-gaap:MinorityInterestInNetIncomeLossOfConsolidatedEntities",
+    "us-gaap:IncomeLossAttributableToNoncontrollingInterest",
+    "us-gaap:IncomeLossFromContinuingOperationsAttributableToNoncontrollingEntity",
+    "ifrs-full:ProfitLossAttributableToNoncontrollingInterests",
+)
+"""The minority owners' part of the profit, the most general concept first."""
+MINORITY_DIVIDED = (
+    "us-gaap:NetIncomeLossAttributableToRedeemableNoncontrollingInterest",
+    "us-gaap:NetIncomeLossAttributableToNonredeemableNoncontrollingInterest",
+)
+PREFERRED_DIVIDENDS = (
+    "us-gaap:PreferredStockDividendsAndOtherAdjustments",
+    "us-gaap:PreferredStockDividendsIncomeStatementImpact",
+)
+PER_SHARE = (
+    "us-gaap:EarningsPerShareBasic",
+    "us-gaap:EarningsPerShareBasicAndDiluted",
+    "ifrs-full:BasicEarningsLossPerShare",
+    "ifrs-full:BasicAndDilutedEarningsLossPerShare",
+)
+DILUTED_PER_SHARE = (
+    "us-gaap:EarningsPerShareDiluted",
+    "us-gaap:EarningsPerShareBasicAndDiluted",
+    "ifrs-full:DilutedEarningsLossPerShare",
+    "ifrs-full:BasicAndDilutedEarningsLossPerShare",
+)
 
 COVER_COUNT = "dei:EntityCommonStockSharesOutstanding"
-BALANCE_COUNTS = ("us-gaap:CommonStockSharesOutstanding", "ifrs-full:NumberOfSharesOutstanding")
-AVERAGE_COUNTS = ("us-gaap:WeightedAverageNumberOfSharesOutstandingBasic", "ifrs-full:WeightedAverageShares")
+PUBLIC_FLOAT = "dei:EntityPublicFloat"
+DEPOSITARY_RATIO = "dei:EntityListingDepositoryReceiptRatio"
+BALANCE_COUNTS = (
+    "us-gaap:CommonStockSharesOutstanding",
+    "ifrs-full:NumberOfSharesOutstanding",
+    "us-gaap:SharesOutstanding",
+)
+AVERAGE_COUNTS = (
+    "us-gaap:WeightedAverageNumberOfSharesOutstandingBasic",
+    "us-gaap:WeightedAverageNumberOfShareOutstandingBasicAndDiluted",
+    "ifrs-full:WeightedAverageShares",
+)
+DILUTED_COUNTS = (
+    "us-gaap:WeightedAverageNumberOfDilutedSharesOutstanding",
+    "us-gaap:WeightedAverageNumberOfShareOutstandingBasicAndDiluted",
+    "ifrs-full:AdjustedWeightedAverageShares",
+)
+COUNTS = (COVER_COUNT, *BALANCE_COUNTS, *AVERAGE_COUNTS)
+
+
+def size(value: Number) -> Number:
+    """The amount without its sign."""
+    return -value if value < 0 else value
 
 
 def dwarfs(larger_concept: str, larger: Number, concept: str, value: Number) -> bool:
-    """Whether one concept is so much larger than another of the same period that the other is only a slice of it.
+    """Whether one concept is so much larger than another of the same filing that the other is only a slice of it.
 
-    Half as much again is more than rounding, hedges or other income explain. Two pairs are special: contract
-    revenue with and without assessed tax differ by excise alone, which can be several times the net (tobacco); and
-    revenue net of interest expense is a bank's total, of which contracts are a part by definition.
+    Half as much again is more than rounding, hedges or other income explain. Contract revenue with and without
+    assessed tax is a pair apart: excise alone can be several times the net (tobacco). Revenue before interest
+    expense says nothing against revenue after it, while contracts are a part of the latter by definition.
     """
-    if larger_concept == NET_OF_INTEREST and concept in (CONTRACTS_NET, CONTRACTS_GROSS, SALES):
+    if concept == NET_OF_INTEREST:
+        return False
+    if larger_concept == NET_OF_INTEREST and concept not in TOTALS:
+        return larger > value
+    if larger_concept == REGULATED and concept == REVENUES:
         return larger > value
     if larger_concept == CONTRACTS_GROSS and concept == CONTRACTS_NET:
         return larger > 5 * value

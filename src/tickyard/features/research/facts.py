@@ -1,4 +1,4 @@
-"""Revenue and net income: the newest whole year first, the concept second, the latest filing of that year third."""
+"""A chosen figure, the candidates it was chosen from, and the year that is answered for."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,8 @@ from datetime import date
 
 from tickyard.features.research import concepts
 from tickyard.features.research.concepts import Number
-from tickyard.features.research.periods import FIGURE_AGE, SAME_YEAR, annual, fiscal_year
+from tickyard.features.research.periods import FIGURE_AGE, SAME_YEAR, fiscal_year
+from tickyard.features.research.statement import Statement, Years
 from tickyard.sources.filings.border import CompanyFacts, Entry
 
 
@@ -24,145 +25,37 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class Candidate:
+    """A reported number that could have been the answer, and why it is or is not."""
+
+    concept: str
+    value: Number | None
+    unit: str
+    period_start: date | None
+    period_end: date
+    form: str
+    accession: str
+    filed: date
+    is_chosen: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Figure:
     """A chosen fact with what must be said about it, or no fact and the reason."""
 
     fact: Fact | None
     notes: tuple[str, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Years:
-    """Every annual entry of the filer in one currency, by concept."""
-
-    unit: str
-    by_concept: dict[str, list[Entry]]
-    year_end: str | None
-
-    def newest_end(self, wanted: Iterable[str]) -> date | None:
-        ends = [entry.end for concept in wanted for entry in self.by_concept.get(concept, ())]
-        return max(ends, default=None)
-
-    def at(self, concept: str, end: date) -> Entry | None:
-        """The concept's entry for the year that ends here: latest filing; its value None when that is ambiguous."""
-        return latest(entry for entry in self.by_concept.get(concept, ()) if entry.end == end)
+def candidate(concept: str, unit: str, row: Entry, reason: str, *, is_chosen: bool = False) -> Candidate:
+    return Candidate(
+        concept, row.value, unit, row.start, row.end, row.form, row.accession, row.filed, is_chosen, reason
+    )
 
 
-def latest(entries: Iterable[Entry]) -> Entry | None:
-    """The entry of the latest filing, whatever the order of the rows."""
-    rows = list(entries)
-    if not rows:
-        return None
-    filing = max((entry.filed, entry.accession) for entry in rows)
-    rows = [entry for entry in rows if (entry.filed, entry.accession) == filing]
-    # Of two lengths for one end in one filing the longer is the year; the other lost a week in the tagging.
-    start = min(entry.start or entry.end for entry in rows)
-    rows = [entry for entry in rows if (entry.start or entry.end) == start]
-    first = rows[0]
-    if any(entry.value != first.value for entry in rows):
-        return Entry(first.start, first.end, None, first.accession, first.form, first.filed)
-    return min(rows, key=lambda entry: entry.form)
-
-
-def years_of(facts: CompanyFacts, today: date, year_end: str | None) -> Years | None:
-    """The filer's annual figures in the currency it reports in; None without any."""
-    found: dict[str, dict[str, list[Entry]]] = {}
-    for concept in (*concepts.REVENUE, *concepts.NET_INCOME, *concepts.PARTS):
-        for unit, entries in facts.units(concept).items():
-            if len(unit) == 3 and unit.isupper() and (rows := annual(entries, today)):
-                found.setdefault(unit, {})[concept] = rows
-    currency = _reporting_currency(found)
-    return Years(currency, found[currency], year_end) if currency is not None else None
-
-
-def _reporting_currency(found: dict[str, dict[str, list[Entry]]]) -> str | None:
-    """The currency of the newest year. A convenience translation covers fewer years of a report, and loses."""
-    rows = {unit: [row for entries in by_concept.values() for row in entries] for unit, by_concept in found.items()}
-    if not rows:
-        return None
-    newest = max(row.end for entries in rows.values() for row in entries)
-    filing = max((row.filed, row.accession) for entries in rows.values() for row in entries if row.end == newest)
-
-    def weight(unit: str) -> tuple[int, int, int, str]:
-        in_filing = {row.end for row in rows[unit] if (row.filed, row.accession) == filing}
-        return len(in_filing), len({row.end for row in rows[unit]}), len(rows[unit]), unit
-
-    return max((unit for unit in rows if any(row.end == newest for row in rows[unit])), key=weight)
-
-
-def choose_revenue(years: Years, today: date) -> Figure:
-    end, refusal = _year(years, concepts.REVENUE, "revenue", today)
-    if end is None:
-        return refusal
-    rows = _at(years, concepts.REVENUE, end)
-    concept, chosen = rows[0]
-    value = chosen.value
-    if value is None:
-        return _unread("revenue", end)
-    if value < 0:
-        return Figure(None, (f"revenue: the amount filed for the year ended {end} is negative and was not believed.",))
-    for other, row in rows[1:]:
-        if row.value is not None and concepts.dwarfs(other, row.value, concept, value):
-            concept, chosen, value = other, row, row.value
-    if _is_slice(years, concept, value, end):
-        return Figure(None, (f"revenue: only a part of it is reported for the year ended {end}, the total is not.",))
-    return Figure(_fact(years, concept, chosen, value))
-
-
-def choose_net_income(years: Years, today: date) -> Figure:
-    end, refusal = _year(years, concepts.NET_INCOME, "netIncome", today)
-    if end is None:
-        return refusal
-    concept, row = _at(years, concepts.NET_INCOME, end)[0]
-    if row.value is None:
-        return _unread("netIncome", end)
-    caveat = concepts.NET_INCOME_CAVEATS.get(concept)
-    return Figure(_fact(years, concept, row, row.value), (caveat,) if caveat else ())
-
-
-def _at(years: Years, wanted: Sequence[str], end: date) -> list[tuple[str, Entry]]:
-    """What each concept says about the year that ends here, best concept first."""
-    return [(concept, row) for concept in wanted if (row := years.at(concept, end)) is not None]
-
-
-def _year(years: Years, wanted: Sequence[str], name: str, today: date) -> tuple[date | None, Figure]:
-    """The year to answer for, or the reason why there is none. An older year never stands in for the newest."""
-    end = years.newest_end(wanted)
-    newest = years.newest_end((*concepts.REVENUE, *concepts.NET_INCOME))
-    if newest is None or today - newest > FIGURE_AGE:
-        return None, Figure(None, (f"{name}: no annual report for more than two years.",))
-    if end is None or newest - end > SAME_YEAR:
-        return None, Figure(None, (f"{name}: not reported as a standard concept for the year ended {newest}.",))
-    return end, Figure(None)
-
-
-def _is_slice(years: Years, concept: str, value: Number, end: date) -> bool:
-    """Whether something shows that this is a part of revenue, although no total stands beside it."""
-    if concept not in concepts.TOTALS:
-        parts = [years.at(part, end) for part in concepts.PARTS]
-        if any(part is not None and part.value is not None and part.value > value for part in parts):
-            return True
-    if concept == concepts.NET_OF_INTEREST:
-        return False  # larger revenue in an earlier year was that before interest expense
-    for other in concepts.REVENUE:
-        shared = {row.end for row in years.by_concept.get(other, ())} & {row.end for row in years.by_concept[concept]}
-        if other == concept or end in shared or not shared:
-            continue
-        # The total was tagged until some year ago: what was a slice of it then is a slice now.
-        then = max(shared)
-        whole, part = years.at(other, then), years.at(concept, then)
-        if whole is None or part is None or whole.value is None or part.value is None:
-            continue
-        if part.value >= 0 and concepts.dwarfs(other, whole.value, concept, part.value):
-            return True
-    return False
-
-
-def _unread(name: str, end: date) -> Figure:
-    return Figure(None, (f"{name}: the amount filed for the year ended {end} could not be read.",))
-
-
-def _fact(years: Years, concept: str, row: Entry, value: Number) -> Fact:
+def fact_of(years: Years, concept: str, row: Entry, value: Number) -> Fact:
     return Fact(
         value=value,
         unit=years.unit,
@@ -174,3 +67,60 @@ def _fact(years: Years, concept: str, row: Entry, value: Number) -> Fact:
         concept=concept,
         filed=row.filed,
     )
+
+
+def year_to_answer(years: Years, wanted: Sequence[str], name: str, today: date) -> tuple[date | None, Figure]:
+    """The year to answer for, or the reason why there is none. An older year never stands in for the newest."""
+    end = years.newest_end(wanted)
+    newest = years.newest_end((*concepts.REVENUE, *concepts.NET_INCOME))
+    if newest is None or today - newest > FIGURE_AGE:
+        return None, Figure(None, (f"{name}: no annual report for more than two years.",))
+    if end is None or newest - end > SAME_YEAR:
+        return None, Figure(None, (f"{name}: not reported as a standard concept for the year ended {newest}.",))
+    return end, Figure(None)
+
+
+def unread(name: str, end: date) -> str:
+    return f"{name}: the amount filed for the year ended {end} could not be read."
+
+
+def passed_over(
+    facts: CompanyFacts, years: Years | None, wanted: Iterable[str], today: date, judged: Iterable[Candidate]
+) -> tuple[Candidate, ...]:
+    """The newest number of every concept and unit that no rule came to judge, with the reason."""
+    seen = {(each.concept, each.unit) for each in judged}
+    end = max((each.period_end for each in judged), default=None)
+    found = []
+    for concept in wanted:
+        for unit, entries in sorted(facts.units(concept).items()):
+            known = [row for row in entries if row.filed <= today]
+            if (concept, unit) in seen or not known:
+                continue
+            row = max(known, key=_order)
+            found.append(candidate(concept, unit, row, _why_not(row, unit, years, end)))
+    return tuple(found)
+
+
+def _order(row: Entry) -> tuple[object, ...]:
+    """Newest first, and the same one whatever the order of the document."""
+    is_read = row.value is not None
+    return row.end, row.filed, row.accession, row.start or row.end, row.form, is_read, row.value or 0
+
+
+def _why_not(row: Entry, unit: str, years: Years | None, end: date | None) -> str:
+    if row.start is None:
+        return "It has no beginning, so it is no amount of a year."
+    if years is not None and unit != years.unit:
+        return f"The filer reports in {years.unit}; this is a translation or no amount of money."
+    if end is not None and row.end < end:
+        return f"It is of an earlier period; the year ended {end} is the newest that is reported."
+    return "It is not of a whole year in an annual report."
+
+
+def same_year_elsewhere(wanted: Sequence[str], others: Iterable[Statement], reason: str) -> list[Candidate]:
+    return [
+        candidate(concept, statement.unit, statement.rows[concept], reason)
+        for statement in others
+        for concept in wanted
+        if concept in statement.rows
+    ]

@@ -133,7 +133,14 @@ def _no_company(symbol: str) -> Profile:
 async def _worth(deps: ResearchDeps, asset: Asset, found: Study | None, mid: Price | None, today: date) -> Worth:
     if found is None:
         return Worth(None)
-    worth = market_cap(found.shares, mid, asset.symbol, is_foreign=found.is_foreign)
+    worth = market_cap(
+        found.shares,
+        mid,
+        asset.symbol,
+        is_foreign=found.is_foreign,
+        tagged_ratio=found.tagged_ratio,
+        public_float=found.public_float,
+    )
     if worth.market_cap is None or found.shares is None:
         return worth
     async with deps.store.glance() as tx:

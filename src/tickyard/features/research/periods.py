@@ -1,6 +1,5 @@
 """Periods: which one is a year, which fiscal year it is, how old is too old."""
 
-from collections.abc import Iterable
 from datetime import date, timedelta
 
 from tickyard.sources.filings.border import Entry
@@ -8,6 +7,7 @@ from tickyard.sources.filings.border import Entry
 ANNUAL_FORMS = frozenset({"10-K", "10-K/A", "10-KT", "10-KT/A", "20-F", "20-F/A", "40-F", "40-F/A"})
 FOREIGN_FORMS = frozenset({"20-F", "20-F/A", "40-F", "40-F/A"})
 TRANSITION_FORMS = frozenset({"10-KT", "10-KT/A"})
+INTERIM_FOREIGN_FORMS = frozenset({"6-K", "6-K/A"})
 COUNT_FORMS = ANNUAL_FORMS | {"10-Q", "10-Q/A", "10-QT", "10-QT/A"}
 
 # 52 weeks are 364 days, 53 weeks 371; a transition period is shorter, a recast one can be longer.
@@ -33,13 +33,14 @@ def is_known(entry: Entry, today: date) -> bool:
     return entry.end <= entry.filed <= today
 
 
-def annual(entries: Iterable[Entry], today: date) -> list[Entry]:
-    """The whole years reported in annual reports. `fp` would not tell: some rows marked FY span a quarter."""
-    return [
-        entry
-        for entry in entries
-        if entry.form in ANNUAL_FORMS and days_of(entry) in YEAR_DAYS and is_known(entry, today)
-    ]
+def is_year(entry: Entry) -> bool:
+    """Whether it covers a whole year. `fp` would not tell: some rows marked FY span a quarter."""
+    return entry.start is not None and (entry.end - entry.start).days + 1 in YEAR_DAYS
+
+
+def same_day_of_year(end: date, year_end: str) -> bool:
+    """Whether a period that ends here may be a fiscal year that ends nominally on this day (MMDD)."""
+    return _nearest(end, year_end) is not None
 
 
 def fiscal_year(end: date, year_end: str | None) -> int | None:

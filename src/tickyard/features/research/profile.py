@@ -1,5 +1,7 @@
 """Who is behind a ticker, and whether it is a company at all."""
 
+import re
+
 from tickyard.features.research import concepts
 from tickyard.features.research.periods import ANNUAL_FORMS
 from tickyard.sources.filings.border import Company, CompanyFacts
@@ -16,6 +18,17 @@ FUNDS = frozenset(
 
 # Commodity pools and grantor trusts; unit trusts; funds. Operating companies are filed elsewhere.
 _FUND_SICS = frozenset({"6221", "6722", "6726"})
+# Names that only a fund bears, whatever code it was given.
+_FUND_BRAND = re.compile(r"\b(?:etfs?|etns?|ishares|proshares|spdr|currencyshares)\b", re.IGNORECASE)
+_POOL = re.compile(
+    r"\b(?:gold|silver|platinum|palladium|metals|copper|bitcoin|ethereum|ether|crypto|currency|commodity|commodities|vix)\b"
+    r".*\b(?:trust|fund)\b"
+    r"|\b(?:oil|gas|gasoline|agriculture|commodity|index)\b.*\bfund\b",
+    re.IGNORECASE,
+)
+_VEHICLE = re.compile(r"\b(?:trusts?|funds?)\b", re.IGNORECASE)
+# The state or the age of a registrant behind its name: "/DE/", "/NEW", "\DE\".
+_MARK = re.compile(r"\s*[/\\](?:[A-Z]{2,4}|[A-Z][0-9])?[/\\]?\s*$")
 
 
 def filer_ticker(symbol: str) -> str:
@@ -38,20 +51,29 @@ def is_fund(symbol: str) -> bool:
     return symbol in FUNDS
 
 
+def company_name(company: Company) -> str:
+    """The name as people write it: one space between words, without the mark that tells namesakes apart."""
+    name = " ".join(company.name.split())
+    return _MARK.sub("", name).rstrip(" ,") or name
+
+
 def is_operating_company(company: Company, facts: CompanyFacts | None) -> bool:
     """Whether there is a business behind the filer. A ticker in the list of filers does not prove it.
 
-    Codes decide first. Where the code is missing, or the filer calls itself anything but operating, only an annual
-    report with revenue convinces: a trust may file a 10-K with a net income, but it sells nothing.
+    The code of its industry decides, and a name that only funds bear. A filer without a code is a fund when its name
+    says so: many that are listed abroad or over the counter have none, and are companies all the same. That a trust
+    tags revenue makes no company of it.
     """
     if FUNDS.intersection(company.tickers) or company.sic in _FUND_SICS:
         return False
     kind = (company.entity_type or "").lower()
-    if kind == "investment":
+    if kind == "investment" or _FUND_BRAND.search(company.name) or _POOL.search(company.name):
         return False
-    if company.sic is not None and kind == "operating":
+    if company.sic is not None or not (vehicle := _VEHICLE.search(company.name)):
         return True
-    return facts is not None and _reports_revenue(facts)
+    # Lenders that are regulated as funds have no code either, but a business, and say that they operate.
+    is_lender = kind == "operating" and vehicle[0].lower().startswith("fund")
+    return is_lender and facts is not None and _reports_revenue(facts)
 
 
 def _reports_revenue(facts: CompanyFacts) -> bool:

@@ -1,18 +1,37 @@
-"""How many shares there are: the count on a report's cover, else that of the balance sheet, else the average."""
+"""How many shares there are: the count on a report's cover, else that of the balance sheet, else the average.
+
+Only the newest periodic report is asked: a count that it no longer carries was true of another time. Each count is held
+against the others of its filing, and against profit per share: a factor of a thousand is a slip, not an opinion.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 
 from tickyard.features.research import concepts
-from tickyard.features.research.facts import latest
-from tickyard.features.research.periods import COUNT_AGE, COUNT_FORMS, is_known
+from tickyard.features.research.concepts import Number
+from tickyard.features.research.facts import Candidate, candidate
+from tickyard.features.research.periods import COUNT_AGE, SAME_YEAR
+from tickyard.features.research.reports import (
+    Report,
+    are_close,
+    count_forms,
+    implied_count,
+    known,
+    newest_average,
+    newest_report,
+    public_float,
+    slip,
+)
+from tickyard.features.research.statement import latest
 from tickyard.sources.filings.border import CompanyFacts, Entry
 
 _UNIT = "shares"
 # Subsidiaries and shells file 1, 100 or 1000; the smallest listed company has close to a million shares.
 _LEAST = 100_000
 _MOST = 10**13
+# Dollars. No listed share but one has ever been worth more, and none that is worth less stays listed.
+_DEAREST, _CHEAPEST_PER_DOLLAR = 50_000, 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +52,7 @@ class Count:
 
     shares: Shares | None
     notes: tuple[str, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +60,36 @@ class _Try:
     shares: Shares | None
     complaint: str | None
     """Why this count was not taken; None when there simply is none."""
+    judged: tuple[str, Entry] | None = None
+    remark: str | None = None
+    """What must be said although it was taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Desk:
+    facts: CompanyFacts
+    today: date
+    forms: frozenset[str]
+    report: Report | None
 
 
 def choose_shares(facts: CompanyFacts, today: date) -> Count:
-    cover = _cover(facts, today)
+    forms = count_forms(facts, today)
+    desk = _Desk(facts, today, forms, newest_report(facts, forms, today))
+    cover = _cover(desk)
     if cover.shares is not None:
-        return Count(cover.shares)
-    balance = _balance(facts, today)
+        return _count(desk, [cover], (cover.remark,) if cover.remark else ())
+    balance = _balance(desk)
     if balance.shares is not None:
-        return Count(balance.shares, _explain(cover, "the count of the balance sheet"))
-    average = _average(facts, today)
+        return _count(desk, [balance, cover], _explain(cover, "the count of the balance sheet"))
+    average = _average(desk)
     if average.shares is not None:
         fallback = "the weighted average of basic shares over the latest period reported"
-        return Count(average.shares, _explain(cover, fallback))
+        remark = (average.remark,) if average.remark else ()
+        return _count(desk, [average, balance, cover], (*_explain(cover, fallback), *remark))
     complaints = [each.complaint for each in (cover, balance, average) if each.complaint is not None]
     reason = "; ".join(complaints) or "no single count is filed, as is usual for issuers with several classes of shares"
-    return Count(None, (f"sharesOutstanding: {reason}.",))
+    return _count(desk, [cover, balance, average], (f"sharesOutstanding: {reason}.",))
 
 
 def _explain(cover: _Try, fallback: str) -> tuple[str, ...]:
@@ -63,88 +97,194 @@ def _explain(cover: _Try, fallback: str) -> tuple[str, ...]:
     return (f"sharesOutstanding: {why}, so this is {fallback}.",)
 
 
-def _cover(facts: CompanyFacts, today: date) -> _Try:
-    row = _newest(facts.units(concepts.COVER_COUNT).get(_UNIT, ()), today)
+def _cover(desk: _Desk) -> _Try:
+    rows = _of_newest_day(known(desk.facts.units(concepts.COVER_COUNT).get(_UNIT, ()), desk.forms, desk.today))
+    row = latest(rows)
     if row is None:
         return _Try(None, None)
-    trouble = _trouble(row, today)
-    average = None if trouble else _average_in(facts, row.accession)
-    if average is not None and row.value is not None:
-        # A filing states both after the same splits. Fresh listings count far more than their average was.
-        if row.value * 10 < average * 6:
-            trouble = "is far below the average number of shares and may leave out a class"
-        elif row.value > average * 50:
-            trouble = "is far above the average number of shares"
+    judged = (concepts.COVER_COUNT, row)
+    report = desk.report
+    trouble = _trouble(row, desk.today, classes := _classes(desk.facts, rows, row))
+    if trouble is None and report is not None and row.filed < report.filed:
+        trouble = f"is not repeated in the later {report.form} of {report.filed}"
+    if trouble is None and classes is None and row.value is not None:
+        trouble = _doubt(desk, row.value, row.accession, least=6, most=500)
     if trouble is not None:
-        return _Try(None, f"the count on the cover ({row.form}, {row.end}) {trouble}")
-    return _Try(_shares(concepts.COVER_COUNT, row, f"the cover of the {row.form}"), None)
+        return _Try(None, f"the count on the cover ({row.form}, {row.end}) {trouble}", judged)
+    if classes is None:
+        return _Try(_shares(concepts.COVER_COUNT, row, f"the cover of the {row.form}"), None, judged)
+    whole = Entry(row.start, row.end, sum(classes), row.accession, row.form, row.filed)
+    basis = f"the sum of {len(classes)} classes on the cover of the {row.form}"
+    remark = f"sharesOutstanding is {basis}."
+    return _Try(_shares(concepts.COVER_COUNT, whole, basis), None, (concepts.COVER_COUNT, whole), remark)
 
 
-def _balance(facts: CompanyFacts, today: date) -> _Try:
-    rows = {concept: _newest(facts.units(concept).get(_UNIT, ()), today) for concept in concepts.BALANCE_COUNTS}
-    dated = [(row.end, concept, row) for concept, row in rows.items() if row is not None]
-    if not dated:
+def _classes(facts: CompanyFacts, rows: Iterable[Entry], row: Entry) -> list[int] | None:
+    """The classes on one cover, when their sum is borne out by the rest of the filing: then all of them are there."""
+    if row.value is not None:
+        return None
+    values = [each.value for each in rows if each.accession == row.accession and each.filed == row.filed]
+    counts = sorted({int(value) for value in values if value is not None})
+    if len(counts) < 2 or None in values:
+        return None
+    average = newest_average(facts, row.accession)
+    witnesses = [average[1].value if average is not None else None, _balance_in(facts, row.accession)]
+    whole = sum(counts)
+    fits = [concepts.size(whole - witness) * 10 <= witness for witness in witnesses if witness is not None]
+    return counts if fits and all(fits) else None
+
+
+def _balance(desk: _Desk) -> _Try:
+    found = [
+        (row.end, -place, concept, row)
+        for place, concept in enumerate(concepts.BALANCE_COUNTS)
+        if (row := latest(_of_newest_day(known(desk.facts.units(concept).get(_UNIT, ()), desk.forms, desk.today))))
+    ]
+    if not found:
         return _Try(None, None)
-    _, concept, row = max(dated, key=lambda each: (each[0], each[1]))
-    trouble = _trouble(row, today)
-    average = None if trouble else _average_in(facts, row.accession)
-    if average is not None and row.value is not None and not average * 6 <= row.value * 10 <= average * 200:
-        trouble = "does not fit the average number of shares"
+    _, _, concept, row = max(found, key=lambda each: each[:3])
+    trouble = _trouble(row, desk.today) or _late(desk, row)
+    if trouble is None and row.value is not None:
+        trouble = _doubt(desk, row.value, row.accession, least=6, most=200)
     if trouble is not None:
-        return _Try(None, f"the count on the balance sheet ({row.form}, {row.end}) {trouble}")
-    return _Try(_shares(concept, row, f"the balance sheet of the {row.form}"), None)
+        return _Try(None, f"the count on the balance sheet ({row.form}, {row.end}) {trouble}", (concept, row))
+    return _Try(_shares(concept, row, f"the balance sheet of the {row.form}"), None, (concept, row))
 
 
-def _average(facts: CompanyFacts, today: date) -> _Try:
-    for concept in concepts.AVERAGE_COUNTS:
-        rows = [row for row in facts.units(concept).get(_UNIT, ()) if _is_count(row, today)]
-        if not rows:
-            continue
-        end = max(row.end for row in rows)
-        rows = [row for row in rows if row.end == end]
-        # The shortest period that ends there is the closest to today's number.
-        start = max(row.start or row.end for row in rows)
-        row = latest(row for row in rows if (row.start or row.end) == start)
-        if row is None:
-            continue
-        trouble = _trouble(row, today)
-        if trouble is not None:
-            return _Try(None, f"the average number of shares ({row.form}, {row.end}) {trouble}")
-        return _Try(_shares(concept, row, f"the weighted average of basic shares in the {row.form}"), None)
-    return _Try(None, None)
+def _average(desk: _Desk) -> _Try:
+    report = desk.report
+    found = newest_average(desk.facts, report.accession) if report is not None else None
+    if found is None:
+        return _Try(None, _stale_average(desk))
+    concept, row = found
+    trouble = _trouble(row, desk.today) if row.value is None or row.value >= _LEAST else None
+    implied = implied_count(desk.facts, row.accession)
+    remark = None
+    if trouble is None and row.value is not None and implied and (scale := slip(row.value, implied)):
+        value = row.value * scale if row.value < implied else row.value // scale
+        remark = (
+            f"sharesOutstanding: the average is tagged a factor of {scale} off and was set right by profit per share."
+        )
+        row = Entry(row.start, row.end, int(value), row.accession, row.form, row.filed)
+    trouble = trouble or _trouble(row, desk.today) or _late(desk, row)
+    if trouble is not None:
+        return _Try(None, f"the average number of shares ({row.form}, {row.end}) {trouble}", (concept, row))
+    basis = f"the weighted average of basic shares in the {row.form}"
+    return _Try(_shares(concept, row, basis), None, (concept, row), remark)
 
 
-def _is_count(row: Entry, today: date) -> bool:
-    return row.form in COUNT_FORMS and is_known(row, today)
+def _stale_average(desk: _Desk) -> str | None:
+    rows = [
+        row
+        for concept in concepts.AVERAGE_COUNTS
+        for row in known(desk.facts.units(concept).get(_UNIT, ()), desk.forms, desk.today)
+    ]
+    row = max(rows, key=lambda each: (each.end, each.filed, each.accession), default=None)
+    if row is None or desk.report is None:
+        return None
+    trouble = _trouble(row, desk.today) or f"is not repeated in the later {desk.report.form} of {desk.report.filed}"
+    return f"the average number of shares ({row.form}, {row.end}) {trouble}"
 
 
-def _newest(entries: Iterable[Entry], today: date) -> Entry | None:
-    """The count of the newest day, from the latest filing that states it."""
-    rows = [row for row in entries if _is_count(row, today)]
+def _late(desk: _Desk, row: Entry) -> str | None:
+    """What a later report says against a count by not repeating it for its own period."""
+    report = desk.report
+    if report is None:
+        return None
+    is_of_period = report.end is None or row.end >= report.end - SAME_YEAR
+    if row.filed >= report.filed and is_of_period:
+        return None
+    return f"is not repeated in the later {report.form} of {report.filed}"
+
+
+def _doubt(desk: _Desk, count: Number, accession: str, *, least: int, most: int) -> str | None:
+    """What the rest of its filing says against a count: `least` and `most` in tenths of the average."""
+    average = newest_average(desk.facts, accession)
+    reference = average[1].value if average is not None else None
+    implied = implied_count(desk.facts, accession)
+    if reference is not None and implied is not None and slip(reference, implied):
+        reference = implied
+    elif reference is not None and implied is None and slip(count, reference):
+        witness = _balance_in(desk.facts, accession)
+        if witness is not None and are_close(witness, count):
+            reference = None  # two against one
+    reference = reference or implied
+    if reference is None or reference < _LEAST:
+        return _against_float(desk, count)
+    # A filing states both after the same splits. Fresh listings count far more than their average was.
+    if count * 10 < reference * least:
+        return "is far below the average number of shares and may leave out a class"
+    if count * 10 > reference * most:
+        return "is far above the average number of shares"
+    return None
+
+
+def _against_float(desk: _Desk, count: Number) -> str | None:
+    """Where nothing else is there to hold a count against, the price that the public float makes must be possible."""
+    value = public_float(desk.facts, desk.today)
+    if value is None or value.value is None:
+        return None
+    if value.value > count * _DEAREST:
+        return f"is too small for a public float of {value.value} USD"
+    if value.value * _CHEAPEST_PER_DOLLAR < count:
+        return f"is too large for a public float of {value.value} USD"
+    return None
+
+
+def _balance_in(facts: CompanyFacts, accession: str) -> Number | None:
+    rows = [
+        row
+        for concept in concepts.BALANCE_COUNTS
+        for row in facts.units(concept).get(_UNIT, ())
+        if row.accession == accession and row.value is not None
+    ]
+    newest = max(rows, key=lambda row: (row.end, row.value or 0), default=None)
+    return newest.value if newest is not None else None
+
+
+def _of_newest_day(rows: list[Entry]) -> list[Entry]:
     end = max((row.end for row in rows), default=None)
-    return latest(row for row in rows if row.end == end)
+    return [row for row in rows if row.end == end]
 
 
-def _trouble(row: Entry, today: date) -> str | None:
+def _trouble(row: Entry, today: date, classes: list[int] | None = None) -> str | None:
     """What is wrong with a count by itself."""
     if today - row.end > COUNT_AGE:
         return "is older than 15 months"
     if row.value is None:
-        return "could not be read or is given more than once"
+        return None if classes is not None else "could not be read or is given more than once"
     if row.value < _LEAST or row.value > _MOST:
         return f"is a placeholder or a slip ({row.value})"
     return None
 
 
-def _average_in(facts: CompanyFacts, accession: str) -> int | None:
-    """The largest average stated in the same filing, to hold a count against."""
-    values = [
-        int(row.value)
-        for concept in concepts.AVERAGE_COUNTS
-        for row in facts.units(concept).get(_UNIT, ())
-        if row.accession == accession and row.value is not None and _LEAST <= row.value <= _MOST
+def _count(desk: _Desk, tries: list[_Try], notes: tuple[str, ...]) -> Count:
+    judged = [
+        candidate(
+            each.judged[0],
+            _UNIT,
+            each.judged[1],
+            _reason(each),
+            is_chosen=each.shares is not None,
+        )
+        for each in tries
+        if each.judged is not None
     ]
-    return max(values, default=None)
+    seen = {each.concept for each in judged}
+    others = [
+        candidate(concept, _UNIT, row, "A count that is closer to today, or of a better kind, was found.")
+        for concept in concepts.COUNTS
+        if concept not in seen
+        and (row := latest(_of_newest_day(known(desk.facts.units(concept).get(_UNIT, ()), desk.forms, desk.today))))
+    ]
+    shares = next((each.shares for each in tries if each.shares is not None), None)
+    return Count(shares, notes, (*judged, *others))
+
+
+def _reason(each: _Try) -> str:
+    if each.shares is not None:
+        return f"Taken from {each.shares.basis}."
+    return f"{(each.complaint or 'it was not needed')[:1].upper()}{(each.complaint or 'it was not needed')[1:]}."
 
 
 def _shares(concept: str, row: Entry, basis: str) -> Shares:

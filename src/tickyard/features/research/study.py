@@ -1,15 +1,33 @@
 """One filer, read: every figure we can vouch for, and a sentence for each one we cannot."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
+from typing import Final
 
 from tickyard.features.research import concepts
-from tickyard.features.research.facts import Fact, Figure, choose_net_income, choose_revenue, years_of
-from tickyard.features.research.periods import FOREIGN_FORMS, TRANSITION_FORMS, YEAR_DAYS, days_of, is_known
+from tickyard.features.research.facts import Candidate, Fact, Figure, passed_over
+from tickyard.features.research.income import choose_net_income
+from tickyard.features.research.periods import (
+    COUNT_FORMS,
+    FIGURE_AGE,
+    FOREIGN_FORMS,
+    INTERIM_FOREIGN_FORMS,
+    TRANSITION_FORMS,
+    YEAR_DAYS,
+    days_of,
+    is_known,
+)
 from tickyard.features.research.profile import cik_text
+from tickyard.features.research.reports import listed_ratio, public_float
+from tickyard.features.research.revenue import choose_revenue
 from tickyard.features.research.shares import Count, Shares, choose_shares
+from tickyard.features.research.statement import Years, years_of
+from tickyard.features.research.worth import Float
 from tickyard.sources.filings.border import Company, CompanyFacts
+
+_TELLING_FORMS: Final = COUNT_FORMS | INTERIM_FOREIGN_FORMS
 
 
 class Absence(Enum):
@@ -20,14 +38,26 @@ class Absence(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Candidates:
+    revenue: tuple[Candidate, ...] = ()
+    net_income: tuple[Candidate, ...] = ()
+    shares: tuple[Candidate, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Study:
     revenue: Fact | None
     net_income: Fact | None
     shares: Shares | None
     is_foreign: bool
-    """Files on 20-F or 40-F: its shares may trade as depositary ones."""
+    """Files on 20-F, 40-F or 6-K: its shares may trade as depositary ones."""
     notes: tuple[str, ...]
     sources: tuple[str, ...]
+    tagged_ratio: int | None = None
+    """Shares to one depositary share, where the filer says so."""
+    public_float: Float | None = None
+    candidates: Candidates = Candidates()
+    """What each figure was chosen from."""
 
     @property
     def note(self) -> str | None:
@@ -57,7 +87,27 @@ def study(company: Company, facts: CompanyFacts | Absence, today: date) -> Study
         is_foreign=_is_foreign(facts, today),
         notes=notes,
         sources=(submissions, *_sources(company, revenue, net_income, count)),
+        tagged_ratio=listed_ratio(facts, today),
+        public_float=_float(facts, today),
+        candidates=Candidates(
+            _all(facts, years, concepts.REVENUE, revenue, today),
+            _all(facts, years, concepts.NET_INCOME, net_income, today),
+            count.candidates,
+        ),
     )
+
+
+def _all(
+    facts: CompanyFacts, years: Years | None, wanted: Sequence[str], figure: Figure, today: date
+) -> tuple[Candidate, ...]:
+    return (*figure.candidates, *passed_over(facts, years, wanted, today, figure.candidates))
+
+
+def _float(facts: CompanyFacts, today: date) -> Float | None:
+    row = public_float(facts, today)
+    if row is None or row.value is None or today - row.end > FIGURE_AGE:
+        return None
+    return Float(int(row.value), row.end, row.form, row.accession, row.filed)
 
 
 def _has_no_start(facts: CompanyFacts) -> bool:
@@ -71,15 +121,16 @@ def _has_no_start(facts: CompanyFacts) -> bool:
 
 
 def _is_foreign(facts: CompanyFacts, today: date) -> bool:
-    """Whether the newest annual report is a 20-F or 40-F."""
+    """Whether the newest periodic report is a 20-F or 40-F, or there is nothing but 6-K."""
     rows = [
         (row.filed, row.accession, row.form)
         for units in facts.concepts.values()
         for entries in units.values()
         for row in entries
-        if row.filed <= today and (row.form in FOREIGN_FORMS or row.form.startswith(("10-K", "10-Q")))
+        if row.filed <= today and row.form in _TELLING_FORMS
     ]
-    return bool(rows) and max(rows)[2] in FOREIGN_FORMS
+    periodic = [row for row in rows if row[2] not in INTERIM_FOREIGN_FORMS]
+    return max(periodic)[2] in FOREIGN_FORMS if periodic else bool(rows)
 
 
 def _on_transition(facts: CompanyFacts, revenue: Figure, net_income: Figure, today: date) -> tuple[str, ...]:

@@ -1,10 +1,26 @@
 """Market cap: the shares at the price of the underlying, and what it was made of."""
 
 from dataclasses import dataclass
+from datetime import date
+from typing import Final
 
 from tickyard.features.research.depositary import SHARES_PER_SECURITY
 from tickyard.features.research.shares import Shares
 from tickyard.kernel.units import Price
+
+_FLOAT_FACTOR: Final = 3
+_SQUARE: Final = _FLOAT_FACTOR * _FLOAT_FACTOR
+
+
+@dataclass(frozen=True, slots=True)
+class Float:
+    """What the shares outside the hands of insiders were worth, in whole dollars, as an annual report says."""
+
+    value: int
+    as_of: date
+    form: str
+    accession: str
+    filed: date
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,21 +36,35 @@ class Worth:
     notes: tuple[str, ...] = ()
 
 
-def market_cap(shares: Shares | None, underlying_mid: Price | None, ticker: str, *, is_foreign: bool) -> Worth:
+def market_cap(
+    shares: Shares | None,
+    underlying_mid: Price | None,
+    ticker: str,
+    *,
+    is_foreign: bool,
+    tagged_ratio: int | None = None,
+    public_float: Float | None = None,
+) -> Worth:
     """Shares times the mid of the equity quote, never that of the token.
 
     For a filer on 20-F or 40-F the count is of ordinary shares, the quote of depositary ones. A filer on 10-K whose
-    security is depositary all the same is in the table too.
+    security is depositary all the same is in the table, has tagged the ratio, or is found out by its public float.
     """
     if shares is None:
         return Worth(None, ("marketCap: no usable share count.",))
     if underlying_mid is None:
         return Worth(None, ("marketCap: no usable quote of the underlying.",))
-    per_security = SHARES_PER_SECURITY.get(ticker, None if is_foreign else 1)
+    per_security = SHARES_PER_SECURITY.get(ticker) or tagged_ratio or (None if is_foreign else 1)
     if per_security is None:
         reason = "how many ordinary shares one depositary share stands for is not known to us"
         return Worth(None, (f"marketCap: {reason}.",))
     value = shares.value * underlying_mid.num // (underlying_mid.den * per_security)
+    if public_float is not None and not public_float.value <= value * _FLOAT_FACTOR <= public_float.value * _SQUARE:
+        reason = (
+            f"{value} USD is more than {_FLOAT_FACTOR} times off the public float of {public_float.value} USD "
+            f"({public_float.as_of}), so count and quote may not be of the same security"
+        )
+        return Worth(None, (f"marketCap: {reason}.",))
     divided = f", {per_security} to one depositary share," if per_security > 1 else ""
     basis = (
         f"{shares.value} shares as of {shares.as_of} ({shares.basis}, {shares.accession}){divided} "

@@ -115,8 +115,8 @@ TRAPS: dict[str, Trap] = {
             cover shares 590m - 2026-08-07 10-Q 2026-08-15
             cover shares 82m - 2026-08-07 10-Q 2026-08-15
         """,
-        shares="672m 2026-07-01",
-        says=("could not be read or is given more than once",),
+        shares="672m 2026-08-07",
+        says=("the sum of 2 classes on the cover",),
     ),
     "V": Trap(
         why="Classes with different rights in every count: nothing undivided is left.",

@@ -37,6 +37,7 @@ class Company(Struct, frozen=True, kw_only=True):
     sic: str | None = None
     sic_description: str | None = None
     state: str | None = None
+    state_described: str | None = None
     fiscal_year_end: str | None = None
     entity_type: str | None = None
 
@@ -55,6 +56,7 @@ class _Submissions(Struct, rename="camel"):
     sic: str | int | None = None
     sic_description: str | None = None
     state_of_incorporation: str | None = None
+    state_of_incorporation_description: str | None = None
     fiscal_year_end: str | None = None
     entity_type: str | None = None
 
@@ -105,6 +107,7 @@ def read_company(body: bytes, cik: int) -> Company:
         sic=sic.rjust(4, "0") if _SIC.fullmatch(sic) and int(sic) else None,
         sic_description=_text(seen.sic_description, 120),
         state=_text(seen.state_of_incorporation, 40),
+        state_described=_text(seen.state_of_incorporation_description, 60),
         fiscal_year_end=year_end if _YEAR_END.fullmatch(year_end) else None,
         entity_type=_text(seen.entity_type, 40),
     )

@@ -14,33 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-WANTED: dict[str, tuple[str, ...]] = {
-    "dei": ("EntityCommonStockSharesOutstanding",),
-    "us-gaap": (
-        "Revenues",
-        "RevenueFromContractWithCustomerExcludingAssessedTax",
-        "RevenueFromContractWithCustomerIncludingAssessedTax",
-        "SalesRevenueNet",
-        "RevenuesNetOfInterestExpense",
-        "PremiumsEarnedNet",
-        "InterestIncomeExpenseNet",
-        "OperatingLeaseLeaseIncome",
-        "NetIncomeLoss",
-        "ProfitLoss",
-        "NetIncomeLossAvailableToCommonStockholdersBasic",
-        "CommonStockSharesOutstanding",
-        "WeightedAverageNumberOfSharesOutstandingBasic",
-    ),
-    "ifrs-full": (
-        "Revenue",
-        "RevenueFromContractsWithCustomers",
-        "ProfitLossAttributableToOwnersOfParent",
-        "ProfitLoss",
-        "NumberOfSharesOutstanding",
-        "WeightedAverageShares",
-    ),
-}
-"""The concepts we decode. A document holds hundreds more, and they cost no more than being skipped."""
+from tickyard.sources.filings_concepts import WANTED
 
 _ACCESSION = re.compile(r"[0-9]{10}-[0-9]{2}-[0-9]{6}").fullmatch
 _FORM = re.compile(r"(?=.*[A-Z])[A-Z0-9][A-Z0-9/ -]{0,19}").fullmatch

@@ -1,0 +1,133 @@
+"""A filer's periodic reports: which is the newest, and what it says about shares."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+
+from tickyard.features.research import concepts
+from tickyard.features.research.concepts import Number
+from tickyard.features.research.periods import ANNUAL_FORMS, COUNT_FORMS, FIGURE_AGE, INTERIM_FOREIGN_FORMS, is_known
+from tickyard.features.research.statement import settle
+from tickyard.sources.filings.border import CompanyFacts, Entry
+
+_UNIT = "shares"
+_THOUSANDS = (10**3, 10**6)
+_RATIO_MAX = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A periodic report, as far as its facts tell."""
+
+    accession: str
+    form: str
+    filed: date
+    end: date | None
+    """The last day of the period it is about; None when its facts do not tell."""
+
+
+def count_forms(facts: CompanyFacts, today: date) -> frozenset[str]:
+    """The forms that count shares. A foreign filer's 6-K does, as long as it has filed nothing better."""
+    has_better = any(
+        row.form in COUNT_FORMS and row.filed <= today
+        for units in facts.concepts.values()
+        for rows in units.values()
+        for row in rows
+    )
+    return COUNT_FORMS if has_better else COUNT_FORMS | INTERIM_FOREIGN_FORMS
+
+
+def newest_report(facts: CompanyFacts, forms: frozenset[str], today: date) -> Report | None:
+    """The newest periodic report. An amendment repeats an older one and is none of its own."""
+    newest: tuple[date, str, str] | None = None
+    end: date | None = None
+    for units in facts.concepts.values():
+        for rows in units.values():
+            for row in rows:
+                if row.filed > today or row.form not in forms or row.form.endswith("/A"):
+                    continue
+                filing = (row.filed, row.accession, row.form)
+                if newest is None or filing > newest:
+                    newest, end = filing, None
+                if filing == newest and row.start is not None and row.end <= row.filed and (not end or row.end > end):
+                    end = row.end
+    if newest is None:
+        return None
+    filed, accession, form = newest
+    return Report(accession, form, filed, end)
+
+
+def newest_average(facts: CompanyFacts, accession: str) -> tuple[str, Entry] | None:
+    """The average over the newest and shortest period that a filing states: the closest to today's number."""
+    for concept in concepts.AVERAGE_COUNTS:
+        rows = [row for row in facts.units(concept).get(_UNIT, ()) if row.accession == accession and row.start]
+        rows = [row for row in rows if row.end <= row.filed]
+        if rows:
+            end = max(row.end for row in rows)
+            start = max(row.start for row in rows if row.start is not None and row.end == end)
+            return concept, settle([row for row in rows if row.end == end and row.start == start])
+    return None
+
+
+def implied_count(facts: CompanyFacts, accession: str) -> int | None:
+    """How many shares profit and profit per share of one filing and one period make: good to tell a slip of scale."""
+    profits: dict[tuple[str, date | None, date], Number] = {}
+    for concept in reversed(concepts.NET_INCOME):
+        for unit, rows in facts.units(concept).items():
+            for row in rows:
+                if row.accession == accession and row.value:
+                    profits[unit, row.start, row.end] = row.value
+    best: tuple[Decimal, int] | None = None
+    for concept in concepts.PER_SHARE:
+        for unit, rows in facts.units(concept).items():
+            currency = unit.partition("/")[0]
+            for row in rows:
+                profit = profits.get((currency, row.start, row.end)) if row.accession == accession else None
+                if profit is None or not row.value or (row.value > 0) != (profit > 0):
+                    continue
+                found = (abs(Decimal(row.value)), int(profit // Decimal(row.value)))
+                # The larger the profit per share, the less its rounding matters.
+                best = max(best, found) if best is not None else found
+    return best[1] if best is not None and best[0] >= Decimal("0.02") else None
+
+
+def public_float(facts: CompanyFacts, today: date) -> Entry | None:
+    """The value of the shares that are not in the hands of insiders, in dollars, as of the newest annual report."""
+    rows = [
+        row
+        for row in facts.units(concepts.PUBLIC_FLOAT).get("USD", ())
+        if row.form in ANNUAL_FORMS and is_known(row, today) and row.value is not None and row.value > 0
+    ]
+    return max(rows, key=lambda row: (row.end, row.filed, row.accession), default=None)
+
+
+def listed_ratio(facts: CompanyFacts, today: date) -> int | None:
+    """How many shares one depositary share stands for, where the filer has tagged it."""
+    rows = [
+        row
+        for units in facts.units(concepts.DEPOSITARY_RATIO).values()
+        for row in units
+        if is_known(row, today)
+        and today - row.end <= FIGURE_AGE
+        and isinstance(row.value, int)
+        and 1 <= row.value <= _RATIO_MAX
+    ]
+    newest = max(rows, key=lambda row: (row.end, row.filed, row.accession), default=None)
+    return newest.value if newest is not None and isinstance(newest.value, int) else None
+
+
+def slip(one: Number, other: Number) -> int | None:
+    """The factor, a thousand or a million, when two counts are one count written in different scales."""
+    low, high = sorted((concepts.size(one), concepts.size(other)))
+    near = (factor for factor in _THOUSANDS if low * factor <= 2 * high and high <= 2 * low * factor)
+    return next(near, None) if low > 0 else None
+
+
+def are_close(one: Number, other: Number) -> bool:
+    """Whether two counts could be of the same shares."""
+    return one <= 2 * other and other <= 2 * one
+
+
+def known(rows: Iterable[Entry], forms: frozenset[str], today: date) -> list[Entry]:
+    return [row for row in rows if row.form in forms and is_known(row, today)]

@@ -1,0 +1,234 @@
+"""Revenue: the newest whole year, the newest filing of it, and in that filing the total.
+
+A filing carries many numbers that are called revenue. The statement itself tells which is the total: what was left of
+it plus what was spent, or a bank's interest and other income. Where no such sum can be made, a number that is
+smaller than one of its own parts is no total, and the best concept of the rest is taken.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date
+
+from tickyard.features.research import concepts
+from tickyard.features.research.concepts import Number
+from tickyard.features.research.facts import (
+    Candidate,
+    Figure,
+    candidate,
+    fact_of,
+    same_year_elsewhere,
+    unread,
+    year_to_answer,
+)
+from tickyard.features.research.statement import Statement, Years
+from tickyard.sources.filings.border import Entry
+
+_PART_OF_TOTAL = "revenue: only a part of it is reported for the year ended {end}, the total is not."
+
+
+@dataclass(slots=True)
+class _Trial:
+    """What became of the numbers of one filing."""
+
+    chosen: tuple[str, Entry, Number] | None
+    why: str
+    notes: tuple[str, ...]
+    losers: dict[str, str]
+    is_final: bool = False
+    """Whether earlier filings must not be asked: the newest one speaks of the total, but cannot be understood."""
+
+
+def choose_revenue(years: Years, today: date) -> Figure:
+    end, refusal = year_to_answer(years, concepts.REVENUE, "revenue", today)
+    return refusal if end is None else revenue_of(years, end)
+
+
+def revenue_of(years: Years, end: date) -> Figure:
+    """The revenue of the year that ends on this day."""
+    statements = years.statements(concepts.REVENUE, end)
+    sliced = _sliced_elsewhere(years, statements, end)
+    judged: list[Candidate] = []
+    refusal: tuple[str, ...] = ()
+    for place, statement in enumerate(statements):
+        trial = _try(statement, sliced)
+        judged += _candidates(statement, trial)
+        if trial.chosen is not None:
+            concept, row, value = trial.chosen
+            earlier = "An earlier filing of the same year: the newest one is taken."
+            judged += same_year_elsewhere(concepts.REVENUE, statements[place + 1 :], earlier)
+            return Figure(fact_of(years, concept, row, value), trial.notes, tuple(judged))
+        refusal = refusal or trial.notes
+        if trial.is_final:
+            break
+    return Figure(None, refusal, tuple(judged))
+
+
+def _try(statement: Statement, sliced: frozenset[str]) -> _Trial:
+    rows = [(concept, statement.rows[concept]) for concept in concepts.REVENUE if concept in statement.rows]
+    if not rows:
+        return _Trial(None, "", (), {})
+    end, losers = statement.end, {}
+    readable = [(concept, row.value) for concept, row in rows if row.value is not None]
+    losers.update({concept: "Its amount could not be read." for concept, row in rows if row.value is None})
+    if (rows[0][1].value is None and rows[0][0] in concepts.TOTALS) or not readable:
+        losers |= _left(rows, losers, "The total could not be read.")
+        return _Trial(None, "", (unread("revenue", end),), losers, is_final=True)
+    proved = [(concept, value, proof) for concept, value in readable if (proof := _proof(statement, value))]
+    if proved:
+        concept, value, proof = proved[0]
+        for other, amount in readable:
+            losers.setdefault(other, _beside(other, amount, concept, value))
+        return _win(statement, concept, value, f"The total: {proof} give the same amount.", losers)
+    standing = []
+    for concept, value in readable:
+        trouble = _trouble(statement, concept, value, sliced, readable)
+        if trouble is None:
+            standing.append((concept, value))
+        else:
+            losers[concept] = trouble
+    if standing and standing[0][1] < 0:
+        note = f"revenue: the amount filed for the year ended {end} is negative and was not believed."
+        losers[standing[0][0]] = "Negative, and nothing else in the filing bears it out."
+        losers |= _left(rows, losers, "A better concept contradicts it.")
+        return _Trial(None, "", (note,), losers, is_final=True)
+    if standing:
+        concept, value = standing[0]
+        for other, larger in standing[1:]:
+            if concepts.dwarfs(other, larger, concept, value):
+                losers[concept] = f"A slice: {_short(other)} of the same filing is far larger."
+                concept, value = other, larger
+        for other, amount in standing:
+            losers.setdefault(other, _beside(other, amount, concept, value))
+        return _win(statement, concept, value, "The best concept of the filing that no part contradicts.", losers)
+    return _sum_of_parts(statement, losers) or _Trial(None, "", (_PART_OF_TOTAL.format(end=end),), losers)
+
+
+def _win(statement: Statement, concept: str, value: Number, why: str, losers: dict[str, str]) -> _Trial:
+    losers.pop(concept, None)
+    return _Trial((concept, statement.rows[concept], value), why, (), losers)
+
+
+def _proof(statement: Statement, value: Number) -> str | None:
+    """The words for a sum inside the filing that comes to this amount; None without one."""
+    return next((words for words, total in _sums(statement) if _equal(total, value)), None)
+
+
+def _sums(statement: Statement) -> Iterator[tuple[str, Number]]:
+    get, first = statement.get, statement.first
+    gross = first(concepts.GROSS_PROFITS)
+    for cost in concepts.COSTS_OF_SALES:
+        if gross is not None and (spent := get(cost)) is not None:
+            yield "gross profit and cost of sales", gross + spent
+    operating, gains = get(concepts.OPERATING_INCOME), get(concepts.PROPERTY_GAINS)
+    for expense in concepts.EXPENSES:
+        spent = get(expense)
+        if spent is None:
+            continue
+        if operating is not None:
+            yield "operating income and expenses", operating + spent
+            if gains is not None:
+                yield "operating income and expenses, without gains on property,", operating + spent - gains
+        if expense != "us-gaap:OperatingExpenses":
+            for pretax in concepts.PRETAX:
+                if (profit := get(pretax)) is not None:
+                    yield "income before taxes and expenses", profit + spent
+    interest, other = first(concepts.NET_INTEREST), get(concepts.OTHER_BANKING)
+    if interest is not None and other is not None:
+        yield "net interest and non-interest income", interest + other
+
+
+def _equal(total: Number, value: Number) -> bool:
+    """To half a thousandth: filers round each line by itself. Nothing equals nothing only by chance."""
+    return value != 0 and concepts.size(total - value) * 2000 <= concepts.size(value)
+
+
+def _trouble(
+    statement: Statement, concept: str, value: Number, sliced: frozenset[str], readable: Iterable[tuple[str, Number]]
+) -> str | None:
+    """Why this cannot be the total; None when nothing speaks against it."""
+    if value <= 0:
+        return None
+    for part in concepts.PARTS:
+        amount = statement.get(part)
+        if part != concept and amount is not None and amount * 1000 > value * 1001:
+            return f"Smaller than {_short(part)}, a part of revenue, so it is no total."
+    interest, other = statement.first(concepts.NET_INTEREST), statement.get(concepts.OTHER_BANKING)
+    if interest is not None and interest > 0 and other is not None and (interest + other) * 98 > value * 100:
+        return "Smaller than net interest and non-interest income together, so it is no total."
+    if concept in concepts.TOTALS:
+        return None
+    if interest is not None and interest * 4 >= value and not _sells(statement):
+        return "Net interest of a comparable size lies outside it, so it is only a part of a bank's revenue."
+    if concept in sliced:
+        return "It was a slice of the total where this filer tagged both."
+    if concept in concepts.LEASES:
+        outside = [each for each, amount in readable if each not in concepts.LEASES and amount * 100 > value]
+        return f"Rent alone: {_short(outside[0])} stands beside it and no total." if outside else None
+    return None
+
+
+def _sells(statement: Statement) -> bool:
+    """Whether there is a cost of sales or an operating income, which banks do not have."""
+    return statement.first((*concepts.GROSS_PROFITS, *concepts.COSTS_OF_SALES, concepts.OPERATING_INCOME)) is not None
+
+
+def _sum_of_parts(statement: Statement, losers: dict[str, str]) -> _Trial | None:
+    """A bank that tags no total: its net interest and its other income, of one filing and one year."""
+    name, other = concepts.NET_INTEREST[0], concepts.OTHER_BANKING
+    interest, rest = statement.get(name), statement.get(other)
+    if interest is None or rest is None or interest <= 0:
+        return None
+    row = statement.rows[name]
+    total = interest + rest
+    whole = Entry(row.start, row.end, total, row.accession, row.form, row.filed)
+    note = "revenue is net interest plus non-interest income of the same filing, which tags no total."
+    why = "The sum of two parts, because the filing tags no total."
+    return _Trial((f"{name} + {other}", whole, total), why, (note,), losers)
+
+
+def _sliced_elsewhere(years: Years, statements: list[Statement], end: date) -> frozenset[str]:
+    """Concepts that were a slice of a total within one other filing: of the same year, or of the year before.
+
+    Only concepts that may be a part are meant, and only what one filing says of one year is compared.
+    """
+    before = [other for other in years.ends(concepts.REVENUE) if other < end][:1]
+    nearby = [*statements, *(each for year in before for each in years.statements(concepts.REVENUE, year)[:1])]
+    found = set()
+    for statement in nearby:
+        known = [(concept, value) for concept in concepts.REVENUE if (value := statement.get(concept)) is not None]
+        for total, whole in known:
+            if total in concepts.TOTALS:
+                found |= {
+                    concept
+                    for concept, value in known
+                    if concept not in concepts.TOTALS and value >= 0 and concepts.dwarfs(total, whole, concept, value)
+                }
+    return frozenset(found)
+
+
+def _beside(other: str, amount: Number, concept: str, value: Number) -> str:
+    if amount == value:
+        return f"The same amount; {_short(concept)} is the better name for it."
+    if other == concepts.CONTRACTS_GROSS and amount > value:
+        return "It includes taxes collected for others."
+    if amount < value:
+        return f"A part of the total that stands under {_short(concept)}."
+    return f"Not the total of the statement, which stands under {_short(concept)}."
+
+
+def _left(rows: Iterable[tuple[str, Entry]], losers: dict[str, str], reason: str) -> dict[str, str]:
+    return {concept: reason for concept, _ in rows if concept not in losers}
+
+
+def _candidates(statement: Statement, trial: _Trial) -> list[Candidate]:
+    found = []
+    if trial.chosen is not None:
+        concept, row, _ = trial.chosen
+        found.append(candidate(concept, statement.unit, row, trial.why, is_chosen=True))
+    return found + [
+        candidate(concept, statement.unit, statement.rows[concept], reason) for concept, reason in trial.losers.items()
+    ]
+
+
+def _short(concept: str) -> str:
+    return concept.partition(":")[2]

@@ -1,0 +1,210 @@
+"""Years as filings report them. What stands in one filing may be compared; figures of different filings may not."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+
+from tickyard.features.research import concepts
+from tickyard.features.research.concepts import Number
+from tickyard.features.research.periods import (
+    ANNUAL_FORMS,
+    INTERIM_FOREIGN_FORMS,
+    is_known,
+    is_year,
+    same_day_of_year,
+)
+from tickyard.sources.filings.border import CompanyFacts, Entry
+
+_READ = (
+    *concepts.REVENUE,
+    *concepts.NET_INCOME,
+    *concepts.CHECKS,
+    *concepts.MINORITY,
+    *concepts.MINORITY_DIVIDED,
+    *concepts.PREFERRED_DIVIDENDS,
+)
+_PER_SHARE = tuple(dict.fromkeys((*concepts.PER_SHARE, *concepts.DILUTED_PER_SHARE)))
+_COUNTED = (*concepts.AVERAGE_COUNTS, *concepts.DILUTED_COUNTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One period in one filing: what each concept says."""
+
+    unit: str
+    end: date
+    form: str
+    accession: str
+    filed: date
+    rows: dict[str, Entry]
+
+    def get(self, concept: str) -> Number | None:
+        row = self.rows.get(concept)
+        return row.value if row is not None else None
+
+    def first(self, wanted: Iterable[str]) -> Number | None:
+        return next((value for concept in wanted if (value := self.get(concept)) is not None), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Years:
+    """Every annual entry of the filer in the currency it reports in, by concept."""
+
+    unit: str
+    by_concept: dict[str, list[Entry]]
+    year_end: str | None
+
+    def newest_end(self, wanted: Iterable[str]) -> date | None:
+        ends = [entry.end for concept in wanted for entry in self.by_concept.get(concept, ())]
+        return max(ends, default=None)
+
+    def statements(self, wanted: Iterable[str], end: date) -> list[Statement]:
+        """The year that ends here, as each filing with one of these concepts tells it, the newest filing first."""
+        filings = {
+            (row.filed, row.accession)
+            for concept in wanted
+            for row in self.by_concept.get(concept, ())
+            if row.end == end
+        }
+        found: dict[tuple[date, str], dict[str, list[Entry]]] = {filing: {} for filing in filings}
+        for concept, rows in self.by_concept.items():
+            for row in rows:
+                if row.end == end and (row.filed, row.accession) in found:
+                    found[row.filed, row.accession].setdefault(concept, []).append(row)
+        return [_statement(self.unit, end, found[filing]) for filing in sorted(found, reverse=True)]
+
+    def ends(self, wanted: Iterable[str]) -> list[date]:
+        """The years that are reported, the newest first."""
+        return sorted({row.end for concept in wanted for row in self.by_concept.get(concept, ())}, reverse=True)
+
+
+def _statement(unit: str, end: date, by_concept: dict[str, list[Entry]]) -> Statement:
+    rows = {concept: settle(entries) for concept, entries in by_concept.items()}
+    some = min(rows.values(), key=lambda row: row.form)
+    return Statement(unit, end, some.form, some.accession, some.filed, rows)
+
+
+def settle(rows: list[Entry]) -> Entry:
+    """What one filing says about one concept and one end: its value is None when the filing contradicts itself."""
+    if len(rows) == 1:
+        return rows[0]
+    # Of two lengths for one end in one filing the longer is the period; the other lost a week in the tagging.
+    start = min(row.start or row.end for row in rows)
+    rows = [row for row in rows if (row.start or row.end) == start]
+    first = min(rows, key=lambda row: row.form)
+    values = {row.value for row in rows}
+    return first if len(values) == 1 else _with(first, _finest(values))
+
+
+def _finest(values: set[Number | None]) -> Number | None:
+    """Of one amount, rounded in the text and exact in the table, the exact one; None for different amounts."""
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        return None
+    finest = max(known, key=_digits)
+    return finest if all(_is_rounded(value, finest) for value in known) else None
+
+
+def _digits(value: Number) -> tuple[int, Number]:
+    return len(str(abs(value)).rstrip("0").replace(".", "")), value
+
+
+def _is_rounded(value: Number, exact: Number) -> bool:
+    """Whether a value is the exact one, cut to at least two leading digits."""
+    whole, other = int(value), int(exact)
+    text = str(abs(whole))
+    zeros = len(text) - len(text.rstrip("0"))
+    return whole == other or (zeros >= 3 and len(text) - zeros >= 2 and 2 * abs(whole - other) <= 10**zeros)
+
+
+def _with(row: Entry, value: Number | None) -> Entry:
+    return Entry(row.start, row.end, value, row.accession, row.form, row.filed)
+
+
+def latest(entries: Iterable[Entry]) -> Entry | None:
+    """The entry of the latest filing, whatever the order of the rows."""
+    rows = list(entries)
+    if not rows:
+        return None
+    filing = max((entry.filed, entry.accession) for entry in rows)
+    return settle([entry for entry in rows if (entry.filed, entry.accession) == filing])
+
+
+def years_of(facts: CompanyFacts, today: date, year_end: str | None) -> Years | None:
+    """The filer's annual figures in the currency it reports in; None without any."""
+    money: dict[str, dict[str, list[Entry]]] = {}
+    loose: list[tuple[str, str, Entry]] = []
+    for concept in dict.fromkeys(_READ):
+        for unit, entries in facts.units(concept).items():
+            if len(unit) == 3 and unit.isupper():
+                _sort_out(concept, unit, entries, today, money, loose)
+    _admit_interim(money, loose, year_end)
+    figures = (*concepts.REVENUE, *concepts.NET_INCOME)
+    currency = _reporting_currency(
+        {unit: {key: rows for key, rows in by.items() if key in figures} for unit, by in money.items()}
+    )
+    if currency is None:
+        return None
+    by_concept = money[currency]
+    for concept in (*_PER_SHARE, *_COUNTED):
+        units = ("shares",) if concept in _COUNTED else (currency, f"{currency}/shares")
+        rows = [row for unit in units for row in facts.units(concept).get(unit, ())]
+        rows = [row for row in rows if row.form in _YEAR_FORMS and is_year(row) and is_known(row, today)]
+        if rows:
+            by_concept[concept] = rows
+    return Years(currency, by_concept, year_end)
+
+
+_YEAR_FORMS = ANNUAL_FORMS | INTERIM_FOREIGN_FORMS
+
+
+def _sort_out(
+    concept: str,
+    unit: str,
+    entries: Iterable[Entry],
+    today: date,
+    money: dict[str, dict[str, list[Entry]]],
+    loose: list[tuple[str, str, Entry]],
+) -> None:
+    """Whole years of annual reports go to `money`; whole years in a foreign filer's 6-K wait in `loose`."""
+    for row in entries:
+        if row.form not in _YEAR_FORMS or not is_year(row) or not is_known(row, today):
+            continue
+        if row.form in ANNUAL_FORMS:
+            money.setdefault(unit, {}).setdefault(concept, []).append(row)
+        else:
+            loose.append((unit, concept, row))
+
+
+def _admit_interim(
+    money: dict[str, dict[str, list[Entry]]], loose: list[tuple[str, str, Entry]], year_end: str | None
+) -> None:
+    """A year that a foreign filer reported on 6-K counts until its annual report repeats it.
+
+    Twelve months to any other day are no fiscal year, and who files on 10-K has no 6-K.
+    """
+    annual = [row for by_concept in money.values() for rows in by_concept.values() for row in rows]
+    if any(row.form.startswith("10-K") for row in annual):
+        return
+    reported = {row.end for row in annual}
+    closings = {f"{end:%m%d}" for end in reported} | ({year_end} if year_end is not None else set())
+    for unit, concept, row in loose:
+        is_fiscal = not closings or any(same_day_of_year(row.end, closing) for closing in closings)
+        if row.end not in reported and is_fiscal:
+            money.setdefault(unit, {}).setdefault(concept, []).append(row)
+
+
+def _reporting_currency(found: dict[str, dict[str, list[Entry]]]) -> str | None:
+    """The currency of the newest year. A convenience translation covers fewer years of a report, and loses."""
+    rows = {unit: [row for entries in by_concept.values() for row in entries] for unit, by_concept in found.items()}
+    rows = {unit: entries for unit, entries in rows.items() if entries}
+    if not rows:
+        return None
+    newest = max(row.end for entries in rows.values() for row in entries)
+    filing = max((row.filed, row.accession) for entries in rows.values() for row in entries if row.end == newest)
+
+    def weight(unit: str) -> tuple[int, int, int, str]:
+        in_filing = {row.end for row in rows[unit] if (row.filed, row.accession) == filing}
+        return len(in_filing), len({row.end for row in rows[unit]}), len(rows[unit]), unit
+
+    return max((unit for unit in rows if any(row.end == newest for row in rows[unit])), key=weight)

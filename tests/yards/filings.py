@@ -1,0 +1,54 @@
+"""Real company-facts documents with hand-checked answers, and how an answer is judged. See `filings/README.md`."""
+
+import gzip
+import json
+from dataclasses import dataclass
+from datetime import date
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from tickyard.features.research.library import Filer
+from tickyard.sources.filings.border import read_company, read_facts
+
+FOLDER = Path(__file__).parents[1] / "filings"
+
+
+@dataclass(frozen=True)
+class Case:
+    told: dict[str, Any]
+
+    def __getitem__(self, name):
+        return self.told[name]
+
+    @property
+    def ticker(self):
+        return self.told["ticker"]
+
+    @property
+    def today(self):
+        return date.fromisoformat(self.told["today"])
+
+    @cached_property
+    def body(self):
+        return gzip.decompress((FOLDER / self.told["facts"]).read_bytes())
+
+    @cached_property
+    def submissions(self):
+        if self.told["submissions"]:
+            return gzip.decompress((FOLDER / self.told["submissions"]).read_bytes())
+        return json.dumps({"cik": self.cik, **self.told["stub"]}).encode()
+
+    @cached_property
+    def cik(self):
+        return int(json.loads(self.body)["cik"])
+
+    @cached_property
+    def filer(self):
+        return Filer(read_company(self.submissions, self.cik), read_facts(self.body, self.cik), True)
+
+
+@cache
+def cases():
+    listed = json.loads((FOLDER / "expected.json").read_text())["cases"]
+    return [Case(told) for told in listed]
