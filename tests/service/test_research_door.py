@@ -13,6 +13,7 @@ from tickyard.features.actions import operations as actions
 from tickyard.features.actions.sync import sync_actions
 from tickyard.features.research import operations as research
 from tickyard.features.research.answer import Research
+from tickyard.features.research.explanation import Explanation
 from tickyard.features.votes import operations as votes
 from tickyard.features.votes.feed import VoteFeed
 from tickyard.kernel.errors import BadRequest, NotFound, UpstreamDown
@@ -36,6 +37,13 @@ def row(name, path, run, answer, ask=NoAsk):
 
 ROWS = (
     row("get_research", "/v1/research/{symbol}", research.get_research, Research, research.ResearchAsk),
+    row(
+        "explain_research",
+        "/v1/research/{symbol}/explain",
+        research.explain_research,
+        Explanation,
+        research.ResearchAsk,
+    ),
     row(
         "list_corporate_actions",
         "/v1/corporate-actions",
@@ -68,6 +76,32 @@ def test_research_is_kept_no_longer_than_its_price(tmp_path):
     assert first.headers["etag"]
     assert 0 < int(first.headers["cache-control"].removeprefix("public, max-age=")) <= 5
     assert (unknown.status, unknown.error["code"]) == (404, "not_found")
+
+
+def test_what_is_explained_is_what_research_answers(tmp_path):
+    told, why, unknown = ask(tmp_path, "/v1/research/AAPL", "/v1/research/aapl/explain", "/v1/research/zzzz/explain")
+    facts, explained = told.json()["facts"], why.json()
+    assert list(explained) == ["symbol", "asOf", "companyName", "incorporatedIn", "facts", "note"]
+    assert (explained["symbol"], explained["companyName"], explained["incorporatedIn"]) == (
+        "AAPL",
+        told.json()["underlying"]["companyName"],
+        "California",
+    )
+    assert list(explained["facts"]) == list(facts)
+    for name, fact in facts.items():
+        chosen, candidates = explained["facts"][name]["chosen"], explained["facts"][name]["candidates"]
+        assert (chosen["value"], chosen["unit"]) == (fact["value"], fact["unit"])
+        assert [each for each in candidates if each["verdict"] == "chosen"] == [chosen]
+        assert all(each["reason"].endswith(".") for each in candidates)
+        assert all(each["accession"] in each["filingUrl"] for each in candidates)
+    assert why.headers["cache-control"].startswith("public, max-age=")
+    assert (unknown.status, unknown.error["code"]) == (404, "not_found")
+
+
+def test_a_fund_has_nothing_to_explain_and_says_so(tmp_path):
+    (answer,) = ask(tmp_path, "/v1/research/SPY/explain")
+    assert all(fact == {"chosen": None, "candidates": []} for fact in answer.json()["facts"].values())
+    assert "SPY is a fund or trust" in answer.json()["note"]
 
 
 @pytest.mark.parametrize("target", ["filings", "issuer"])

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from tickyard.features.research.operations import describe
+from tickyard.features.research.portrait import describe
 from tickyard.features.research.worth import market_cap
 from tickyard.kernel.units import Price
 from yards.filings import cases

@@ -9,8 +9,7 @@ import pytest
 
 from tickyard.features.research.answer import Research, show_fact
 from tickyard.features.research.facts import Fact
-from tickyard.features.research.library import Filer
-from tickyard.features.research.operations import describe
+from tickyard.features.research.portrait import Filer, describe
 from tickyard.kernel.wire import encode
 from tickyard.sources.filings.border import Company, CompanyFacts
 from tickyard.store.shared_pace import interval_micros, wait_micros

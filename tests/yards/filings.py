@@ -8,7 +8,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from tickyard.features.research.library import Filer
+from tickyard.features.research.portrait import Filer
 from tickyard.sources.filings.border import read_company, read_facts
 
 FOLDER = Path(__file__).parents[1] / "filings"

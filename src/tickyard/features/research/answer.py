@@ -9,9 +9,9 @@ from msgspec import Meta
 from tickyard.features.research.facts import Fact
 from tickyard.features.research.profile import cik_text, company_name, exchange_of, filer_ticker
 from tickyard.features.research.shares import Shares
-from tickyard.features.research.worth import MarketCap
+from tickyard.features.research.study import Study
+from tickyard.features.research.worth import MarketCap, Worth
 from tickyard.kernel.wire import Answer, Moment, PriceText, Ticker
-from tickyard.market.asset import Asset
 from tickyard.market.listing_view import AssetDetail, Isin
 from tickyard.sources.filings.border import Company
 
@@ -84,7 +84,7 @@ def show_fact(fact: Fact | None) -> ReportedFact | None:
     if fact is None:
         return None
     return ReportedFact(
-        value=_number(fact.value),
+        value=exact_number(fact.value),
         unit=fact.unit,
         period_start=fact.period_start.isoformat(),
         period_end=fact.period_end.isoformat(),
@@ -93,7 +93,7 @@ def show_fact(fact: Fact | None) -> ReportedFact | None:
     )
 
 
-def _number(value: int | Decimal) -> float:
+def exact_number(value: int | Decimal) -> float:
     """A JSON number with every digit that was filed. The wire writes Decimals as text, so the digits go out raw."""
     exact = value if isinstance(value, int) else msgspec.Raw(format(value, "f").encode())
     return cast(float, exact)
@@ -109,15 +109,26 @@ def show_market_cap(cap: MarketCap | None) -> MarketCapitalization | None:
     return MarketCapitalization(value=cap.value, unit="USD", basis=cap.basis) if cap is not None else None
 
 
-def show_underlying(company: Company, asset: Asset) -> Underlying:
+def show_company(company: Company | None, symbol: str, isin: str) -> Underlying | None:
+    if company is None:
+        return None
     return Underlying(
-        ticker=filer_ticker(asset.symbol),
+        ticker=filer_ticker(symbol),
         company_name=company_name(company),
         cik=cik_text(company.cik),
-        exchange=exchange_of(company, asset.symbol),
+        exchange=exchange_of(company, symbol),
         industry=company.sic_description,
         sic=company.sic,
         state_of_incorporation=company.state,
         fiscal_year_end=company.fiscal_year_end,
-        isin=asset.listed.isin,
+        isin=isin,
+    )
+
+
+def show_facts(found: Study | None, worth: Worth) -> Facts:
+    return Facts(
+        revenue=show_fact(found.revenue) if found else None,
+        net_income=show_fact(found.net_income) if found else None,
+        shares_outstanding=show_shares(found.shares) if found else None,
+        market_cap=show_market_cap(worth.market_cap),
     )

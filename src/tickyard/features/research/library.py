@@ -13,6 +13,7 @@ import msgspec
 
 from tickyard.features.research import documents
 from tickyard.features.research.documents import KeptDocument, State
+from tickyard.features.research.portrait import Filer
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.market.short_lived import SharedFlight
@@ -42,16 +43,6 @@ _RETRY: Final = timedelta(seconds=60)
 
 Answered = Document[Any] | Unchanged | Missing | Unreadable
 Fetch = Callable[[Marks], Awaitable[Answered]]
-
-
-@dataclass(frozen=True, slots=True)
-class Filer:
-    """Everything we have of one filer."""
-
-    company: Company
-    facts: CompanyFacts | None
-    """None: there are none, or they could not be read."""
-    is_readable: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,29 +9,22 @@ from dataclasses import dataclass
 from datetime import date
 
 from tickyard.features.research import concepts
-from tickyard.features.research.concepts import Number
+from tickyard.features.research.doubts import LEAST, MOST, balance_in, doubt
 from tickyard.features.research.facts import Candidate, candidate
 from tickyard.features.research.periods import COUNT_AGE, SAME_YEAR
 from tickyard.features.research.reports import (
     Report,
-    are_close,
     count_forms,
     implied_count,
     known,
     newest_average,
     newest_report,
-    public_float,
     slip,
 )
 from tickyard.features.research.statement import latest
 from tickyard.sources.filings.border import CompanyFacts, Entry
 
 _UNIT = "shares"
-# Subsidiaries and shells file 1, 100 or 1000; the smallest listed company has close to a million shares.
-_LEAST = 100_000
-_MOST = 10**13
-# Dollars. No listed share but one has ever been worth more, and none that is worth less stays listed.
-_DEAREST, _CHEAPEST_PER_DOLLAR = 50_000, 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +101,7 @@ def _cover(desk: _Desk) -> _Try:
     if trouble is None and report is not None and row.filed < report.filed:
         trouble = f"is not repeated in the later {report.form} of {report.filed}"
     if trouble is None and classes is None and row.value is not None:
-        trouble = _doubt(desk, row.value, row.accession, least=6, most=500)
+        trouble = doubt(desk.facts, desk.today, row.value, row.accession, least=6, most=500)
     if trouble is not None:
         return _Try(None, f"the count on the cover ({row.form}, {row.end}) {trouble}", judged)
     if classes is None:
@@ -128,7 +121,7 @@ def _classes(facts: CompanyFacts, rows: Iterable[Entry], row: Entry) -> list[int
     if len(counts) < 2 or None in values:
         return None
     average = newest_average(facts, row.accession)
-    witnesses = [average[1].value if average is not None else None, _balance_in(facts, row.accession)]
+    witnesses = [average[1].value if average is not None else None, balance_in(facts, row.accession)]
     whole = sum(counts)
     fits = [concepts.size(whole - witness) * 10 <= witness for witness in witnesses if witness is not None]
     return counts if fits and all(fits) else None
@@ -145,7 +138,7 @@ def _balance(desk: _Desk) -> _Try:
     _, _, concept, row = max(found, key=lambda each: each[:3])
     trouble = _trouble(row, desk.today) or _late(desk, row)
     if trouble is None and row.value is not None:
-        trouble = _doubt(desk, row.value, row.accession, least=6, most=200)
+        trouble = doubt(desk.facts, desk.today, row.value, row.accession, least=6, most=200)
     if trouble is not None:
         return _Try(None, f"the count on the balance sheet ({row.form}, {row.end}) {trouble}", (concept, row))
     return _Try(_shares(concept, row, f"the balance sheet of the {row.form}"), None, (concept, row))
@@ -157,7 +150,7 @@ def _average(desk: _Desk) -> _Try:
     if found is None:
         return _Try(None, _stale_average(desk))
     concept, row = found
-    trouble = _trouble(row, desk.today) if row.value is None or row.value >= _LEAST else None
+    trouble = _trouble(row, desk.today) if row.value is None or row.value >= LEAST else None
     implied = implied_count(desk.facts, row.accession)
     remark = None
     if trouble is None and row.value is not None and implied and (scale := slip(row.value, implied)):
@@ -197,51 +190,6 @@ def _late(desk: _Desk, row: Entry) -> str | None:
     return f"is not repeated in the later {report.form} of {report.filed}"
 
 
-def _doubt(desk: _Desk, count: Number, accession: str, *, least: int, most: int) -> str | None:
-    """What the rest of its filing says against a count: `least` and `most` in tenths of the average."""
-    average = newest_average(desk.facts, accession)
-    reference = average[1].value if average is not None else None
-    implied = implied_count(desk.facts, accession)
-    if reference is not None and implied is not None and slip(reference, implied):
-        reference = implied
-    elif reference is not None and implied is None and slip(count, reference):
-        witness = _balance_in(desk.facts, accession)
-        if witness is not None and are_close(witness, count):
-            reference = None  # two against one
-    reference = reference or implied
-    if reference is None or reference < _LEAST:
-        return _against_float(desk, count)
-    # A filing states both after the same splits. Fresh listings count far more than their average was.
-    if count * 10 < reference * least:
-        return "is far below the average number of shares and may leave out a class"
-    if count * 10 > reference * most:
-        return "is far above the average number of shares"
-    return None
-
-
-def _against_float(desk: _Desk, count: Number) -> str | None:
-    """Where nothing else is there to hold a count against, the price that the public float makes must be possible."""
-    value = public_float(desk.facts, desk.today)
-    if value is None or value.value is None:
-        return None
-    if value.value > count * _DEAREST:
-        return f"is too small for a public float of {value.value} USD"
-    if value.value * _CHEAPEST_PER_DOLLAR < count:
-        return f"is too large for a public float of {value.value} USD"
-    return None
-
-
-def _balance_in(facts: CompanyFacts, accession: str) -> Number | None:
-    rows = [
-        row
-        for concept in concepts.BALANCE_COUNTS
-        for row in facts.units(concept).get(_UNIT, ())
-        if row.accession == accession and row.value is not None
-    ]
-    newest = max(rows, key=lambda row: (row.end, row.value or 0), default=None)
-    return newest.value if newest is not None else None
-
-
 def _of_newest_day(rows: list[Entry]) -> list[Entry]:
     end = max((row.end for row in rows), default=None)
     return [row for row in rows if row.end == end]
@@ -253,7 +201,7 @@ def _trouble(row: Entry, today: date, classes: list[int] | None = None) -> str |
         return "is older than 15 months"
     if row.value is None:
         return None if classes is not None else "could not be read or is given more than once"
-    if row.value < _LEAST or row.value > _MOST:
+    if row.value < LEAST or row.value > MOST:
         return f"is a placeholder or a slip ({row.value})"
     return None
 
@@ -271,14 +219,26 @@ def _count(desk: _Desk, tries: list[_Try], notes: tuple[str, ...]) -> Count:
         if each.judged is not None
     ]
     seen = {each.concept for each in judged}
+    shares = next((each.shares for each in tries if each.shares is not None), None)
     others = [
-        candidate(concept, _UNIT, row, "A count that is closer to today, or of a better kind, was found.")
+        candidate(concept, _UNIT, row, _why_not(concept, row, shares))
         for concept in concepts.COUNTS
         if concept not in seen
         and (row := latest(_of_newest_day(known(desk.facts.units(concept).get(_UNIT, ()), desk.forms, desk.today))))
     ]
-    shares = next((each.shares for each in tries if each.shares is not None), None)
     return Count(shares, notes, (*judged, *others))
+
+
+def _why_not(concept: str, row: Entry, taken: Shares | None) -> str:
+    if taken is None or row.value is None:
+        return "It could not be used."
+    if factor := slip(row.value, taken.value):
+        return f"A slip: it is {factor} times off the count that was taken."
+    if row.end < taken.as_of:
+        return f"It is of {row.end}, before {taken.as_of}, the day of the count that was taken."
+    if concept in concepts.AVERAGE_COUNTS:
+        return "An average over a period: a count of one day is at hand."
+    return f"Of the same day as {taken.basis}, which goes before."
 
 
 def _reason(each: _Try) -> str:
