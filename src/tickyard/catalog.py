@@ -10,6 +10,7 @@ from tickyard.features.history import operations as history
 from tickyard.features.history import status
 from tickyard.features.research import operations as research
 from tickyard.features.research.answer import Research
+from tickyard.features.research.explanation import Explanation
 from tickyard.features.trades import operations as trades
 from tickyard.features.votes import operations as votes
 from tickyard.kernel.errors import BadRequest, NoLiquidity, NotFound, UpstreamDown
@@ -30,6 +31,16 @@ CATALOG: tuple[Operation, ...] = (
         failures=(BadRequest, NotFound, UpstreamDown),
         tag="research",
         price=CENT,
+    ),
+    Operation(
+        name="explain_research",
+        method="GET",
+        path="/v1/research/{symbol}/explain",
+        run=research.explain_research,
+        ask=research.ResearchAsk,
+        answer=Explanation,
+        failures=(BadRequest, NotFound, UpstreamDown),
+        tag="research",
     ),
     Operation(
         name="get_quote",

@@ -8,8 +8,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any, NoReturn, TypeVar
 
 from tickyard.config.settings import Settings, SettingsError, read_settings
-from tickyard.processes.importing import without_collecting
-from tickyard.terminal.arguments import add_call_arguments, add_watch_arguments
+from tickyard.processes.importing import load
+from tickyard.terminal.arguments import add_call_arguments, add_explain_arguments, add_watch_arguments
 
 T = TypeVar("T")
 
@@ -48,6 +48,9 @@ def _main() -> None:
     pay.add_argument("--data", help="a JSON body; makes it a POST")
     add_call_arguments(commands.add_parser("call", help="call one operation of a running service"))
     add_watch_arguments(commands.add_parser("watch", help="draw live candles of one symbol"))
+    add_explain_arguments(
+        commands.add_parser("explain", help="show from documents on disk how a filer's figures are chosen")
+    )
     commands.add_parser("doctor", help="show every setting and reach every upstream once")
     commands.add_parser("openapi", help="print the API description")
     entry = commands.add_parser("server-json", help="print the entry for the MCP registry, server.json")
@@ -94,6 +97,10 @@ def _main() -> None:
             from tickyard.terminal.commands import call_command, watch_command
 
             sys.exit(call_command(asked) if asked.command == "call" else watch_command(asked))
+        case "explain":
+            from tickyard.terminal.explain import explain_command
+
+            sys.exit(explain_command(asked))
         case "doctor":
             from tickyard.processes.doctor import examine
 

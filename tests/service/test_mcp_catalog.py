@@ -86,6 +86,7 @@ NAMES = [
     "build_trade",
     "get_portfolio",
     "get_research",
+    "explain_research",
     "list_assets",
     "get_asset",
     "get_price",

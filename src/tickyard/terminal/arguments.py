@@ -1,4 +1,4 @@
-"""What can be typed after `tickyard call` and `tickyard watch`. Apart, because every command parses its words."""
+"""What can be typed after `tickyard call`, `watch` and `explain`. Apart, because every command parses its words."""
 
 import argparse
 
@@ -15,3 +15,12 @@ def add_watch_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--interval", default="5m", choices=("5m", "15m", "1h", "4h", "1d"))
     parser.add_argument("--once", action="store_true", help="draw once and end")
     parser.add_argument("--url", default=None, help="address of the service")
+
+
+def add_explain_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("ticker")
+    parser.add_argument("--facts", required=True, metavar="FILE", help="the filer's company facts, gzip'd or not")
+    parser.add_argument("--submissions", required=True, metavar="FILE", help="the filer's submissions, gzip'd or not")
+    parser.add_argument("--today", required=True, metavar="YYYY-MM-DD", help="the day on which the question is asked")
+    parser.add_argument("--mid", default=None, metavar="PRICE", help="dollars per share, for the market cap")
+    parser.add_argument("--json", action="store_true", help="print the answer as JSON")

@@ -2,12 +2,15 @@
 
 from typing import cast
 
-from tickyard.client.operations.research_answers import Research, VoteList, VotePower
+from tickyard.client.operations.research_answers import Explanation, Research, VoteList, VotePower
 from tickyard.client.routes import AsyncGroup, Group, Param, Route
 
 ROUTES: dict[str, Route] = {
     "get_research": Route(
         "GET", "/v1/research/{symbol}", Research, params=(Param("symbol", str, is_required=True),), is_paid=True
+    ),
+    "explain_research": Route(
+        "GET", "/v1/research/{symbol}/explain", Explanation, params=(Param("symbol", str, is_required=True),)
     ),
     "list_votes": Route("GET", "/v1/votes", VoteList),
     "get_vote_power": Route(
@@ -28,6 +31,11 @@ class AsyncResearchGroup(AsyncGroup):
         shares and market cap, each from a named filing, beside the token and its price."""
         return cast(Research, await self._call(ROUTES["get_research"], {"symbol": symbol}))
 
+    async def explain_research(self, *, symbol: str) -> Explanation:
+        """Explain how the figures of a company were chosen: for revenue, net income, shares and market cap every
+        candidate with its filing, which one won, and for each other one sentence why not."""
+        return cast(Explanation, await self._call(ROUTES["explain_research"], {"symbol": symbol}))
+
     async def list_votes(self) -> VoteList:
         """List shareholder votes that concern stock tokens."""
         return cast(VoteList, await self._call(ROUTES["list_votes"], {}))
@@ -43,6 +51,11 @@ class ResearchGroup(Group):
         """Look up the company behind a token: who it is, its revenue and net income of the newest whole year, its
         shares and market cap, each from a named filing, beside the token and its price."""
         return cast(Research, self._call(ROUTES["get_research"], {"symbol": symbol}))
+
+    def explain_research(self, *, symbol: str) -> Explanation:
+        """Explain how the figures of a company were chosen: for revenue, net income, shares and market cap every
+        candidate with its filing, which one won, and for each other one sentence why not."""
+        return cast(Explanation, self._call(ROUTES["explain_research"], {"symbol": symbol}))
 
     def list_votes(self) -> VoteList:
         """List shareholder votes that concern stock tokens."""

@@ -76,6 +76,41 @@ class Research(Answer):
     note: str | None
 
 
+class ExplainedCandidate(Answer):
+    concept: str
+    value: float | None
+    unit: str
+    period_start: str | None
+    period_end: str
+    form: str
+    accession: str
+    filed: str
+    filing_url: str
+    verdict: Literal["chosen", "rejected"]
+    reason: str
+
+
+class ExplainedFact(Answer):
+    chosen: ExplainedCandidate | None
+    candidates: list[ExplainedCandidate]
+
+
+class ExplainedFacts(Answer):
+    revenue: ExplainedFact
+    net_income: ExplainedFact
+    shares_outstanding: ExplainedFact
+    market_cap: ExplainedFact
+
+
+class Explanation(Answer):
+    symbol: str
+    as_of: str
+    company_name: str | None
+    incorporated_in: str | None
+    facts: ExplainedFacts
+    note: str | None
+
+
 class Event(Answer):
     id: str
     source: str

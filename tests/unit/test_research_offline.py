@@ -1,0 +1,92 @@
+"""`tickyard explain`: the same choice from documents on disk, gzip'd or not, as JSON and as text."""
+
+import argparse
+import gzip
+import json
+
+import msgspec
+import pytest
+
+from tickyard.features.research.answer import Facts, Underlying
+from tickyard.features.research.portrait import describe
+from tickyard.terminal.arguments import add_explain_arguments
+from tickyard.terminal.explain import explain_command
+from yards.filings import cases
+
+CASES = {case["id"]: case for case in cases()}
+
+
+def explain(capsys, tmp_path, case, *more, is_packed=True, stub=None):
+    """Exit code, standard output and standard error of the command on a case's documents."""
+    pack = gzip.compress if is_packed else bytes
+    facts, submissions = tmp_path / "facts", tmp_path / "submissions"
+    facts.write_bytes(pack(case.body))
+    submissions.write_bytes(pack(stub if stub is not None else case.submissions))
+    parser = argparse.ArgumentParser()
+    add_explain_arguments(parser)
+    files = ["--facts", str(facts), "--submissions", str(submissions)]
+    code = explain_command(parser.parse_args([case.ticker, *files, "--today", case.today.isoformat(), *more]))
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_printed_is_what_research_would_answer(capsys, tmp_path, name):
+    case = CASES[name]
+    code, out, _ = explain(capsys, tmp_path, case, "--mid", "100", "--json")
+    answer = json.loads(out)
+    assert code == 0
+    assert list(answer) == ["underlying", "facts", "note", "candidates"]
+    msgspec.convert(answer["facts"], Facts)
+    msgspec.convert(answer["underlying"], Underlying | None)
+    portrait = describe(case.ticker, case.filer, case.today)
+    assert (answer["underlying"] is None) == (portrait.company is None)
+    for shown, chosen in (("revenue", "revenue"), ("netIncome", "net_income"), ("sharesOutstanding", "shares")):
+        fact = getattr(portrait.study, chosen) if portrait.study is not None else None
+        assert (answer["facts"][shown] or {}).get("value") == (fact.value if fact is not None else None)
+        winner = answer["candidates"][shown]["chosen"]
+        assert (winner or {}).get("value") == (fact.value if fact is not None else None)
+        assert [each["verdict"] for each in answer["candidates"][shown]["candidates"]].count("chosen") == bool(fact)
+        assert all(each["reason"] for each in answer["candidates"][shown]["candidates"])
+    assert [each for each in answer["facts"].values() if each is None] == [] or answer["note"]
+
+
+def test_files_may_be_plain_and_a_description_may_leave_out_whose_it_is(capsys, tmp_path):
+    case = CASES["MA@2021"]
+    packed = explain(capsys, tmp_path, case, "--json")
+    plain = explain(capsys, tmp_path, case, "--json", is_packed=False)
+    nameless = explain(capsys, tmp_path, case, "--json", stub=json.dumps(case["stub"]).encode())
+    assert packed == plain == nameless
+    assert json.loads(packed[1])["facts"]["marketCap"] is None
+
+
+def test_the_text_names_the_winner_and_says_why_the_others_lost(capsys, tmp_path):
+    code, out, _ = explain(capsys, tmp_path, CASES["MA@2021"])
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0] == "MA  Mastercard Incorporated, CIK 0001141391"
+    assert "revenue: 15301000000 USD" in lines
+    assert any(line.startswith("  * us-gaap:Revenues  15301000000 USD") for line in lines)
+    assert "      Not the total of the statement, which stands under Revenues." in lines
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "says"),
+    [
+        (("--today", "yesterday"), 2, "--today must be a day"),
+        (("--mid", "-3"), 2, "--mid must be a price"),
+        (("--facts", "no-such-file"), 2, "no-such-file cannot be read"),
+    ],
+)
+def test_what_cannot_be_used_is_said_in_one_sentence(capsys, tmp_path, more, code, says):
+    got, out, err = explain(capsys, tmp_path, CASES["MA@2021"], *more)
+    assert (got, out) == (code, "")
+    assert says in err
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("stub", [b"", b"[]", b"{", b'{"cik": 1, "name": "Another"}', b"\xff\xfe"])
+def test_documents_that_do_not_belong_together_are_refused(capsys, tmp_path, stub):
+    code, out, err = explain(capsys, tmp_path, CASES["MA@2021"], stub=stub)
+    assert (code, out) == (1, "")
+    assert err.startswith("cannot be explained: ")
