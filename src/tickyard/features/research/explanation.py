@@ -33,9 +33,7 @@ class ExplainedCandidate(Answer):
     filing_url: Annotated[
         str,
         Meta(
-            examples=[
-                "https://www.sec.gov/Archives/edgar/data/320193/000032019325000079/0000320193-25-000079-index.htm"
-            ],
+            examples=["https://cdn.example/filings/0000320193-25-000079-index.htm"],
             description="The filing in the public database.",
         ),
     ]
