@@ -38,6 +38,7 @@ WANTED: dict[str, tuple[str, ...]] = {
         "OperatingExpenses",
         "CostsAndExpenses",
         "BenefitsLossesAndExpenses",
+        "ExciseAndSalesTaxes",
         "GainsLossesOnSalesOfInvestmentRealEstate",
         "IncomeLossFromContinuingOperationsBeforeIncomeTaxesExtraordinaryItemsNoncontrollingInterest",
         "IncomeLossFromContinuingOperationsBeforeIncomeTaxesMinorityInterestAndIncomeLossFromEquityMethodInvestments",

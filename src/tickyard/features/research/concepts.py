@@ -12,6 +12,7 @@ CONTRACTS_GROSS = "us-gaap:RevenueFromContractWithCustomerIncludingAssessedTax"
 SALES = "us-gaap:SalesRevenueNet"
 IFRS_REVENUE = "ifrs-full:Revenue"
 IFRS_CONTRACTS = "ifrs-full:RevenueFromContractsWithCustomers"
+IFRS_WITH_OTHER = "ifrs-full:RevenueAndOperatingIncome"
 
 LEASES = (
     "us-gaap:OperatingLeasesIncomeStatementLeaseRevenue",
@@ -19,6 +20,19 @@ LEASES = (
     "us-gaap:OperatingLeaseLeaseIncome",
 )
 """Rent. It lies outside contracts with customers; alone it is all of a landlord's revenue."""
+
+GOODS, SERVICES = "us-gaap:SalesRevenueGoodsNet", "us-gaap:SalesRevenueServicesNet"
+IFRS_GOODS, IFRS_SERVICES = "ifrs-full:RevenueFromSaleOfGoods", "ifrs-full:RevenueFromRenderingOfServices"
+
+COUNTERPARTS = (
+    *((rent, contracts) for rent in LEASES for contracts in (CONTRACTS_NET, CONTRACTS_GROSS)),
+    (GOODS, SERVICES),
+    (SERVICES, GOODS),
+    (IFRS_GOODS, IFRS_SERVICES),
+    (IFRS_SERVICES, IFRS_GOODS),
+)
+"""Parts that exclude each other: where the second stands beside the first, and no total, the first is not the total.
+Rent is outside contracts, but some landlords tag their total as contracts, so it says nothing against them."""
 
 REVENUE = (
     NET_OF_INTEREST,
@@ -33,22 +47,22 @@ REVENUE = (
     "us-gaap:OilAndGasRevenue",
     "us-gaap:RegulatedOperatingRevenue",
     "us-gaap:ElectricUtilityRevenue",
-    "us-gaap:SalesRevenueGoodsNet",
-    "us-gaap:SalesRevenueServicesNet",
+    GOODS,
+    SERVICES,
     *LEASES,
     IFRS_REVENUE,
     IFRS_CONTRACTS,
-    "ifrs-full:RevenueFromSaleOfGoods",
-    "ifrs-full:RevenueFromRenderingOfServices",
+    IFRS_GOODS,
+    IFRS_SERVICES,
     "ifrs-full:RevenueFromSaleOfOilAndGasProducts",
     "ifrs-full:RevenueFromRenderingOfTelecommunicationServices",
     "ifrs-full:InsuranceRevenue",
-    "ifrs-full:RevenueAndOperatingIncome",
+    IFRS_WITH_OTHER,
 )
 """Best first, within one filing and one year. Revenue after interest expense is what a bank calls its revenue: where
 it stands beside a total before interest, it is the one."""
 
-TOTALS = frozenset({REVENUES, NET_OF_INTEREST, REGULATED, IFRS_REVENUE})
+TOTALS = frozenset({REVENUES, NET_OF_INTEREST, REGULATED, IFRS_REVENUE, IFRS_WITH_OTHER})
 """Concepts defined as the whole of revenue. The others may be a part of it: contracts leave out interest, premiums
 and rent."""
 
@@ -69,12 +83,13 @@ PRETAX = (
     "us-gaap:IncomeLossFromContinuingOperationsBeforeIncomeTaxesMinorityInterestAndIncomeLossFromEquityMethodInvestments",
 )
 EXPENSES = ("us-gaap:CostsAndExpenses", "us-gaap:BenefitsLossesAndExpenses", "us-gaap:OperatingExpenses")
+EXCISE = "us-gaap:ExciseAndSalesTaxes"
 PROPERTY_GAINS = "us-gaap:GainsLossesOnSalesOfInvestmentRealEstate"
 
 PARTS = (*NET_INTEREST, OTHER_BANKING, PREMIUMS, *LEASES, *GROSS_PROFITS)
 """Parts of revenue. A "total" smaller than one of its parts is no total."""
 
-CHECKS = (*PARTS, *COSTS_OF_SALES, OPERATING_INCOME, *PRETAX, *EXPENSES, PROPERTY_GAINS, GROSS_INTEREST)
+CHECKS = (*PARTS, *COSTS_OF_SALES, OPERATING_INCOME, *PRETAX, *EXPENSES, PROPERTY_GAINS, GROSS_INTEREST, EXCISE)
 """What revenue is held against."""
 
 NET_INCOME_LOSS = "us-gaap:NetIncomeLoss"

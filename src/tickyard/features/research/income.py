@@ -69,7 +69,7 @@ def _owners_part(statement: Statement) -> tuple[str, Entry, str | None, str]:
 def _unless_whole(statement: Statement, name: str, row: Entry) -> tuple[str, Entry, str | None, str]:
     """The owners' part as tagged, unless it is the whole profit under another name."""
     whole, minority = statement.first(concepts.WHOLE_PROFITS), _minority(statement)
-    if row.value is not None and minority and row.value == whole:
+    if row.value is not None and minority and whole in (None, row.value):
         rest = row.value - minority
         if _bears_out(statement, rest) and not _bears_out(statement, row.value):
             return _less(name, row, rest)

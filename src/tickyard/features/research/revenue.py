@@ -23,6 +23,9 @@ from tickyard.features.research.facts import (
 from tickyard.features.research.statement import Statement, Years
 from tickyard.sources.filings.border import Entry
 
+# A bank may tag nothing but the two parts that make its revenue.
+_WANTED = (*concepts.REVENUE, concepts.OTHER_BANKING)
+_SALES_PROOF = "gross profit and cost of sales"
 _PART_OF_TOTAL = "revenue: only a part of it is reported for the year ended {end}, the total is not."
 
 
@@ -39,13 +42,13 @@ class _Trial:
 
 
 def choose_revenue(years: Years, today: date) -> Figure:
-    end, refusal = year_to_answer(years, concepts.REVENUE, "revenue", today)
+    end, refusal = year_to_answer(years, _WANTED, "revenue", today)
     return refusal if end is None else revenue_of(years, end)
 
 
 def revenue_of(years: Years, end: date) -> Figure:
     """The revenue of the year that ends on this day."""
-    statements = years.statements(concepts.REVENUE, end)
+    statements = years.statements(_WANTED, end)
     sliced = _sliced_elsewhere(years, statements, end)
     judged: list[Candidate] = []
     refusal: tuple[str, ...] = ()
@@ -57,7 +60,7 @@ def revenue_of(years: Years, end: date) -> Figure:
             earlier = "An earlier filing of the same year: the newest one is taken."
             judged += same_year_elsewhere(concepts.REVENUE, statements[place + 1 :], earlier)
             return Figure(fact_of(years, concept, row, value), trial.notes, tuple(judged))
-        refusal = refusal or trial.notes
+        refusal = refusal or trial.notes or (f"revenue: not reported as a standard concept for the year ended {end}.",)
         if trial.is_final:
             break
     return Figure(None, refusal, tuple(judged))
@@ -66,7 +69,7 @@ def revenue_of(years: Years, end: date) -> Figure:
 def _try(statement: Statement, sliced: frozenset[str]) -> _Trial:
     rows = [(concept, statement.rows[concept]) for concept in concepts.REVENUE if concept in statement.rows]
     if not rows:
-        return _Trial(None, "", (), {})
+        return _sum_of_parts(statement, {}) or _Trial(None, "", (), {})
     end, losers = statement.end, {}
     readable = [(concept, row.value) for concept, row in rows if row.value is not None]
     losers.update({concept: "Its amount could not be read." for concept, row in rows if row.value is None})
@@ -74,6 +77,7 @@ def _try(statement: Statement, sliced: frozenset[str]) -> _Trial:
         losers |= _left(rows, losers, "The total could not be read.")
         return _Trial(None, "", (unread("revenue", end),), losers, is_final=True)
     proved = [(concept, value, proof) for concept, value in readable if (proof := _proof(statement, value))]
+    proved = [each for each in proved if not _is_line_of_total(statement, each, readable)]
     if proved:
         concept, value, proof = proved[0]
         for other, amount in readable:
@@ -118,7 +122,7 @@ def _sums(statement: Statement) -> Iterator[tuple[str, Number]]:
     gross = first(concepts.GROSS_PROFITS)
     for cost in concepts.COSTS_OF_SALES:
         if gross is not None and (spent := get(cost)) is not None:
-            yield "gross profit and cost of sales", gross + spent
+            yield _SALES_PROOF, gross + spent
     operating, gains = get(concepts.OPERATING_INCOME), get(concepts.PROPERTY_GAINS)
     for expense in concepts.EXPENSES:
         spent = get(expense)
@@ -135,6 +139,33 @@ def _sums(statement: Statement) -> Iterator[tuple[str, Number]]:
     interest, other = first(concepts.NET_INTEREST), get(concepts.OTHER_BANKING)
     if interest is not None and other is not None:
         yield "net interest and non-interest income", interest + other
+
+
+def _is_line_of_total(
+    statement: Statement, proved: tuple[str, Number, str], readable: Iterable[tuple[str, Number]]
+) -> bool:
+    """Whether a gross profit only proves the line of sales, above which a total with other revenue stands.
+
+    What the total has more is then neither excise nor anything as large as the sales themselves.
+    """
+    concept, value, proof = proved
+    if concept in concepts.TOTALS or proof != _SALES_PROOF or value <= 0:
+        return False
+    gained, operating = statement.first(concepts.GROSS_PROFITS), statement.get(concepts.OPERATING_INCOME)
+    spent = statement.get("us-gaap:OperatingExpenses")
+    if gained is not None and operating is not None and spent is not None and _equal(operating + spent, gained):
+        return False  # the statement goes from these sales to operating income without other revenue
+    excise = statement.get(concepts.EXCISE)
+    gross = statement.get(concepts.CONTRACTS_GROSS)
+    return any(
+        total in concepts.TOTALS
+        and value < whole
+        and 2 * whole <= 3 * value
+        and whole != gross
+        and (excise is None or not _equal(whole - excise, value))
+        and _proof(statement, whole) is None
+        for total, whole in readable
+    )
 
 
 def _equal(total: Number, value: Number) -> bool:
@@ -161,9 +192,11 @@ def _trouble(
         return "Net interest of a comparable size lies outside it, so it is only a part of a bank's revenue."
     if concept in sliced:
         return "It was a slice of the total where this filer tagged both."
-    if concept in concepts.LEASES:
-        outside = [each for each, amount in readable if each not in concepts.LEASES and amount * 100 > value]
-        return f"Rent alone: {_short(outside[0])} stands beside it and no total." if outside else None
+    amounts = dict(readable)
+    for part, beside in concepts.COUNTERPARTS:
+        amount = amounts.get(beside)
+        if concept == part and amount is not None and amount * 100 > value:
+            return f"A part: {_short(beside)} stands beside it, and no total."
     return None
 
 
@@ -173,17 +206,23 @@ def _sells(statement: Statement) -> bool:
 
 
 def _sum_of_parts(statement: Statement, losers: dict[str, str]) -> _Trial | None:
-    """A bank that tags no total: its net interest and its other income, of one filing and one year."""
-    name, other = concepts.NET_INTEREST[0], concepts.OTHER_BANKING
-    interest, rest = statement.get(name), statement.get(other)
-    if interest is None or rest is None or interest <= 0:
-        return None
-    row = statement.rows[name]
-    total = interest + rest
-    whole = Entry(row.start, row.end, total, row.accession, row.form, row.filed)
-    note = "revenue is net interest plus non-interest income of the same filing, which tags no total."
-    why = "The sum of two parts, because the filing tags no total."
-    return _Trial((f"{name} + {other}", whole, total), why, (note,), losers)
+    """Two parts of one filing and one year, where it tags no total: a bank's net interest and its other income, or
+    parts that exclude each other and whose sum something else in the filing proves."""
+    for one, other in ((concepts.NET_INTEREST[0], concepts.OTHER_BANKING), *concepts.COUNTERPARTS):
+        first, second = statement.get(one), statement.get(other)
+        if first is None or second is None or first <= 0:
+            continue
+        total = first + second
+        is_bank = other == concepts.OTHER_BANKING
+        if not is_bank and _proof(statement, total) is None:
+            continue
+        row = statement.rows[one]
+        whole = Entry(row.start, row.end, total, row.accession, row.form, row.filed)
+        parts = "net interest plus non-interest income" if is_bank else f"{_short(one)} plus {_short(other)}"
+        note = f"revenue is {parts} of the same filing, which tags no total."
+        why = "The sum of two parts, because the filing tags no total."
+        return _Trial((f"{one} + {other}", whole, total), why, (note,), losers)
+    return None
 
 
 def _sliced_elsewhere(years: Years, statements: list[Statement], end: date) -> frozenset[str]:

@@ -101,7 +101,7 @@ def _cover(desk: _Desk) -> _Try:
     if trouble is None and report is not None and row.filed < report.filed:
         trouble = f"is not repeated in the later {report.form} of {report.filed}"
     if trouble is None and classes is None and row.value is not None:
-        trouble = doubt(desk.facts, desk.today, row.value, row.accession, least=6, most=500)
+        trouble = doubt(desk.facts, desk.today, row.value, row.accession, least=6, most=3000)
     if trouble is not None:
         return _Try(None, f"the count on the cover ({row.form}, {row.end}) {trouble}", judged)
     if classes is None:
