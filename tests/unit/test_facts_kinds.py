@@ -1,0 +1,327 @@
+"""Kinds of filers that break simple rules: banks, insurers, landlords, holding structures, foreign issuers, slips.
+
+Each is a small document as such a filer would tag it. The answers were worked out by hand, from the statement that the
+tags would stand on.
+"""
+
+import json
+from dataclasses import dataclass, field
+from datetime import date
+
+import pytest
+
+from tickyard.features.research.study import study
+from tickyard.sources.filings.border import Company, read_facts
+
+TODAY = date(2026, 9, 16)
+YEAR = ("2025-01-01", "2025-12-31")
+SHORT = {
+    "contracts": "us-gaap:RevenueFromContractWithCustomerExcludingAssessedTax",
+    "contractsGross": "us-gaap:RevenueFromContractWithCustomerIncludingAssessedTax",
+    "netOfInterest": "us-gaap:RevenuesNetOfInterestExpense",
+    "netInterest": "us-gaap:InterestIncomeExpenseNet",
+    "noninterest": "us-gaap:NoninterestIncome",
+    "rent": "us-gaap:OperatingLeaseLeaseIncome",
+    "operating": "us-gaap:OperatingIncomeLoss",
+    "spent": "us-gaap:CostsAndExpenses",
+    "pretax": "us-gaap:IncomeLossFromContinuingOperationsBeforeIncomeTaxesExtraordinaryItemsNoncontrollingInterest",
+    "cost": "us-gaap:CostOfRevenue",
+    "minority": "us-gaap:NetIncomeLossAttributableToNoncontrollingInterest",
+    "common": "us-gaap:NetIncomeLossAvailableToCommonStockholdersBasic",
+    "perShare": "us-gaap:EarningsPerShareBasic",
+    "average": "us-gaap:WeightedAverageNumberOfSharesOutstandingBasic",
+    "cover": "dei:EntityCommonStockSharesOutstanding",
+    "balance": "us-gaap:CommonStockSharesOutstanding",
+    "float": "dei:EntityPublicFloat",
+    "owners": "ifrs-full:ProfitLossAttributableToOwnersOfParent",
+}
+MOMENTS = ("cover", "balance", "float", "ifrs-full:NumberOfSharesOutstanding")
+COUNTS = (*MOMENTS, "average", "ifrs-full:WeightedAverageShares")
+
+
+@dataclass(frozen=True)
+class Filing:
+    form: str
+    filed: str
+    amounts: dict
+    period: tuple[str, str] = YEAR
+    unit: str = "USD"
+    day: str | None = None
+
+    def rows(self):
+        for name, value in self.amounts.items():
+            concept = SHORT.get(name, name if ":" in name else f"us-gaap:{name}")
+            unit = self.unit
+            if name in COUNTS and name != "float":
+                unit = "shares"
+            elif "PerShare" in concept:
+                unit = f"{self.unit}/shares"
+            end = self.day or self.period[1] if name in ("cover",) else self.period[1]
+            start = {} if name in MOMENTS else {"start": self.period[0]}
+            accession = f"0000000001-{self.filed[2:4]}-{int(self.filed[5:7]) * 100 + int(self.filed[8:]):06d}"
+            row = {**start, "end": end, "val": value, "accn": accession, "form": self.form, "filed": self.filed}
+            yield concept, unit, row
+
+
+def k10(**amounts):
+    return Filing("10-K", "2026-02-14", amounts)
+
+
+def f20(unit="USD", **amounts):
+    return Filing("20-F", "2026-03-14", {name.replace("__", ":"): value for name, value in amounts.items()}, unit=unit)
+
+
+def q10(filed="2026-08-10", period=("2026-04-01", "2026-06-30"), day="2026-08-01", form="10-Q", **amounts):
+    return Filing(form, filed, amounts, period=period, day=day)
+
+
+def ifrs(**amounts):
+    return {f"ifrs-full:{name}": value for name, value in amounts.items()}
+
+
+@dataclass(frozen=True)
+class Kind:
+    name: str
+    filings: list
+    revenue: int | None = None
+    income: int | None = None
+    shares: int | None = None
+    unit: str = "USD"
+    says: tuple[str, ...] = ()
+    is_silent_on: tuple[str, ...] = field(default=())
+
+
+BANK_NOTE = "revenue is net interest plus non-interest income"
+KINDS = [
+    Kind(
+        "a regional bank that tags two parts and no total",
+        [k10(netInterest=690, noninterest=354, contracts=81, NetIncomeLoss=289, ProfitLoss=289)],
+        revenue=1044, income=289, says=(BANK_NOTE,),
+    ),
+    Kind(
+        "a bank whose only revenue tags are the two parts",
+        [k10(netInterest=690, noninterest=354, NetIncomeLoss=289)],
+        revenue=1044, income=289, says=(BANK_NOTE,),
+    ),
+    Kind(
+        "a bank with fees and net interest, but no total of other income",
+        [k10(netInterest=690, contracts=300, NetIncomeLoss=289)],
+        revenue=None, income=289, says=("revenue: only a part",),
+    ),
+    Kind(
+        "a broker with a total before and one after interest expense",
+        [k10(Revenues=8168, netOfInterest=7990, contracts=6500, NetIncomeLoss=818)],
+        revenue=7990, income=818,
+    ),
+    Kind(
+        "a young drug maker whose interest is larger than its sales",
+        [k10(contracts=60, netInterest=38, operating=-500, NetIncomeLoss=-460)],
+        revenue=60, income=-460,
+    ),
+    Kind(
+        "a health insurer: premiums are the most, contracts a slice",
+        [k10(Revenues=447567, PremiumsEarnedNet=350000, contracts=80000, pretax=15000, NetIncomeLoss=12056)],
+        revenue=447567, income=12056,
+    ),
+    Kind(
+        "an insurer whose tagged total is less than its premiums",
+        [k10(Revenues=900, PremiumsEarnedNet=1200, NetIncomeLoss=70)],
+        revenue=None, income=70, says=("revenue: only a part",),
+    ),
+    Kind(
+        "a landlord of flats: rent is all there is",
+        [k10(OperatingLeasesIncomeStatementLeaseRevenue=2571, operating=1317, spent=1785,
+             GainsLossesOnSalesOfInvestmentRealEstate=531, NetIncomeLoss=913, ProfitLoss=962, minority=34)],
+        revenue=2571, income=913,
+    ),
+    Kind(
+        "a landlord with hotels: rent and contracts add up, and no total is tagged",
+        [k10(rent=800, contracts=200, operating=300, spent=700, NetIncomeLoss=150)],
+        revenue=1000, income=150, says=("OperatingLeaseLeaseIncome plus RevenueFromContract",),
+    ),
+    Kind(
+        "the same without anything that proves the sum",
+        [k10(rent=800, contracts=200, NetIncomeLoss=150)],
+        revenue=None, income=150, says=("revenue: only a part",),
+    ),
+    Kind(
+        "a utility: contracts rounded in a note, the statement under a concept of its own",
+        [k10(RegulatedAndUnregulatedOperatingRevenue=17997, contractsGross=17000, NetIncomeLoss=2919,
+             ProfitLoss=2369, minority=-550)],
+        revenue=17997, income=2919,
+    ),
+    Kind(
+        "a card network: contracts before rebates",
+        [k10(Revenues=15301, contracts=23616, operating=8081, OperatingExpenses=7220, ProfitLoss=6411,
+             minority=-73, perShare=6.40, average=1002)],
+        revenue=15301, income=6411,
+    ),
+    Kind(
+        "tobacco: excise is most of the gross",
+        [k10(contracts=28694, contractsGross=76047, GrossProfit=19125, cost=9569, NetIncomeLoss=8056)],
+        revenue=28694, income=8056,
+    ),
+    Kind(
+        "a department store: gross profit proves the sales, the total has card income too",
+        [k10(Revenues=15955, contracts=15031, GrossProfit=5300, cost=9731, operating=800, NetIncomeLoss=500)],
+        revenue=15955, income=500,
+    ),
+    Kind(
+        "a brewer whose total is before excise",
+        [k10(Revenues=11700, contracts=9650, ExciseAndSalesTaxes=2050, GrossProfit=3800, cost=5850, NetIncomeLoss=950)],
+        revenue=9650, income=950,
+    ),
+    Kind(
+        "revenue that truly was negative",
+        [k10(Revenues=-93, GrossProfit=-469, cost=376, netInterest=20, NetIncomeLoss=-596)],
+        revenue=-93, income=-596,
+    ),
+    Kind(
+        "a holding structure: most of the profit is the partners'",
+        [k10(Revenues=15735, ProfitLoss=9399, minority=9201, common=198, NetIncomeLoss=198)],
+        revenue=15735, income=198,
+    ),
+    Kind(
+        "the same, with the whole profit under the name of the owners' part",
+        [k10(Revenues=2218, NetIncomeLoss=1179, minority=984, perShare=2.44, average=80)],
+        revenue=2218, income=195, says=("less the minority owners' part",),
+    ),
+    Kind(
+        "a whole profit, minority owners in two parts, preferred dividends on top",
+        [k10(Revenues=4607, ProfitLoss=1277, common=1109,
+             NetIncomeLossAttributableToRedeemableNoncontrollingInterest=5,
+             NetIncomeLossAttributableToNonredeemableNoncontrollingInterest=160)],
+        revenue=4607, income=1112, says=("less the minority owners' part",),
+    ),
+    Kind(
+        "preferred dividends explain what is missing: there are no minority owners",
+        [k10(Revenues=100, ProfitLoss=50, common=40, PreferredStockDividendsIncomeStatementImpact=10)],
+        revenue=100, income=50, is_silent_on=("minority",),
+    ),
+    Kind(
+        "net income only after preferred dividends",
+        [k10(Revenues=6796, common=59)],
+        revenue=6796, income=59, says=("after preferred dividends",),
+    ),
+    Kind(
+        "a foreign bank: fees comparable to net interest are no total",
+        [f20("GBP", **ifrs(RevenueFromContractsWithCustomers=8522, InterestRevenueExpense=8122, ProfitLoss=2461,
+                           ProfitLossAttributableToOwnersOfParent=2383))],
+        revenue=None, income=2383, unit="GBP", says=("revenue: only a part",),
+    ),
+    Kind(
+        "a foreign bank that tags its total income",
+        [f20("EUR", **ifrs(RevenueAndOperatingIncome=44279, InterestRevenueExpense=31994,
+                           RevenueFromContractsWithCustomers=10000, ProfitLossAttributableToOwnersOfParent=2000))],
+        revenue=44279, income=2000, unit="EUR",
+    ),
+    Kind(
+        "goods and services abroad, each a part, their sum proved",
+        [f20("EUR", **ifrs(RevenueFromSaleOfGoods=600, RevenueFromRenderingOfServices=400, GrossProfit=300,
+                           CostOfSales=700, ProfitLoss=90, ProfitLossAttributableToNoncontrollingInterests=10))],
+        revenue=1000, income=80, unit="EUR", says=("revenue is RevenueFromSaleOfGoods plus",),
+    ),
+    Kind(
+        "a maker of medicine abroad: goods sold, and a little other revenue",
+        [f20("USD", **ifrs(RevenueFromSaleOfGoods=48659, OtherRevenue=1239, GrossProfit=34777, CostOfSales=15121,
+                           ProfitLossAttributableToOwnersOfParent=8072))],
+        revenue=48659, income=8072,
+    ),
+    Kind(
+        "a year that so far stands on a 6-K only",
+        [Filing("20-F", "2025-03-14", ifrs(Revenue=900, ProfitLoss=80), period=("2024-01-01", "2024-12-31")),
+         Filing("6-K", "2026-02-20", ifrs(Revenue=1000, ProfitLoss=90)),
+         Filing("6-K", "2026-08-20", ifrs(Revenue=1100, ProfitLoss=95), period=("2025-07-01", "2026-06-30"))],
+        revenue=1000, income=90,
+    ),
+    Kind(
+        "an average in thousands beside a cover and profits that fit each other",
+        [k10(Revenues=19256, NetIncomeLoss=1),
+         q10(NetIncomeLoss=982_000_000, perShare=0.75, average=1_300_375, cover=1_349_418_454)],
+        revenue=19256, income=1, shares=1_349_418_454,
+    ),
+    Kind(
+        "a cover in thousands beside an average and profits that fit each other",
+        [k10(Revenues=19256, NetIncomeLoss=1),
+         q10(NetIncomeLoss=982_000_000, perShare=0.75, average=1_300_375_000, cover=1_349_418)],
+        revenue=19256, income=1, shares=1_300_375_000, says=("far below the average",),
+    ),
+    Kind(
+        "only an average, in thousands, that profit per share sets right",
+        [k10(Revenues=19256, NetIncomeLoss=1), q10(NetIncomeLoss=982_000_000, perShare=0.75, average=1_300_375)],
+        revenue=19256, income=1, shares=1_300_375_000, says=("a factor of 1000 off",),
+    ),
+    Kind(
+        "a count of the time before a merger, which later reports do not repeat",
+        [k10(Revenues=11691, NetIncomeLoss=3299), q10(average=1_882_000_000),
+         q10("2025-11-08", ("2025-07-01", "2025-09-30"), "2025-10-31", cover=1_288_641_882)],
+        revenue=11691, income=3299, shares=1_882_000_000, says=("is not repeated in the later 10-Q",),
+    ),
+    Kind(
+        "a count of the time before the listing, in the balance sheet of an earlier quarter",
+        [k10(Revenues=500, NetIncomeLoss=-400), q10(average=233_000_000),
+         q10("2026-05-10", ("2026-01-01", "2026-03-31"), balance=59_239_370)],
+        revenue=500, income=-400, shares=233_000_000, says=("no single count stands on the cover",),
+    ),
+    Kind(
+        "an amendment repeats an older cover and is not the newest word",
+        [k10(Revenues=26153, NetIncomeLoss=4467), q10(cover=1_850_637_974, average=1_855_000_000),
+         q10("2026-09-01", YEAR, "2026-02-15", "10-K/A", cover=1_858_689_654)],
+        revenue=26153, income=4467, shares=1_850_637_974,
+    ),
+    Kind(
+        "a merger with a shell: far more shares than the average of the shell",
+        [k10(Revenues=10, NetIncomeLoss=-90), q10(cover=1_618_621_534, average=27_600_000, balance=37_900_000)],
+        revenue=10, income=-90, shares=1_618_621_534,
+    ),
+    Kind(
+        "a count that its public float makes impossible",
+        [k10(Revenues=10, NetIncomeLoss=1, float=90_000_000_000, cover=450_000)],
+        revenue=10, income=1, shares=None, says=("too small for a public float",),
+    ),
+    Kind(
+        "a year restated in part: the newest filing of it wins, minority owners stay set apart",
+        [k10(Revenues=110, ProfitLoss=20, minority=5, NetIncomeLoss=15),
+         Filing("10-K/A", "2026-05-01", {"Revenues": 100, "ProfitLoss": 18, "minority": 5, "NetIncomeLoss": 13})],
+        revenue=100, income=13,
+    ),
+    Kind(
+        "a company after a spin-off: the totals of the old one say nothing",
+        [Filing("10-K", "2025-02-14", {"contracts": 21_000, "Revenues": 86_000, "NetIncomeLoss": 4000},
+                period=("2024-01-01", "2024-12-31")),
+         k10(Revenues=20397, NetIncomeLoss=-2951, ProfitLoss=-2923, minority=28)],
+        revenue=20397, income=-2951,
+    ),
+    Kind(
+        "a fund that lends: all of its income is from investments",
+        [k10(GrossInvestmentIncomeOperating=1511, NetIncomeLoss=484)],
+        revenue=1511, income=484,
+    ),
+]  # fmt: skip
+
+
+def document(filings):
+    facts = {}
+    for filing in filings:
+        for concept, unit, row in filing.rows():
+            taxonomy, _, tag = concept.partition(":")
+            units = facts.setdefault(taxonomy, {}).setdefault(tag, {"units": {}})["units"]
+            units.setdefault(unit, []).append(row)
+    return json.dumps({"cik": 1, "facts": facts}).encode()
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_a_kind_of_filer_is_read_as_its_statement_says(kind):
+    company = Company(cik=1, name="Example", fiscal_year_end="1231")
+    found = study(company, read_facts(document(kind.filings), 1), TODAY)
+    assert (found.revenue.value if found.revenue else None) == kind.revenue
+    assert (found.net_income.value if found.net_income else None) == kind.income
+    assert (found.shares.value if found.shares else None) == kind.shares
+    for fact in (found.revenue, found.net_income):
+        assert fact is None or fact.unit == kind.unit
+    assert all(phrase in (found.note or "") for phrase in kind.says)
+    assert not any(phrase in (found.note or "") for phrase in kind.is_silent_on)
+
+
+def test_there_are_more_than_thirty_kinds():
+    assert len({kind.name for kind in KINDS}) == len(KINDS) > 30
