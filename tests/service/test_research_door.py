@@ -14,6 +14,7 @@ from tickyard.features.actions.sync import sync_actions
 from tickyard.features.research import operations as research
 from tickyard.features.research.answer import Research
 from tickyard.features.research.explanation import Explanation
+from tickyard.features.research.financials import Financials
 from tickyard.features.votes import operations as votes
 from tickyard.features.votes.feed import VoteFeed
 from tickyard.kernel.errors import BadRequest, NotFound, UpstreamDown
@@ -42,6 +43,13 @@ ROWS = (
         "/v1/research/{symbol}/explain",
         research.explain_research,
         Explanation,
+        research.ResearchAsk,
+    ),
+    row(
+        "get_financials",
+        "/v1/research/{symbol}/financials",
+        research.get_financials,
+        Financials,
         research.ResearchAsk,
     ),
     row(
@@ -102,6 +110,27 @@ def test_a_fund_has_nothing_to_explain_and_says_so(tmp_path):
     (answer,) = ask(tmp_path, "/v1/research/SPY/explain")
     assert all(fact == {"chosen": None, "candidates": []} for fact in answer.json()["facts"].values())
     assert "SPY is a fund or trust" in answer.json()["note"]
+
+
+def test_financials_begin_with_the_year_that_research_answers(tmp_path):
+    told, answer, fund = ask(
+        tmp_path, "/v1/research/AAPL", "/v1/research/AAPL/financials", "/v1/research/SPY/financials"
+    )
+    facts, money = told.json()["facts"], answer.json()
+    assert list(money) == ["symbol", "asOf", "annual", "quarterly", "trailing", "ratios", "note"]
+    newest = money["annual"][0]
+    assert newest["revenue"]["value"] == facts["revenue"]["value"]
+    assert newest["netIncome"]["value"] == facts["netIncome"]["value"]
+    assert (newest["periodEnd"], newest["fiscalYear"]) == (
+        facts["revenue"]["periodEnd"],
+        facts["revenue"]["fiscalYear"],
+    )
+    assert newest["revenue"]["accession"]
+    for ratio in money["ratios"].values():
+        assert (ratio["value"] is None) == (ratio["reason"] is not None)
+    empty = fund.json()
+    assert (empty["annual"], empty["quarterly"], empty["trailing"]["revenue"]["value"]) == ([], [], None)
+    assert "SPY is a fund or trust" in empty["note"]
 
 
 @pytest.mark.parametrize("target", ["filings", "issuer"])

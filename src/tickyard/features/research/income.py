@@ -18,7 +18,7 @@ from tickyard.features.research.statement import Statement, Years
 from tickyard.sources.filings.border import Entry
 
 _MAY_INCLUDE = "netIncome includes the share of minority owners, if there are any: the filing does not set it apart."
-_SUBTRACTED = "netIncome is the whole profit less the minority owners' part of the same filing."
+SUBTRACTED = "netIncome is the whole profit less the minority owners' part of the same filing."
 _AFTER_PREFERRED = "netIncome is what remained for common shareholders after preferred dividends."
 
 
@@ -30,6 +30,8 @@ def choose_net_income(years: Years, today: date) -> Figure:
 def income_of(years: Years, end: date) -> Figure:
     """The net income of the year that ends on this day."""
     statements = years.statements(concepts.NET_INCOME, end)
+    if not statements:
+        return Figure(None, (f"netIncome: not reported as a standard concept for the year ended {end}.",))
     # An amendment may repeat one line only: the filing that sets the owners' part apart is the better witness.
     place = next((at for at, each in enumerate(statements) if _settles(each)), 0)
     statement = statements[place]
@@ -106,7 +108,7 @@ def _without_minority(statement: Statement, name: str, row: Entry, whole: Number
 
 def _less(name: str, row: Entry, rest: Number) -> tuple[str, Entry, str | None, str]:
     part = Entry(row.start, row.end, rest, row.accession, row.form, row.filed)
-    return f"{name} - minority owners' part", part, _SUBTRACTED, "The whole profit less the minority owners' part."
+    return f"{name} - minority owners' part", part, SUBTRACTED, "The whole profit less the minority owners' part."
 
 
 def _minority(statement: Statement) -> Number | None:

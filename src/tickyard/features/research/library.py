@@ -74,20 +74,22 @@ class Library:
         self._store = store
         self._clock = clock
         self._tickers: tuple[_Got, dict[str, Registrant]] | None = None
-        self._made: dict[str, _Made] = {}
+        self._made: dict[tuple[str, str], _Made] = {}
         self._flight: SharedFlight[str, Any] = SharedFlight()
 
-    async def read(self, ticker: str, day: date, make: Callable[[Filer | None], T]) -> Reading[T]:
+    async def read(
+        self, ticker: str, day: date, make: Callable[[Filer | None], T], purpose: str = "portrait"
+    ) -> Reading[T]:
         """What `make` makes of the filer behind a ticker; of None when nobody files under it.
 
-        It is made once per day and change of the documents: a ticker must always come with the same `make`.
+        It is made once per day and change of the documents: a purpose must always come with the same `make`.
         """
-        made = self._made.get(ticker)
+        made = self._made.get((purpose, ticker))
         if made is None or made.day != day or made.until <= self._clock.now():
-            made = await self._flight.share(ticker, lambda: self._make(ticker, day, make))
+            made = await self._flight.share(f"{purpose} {ticker}", lambda: self._make(ticker, day, make, purpose))
         return cast(Reading[T], made.reading)
 
-    async def _make(self, ticker: str, day: date, make: Callable[[Filer | None], T]) -> _Made:
+    async def _make(self, ticker: str, day: date, make: Callable[[Filer | None], T], purpose: str) -> _Made:
         listed, registrants = await self._flight.share(TICKERS_PATH, self._read_tickers)
         registrant = registrants.get(ticker)
         got = [listed]
@@ -103,7 +105,7 @@ class Library:
         stale = [each.kept.seen_at for each in got if each.is_stale]
         reading = Reading(make(filer), min(stale, default=None))
         made = _Made(day, reading, min(each.until for each in got))
-        self._made[ticker] = made
+        self._made[purpose, ticker] = made
         return made
 
     async def _read_tickers(self) -> tuple[_Got, dict[str, Registrant]]:

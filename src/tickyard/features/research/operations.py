@@ -8,9 +8,11 @@ from typing import Final, Protocol
 from tickyard.config.settings import Settings
 from tickyard.features.research.answer import Research, Token, TokenQuote, show_company, show_facts
 from tickyard.features.research.explanation import Explanation, show_explanation
+from tickyard.features.research.financials import Financials, show_financials
 from tickyard.features.research.library import Library, Reading
-from tickyard.features.research.portrait import Portrait, appraise, describe, no_company
+from tickyard.features.research.portrait import Filer, Portrait, appraise, describe, no_company
 from tickyard.features.research.profile import filer_ticker, is_fund
+from tickyard.features.research.series import NO_SERIES, Series, series
 from tickyard.features.research.study import Study
 from tickyard.features.research.worth import Worth
 from tickyard.kernel.clock import Clock
@@ -69,6 +71,28 @@ async def explain_research(deps: ResearchDeps, ask: ResearchAsk) -> Kept[Explana
     look = await _look(deps, ask.symbol)
     answer = show_explanation(look.asset.symbol, look.now, look.portrait, look.worth, look.note)
     return Kept(answer, deps.market.registry.reuse_s(look.seconds, look.now))
+
+
+async def get_financials(deps: ResearchDeps, ask: ResearchAsk) -> Kept[Financials]:
+    """Look up a company's years and quarters: revenue, net income, diluted profit per share and shares, each from the
+    newest filing of its period with what earlier ones said, the trailing twelve months where the quarters truly add up,
+    and price to earnings and to sales at the live price. What is not known is null with a reason."""
+    look = await _look(deps, ask.symbol)
+    found = await _series(deps, look)
+    no_cap = " ".join(look.worth.notes) or "There is no market cap."
+    answer = show_financials(look.asset.symbol, look.now, found, look.worth.market_cap, no_cap, look.note)
+    return Kept(answer, deps.market.registry.reuse_s(look.seconds, look.now))
+
+
+async def _series(deps: ResearchDeps, look: "_Look") -> Series:
+    if look.portrait.company is None:
+        return NO_SERIES
+    year_end, today = look.portrait.company.fiscal_year_end, look.now.date()
+
+    def make(filer: Filer | None) -> Series:
+        return series(filer.facts, year_end, today) if filer is not None and filer.facts is not None else NO_SERIES
+
+    return (await deps.filings.read(filer_ticker(look.asset.symbol), today, make, "series")).value
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,9 @@ from tickyard.features.research.statement import Statement, Years
 from tickyard.sources.filings.border import Entry
 
 # A bank may tag nothing but the two parts that make its revenue.
-_WANTED = (*concepts.REVENUE, concepts.OTHER_BANKING)
+REVENUE_WANTED = (*concepts.REVENUE, concepts.OTHER_BANKING)
 _SALES_PROOF = "gross profit and cost of sales"
+_NOT_REPORTED = "revenue: not reported as a standard concept for the year ended {end}."
 _PART_OF_TOTAL = "revenue: only a part of it is reported for the year ended {end}, the total is not."
 
 
@@ -42,13 +43,13 @@ class _Trial:
 
 
 def choose_revenue(years: Years, today: date) -> Figure:
-    end, refusal = year_to_answer(years, _WANTED, "revenue", today)
+    end, refusal = year_to_answer(years, REVENUE_WANTED, "revenue", today)
     return refusal if end is None else revenue_of(years, end)
 
 
 def revenue_of(years: Years, end: date) -> Figure:
     """The revenue of the year that ends on this day."""
-    statements = years.statements(_WANTED, end)
+    statements = years.statements(REVENUE_WANTED, end)
     sliced = _sliced_elsewhere(years, statements, end)
     judged: list[Candidate] = []
     refusal: tuple[str, ...] = ()
@@ -60,10 +61,10 @@ def revenue_of(years: Years, end: date) -> Figure:
             earlier = "An earlier filing of the same year: the newest one is taken."
             judged += same_year_elsewhere(concepts.REVENUE, statements[place + 1 :], earlier)
             return Figure(fact_of(years, concept, row, value), trial.notes, tuple(judged))
-        refusal = refusal or trial.notes or (f"revenue: not reported as a standard concept for the year ended {end}.",)
+        refusal = refusal or trial.notes
         if trial.is_final:
             break
-    return Figure(None, refusal, tuple(judged))
+    return Figure(None, refusal or (_NOT_REPORTED.format(end=end),), tuple(judged))
 
 
 def _try(statement: Statement, sliced: frozenset[str]) -> _Trial:

@@ -9,6 +9,7 @@ from tickyard.features.research.concepts import Number
 from tickyard.features.research.periods import (
     ANNUAL_FORMS,
     INTERIM_FOREIGN_FORMS,
+    days_of,
     is_known,
     is_year,
     same_day_of_year,
@@ -48,34 +49,40 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Years:
-    """Every annual entry of the filer in the currency it reports in, by concept."""
+    """Every entry of the filer for one length of time, usually the year, in the currency it reports in, by concept."""
 
     unit: str
     by_concept: dict[str, list[Entry]]
     year_end: str | None
+    by_end: dict[date, list[tuple[str, Entry]]]
 
     def newest_end(self, wanted: Iterable[str]) -> date | None:
         ends = [entry.end for concept in wanted for entry in self.by_concept.get(concept, ())]
         return max(ends, default=None)
 
     def statements(self, wanted: Iterable[str], end: date) -> list[Statement]:
-        """The year that ends here, as each filing with one of these concepts tells it, the newest filing first."""
-        filings = {
-            (row.filed, row.accession)
-            for concept in wanted
-            for row in self.by_concept.get(concept, ())
-            if row.end == end
+        """The period that ends here, as each filing with one of these concepts tells it, the newest filing first."""
+        rows = self.by_end.get(end, ())
+        names = frozenset(wanted)
+        found: dict[tuple[date, str], dict[str, list[Entry]]] = {
+            (row.filed, row.accession): {} for concept, row in rows if concept in names
         }
-        found: dict[tuple[date, str], dict[str, list[Entry]]] = {filing: {} for filing in filings}
-        for concept, rows in self.by_concept.items():
-            for row in rows:
-                if row.end == end and (row.filed, row.accession) in found:
-                    found[row.filed, row.accession].setdefault(concept, []).append(row)
+        for concept, row in rows:
+            if (row.filed, row.accession) in found:
+                found[row.filed, row.accession].setdefault(concept, []).append(row)
         return [_statement(self.unit, end, found[filing]) for filing in sorted(found, reverse=True)]
 
     def ends(self, wanted: Iterable[str]) -> list[date]:
-        """The years that are reported, the newest first."""
+        """The periods that are reported, by their last days, the newest first."""
         return sorted({row.end for concept in wanted for row in self.by_concept.get(concept, ())}, reverse=True)
+
+
+def arrange(unit: str, by_concept: dict[str, list[Entry]], year_end: str | None) -> Years:
+    by_end: dict[date, list[tuple[str, Entry]]] = {}
+    for concept, rows in by_concept.items():
+        for row in rows:
+            by_end.setdefault(row.end, []).append((concept, row))
+    return Years(unit, by_concept, year_end, by_end)
 
 
 def _statement(unit: str, end: date, by_concept: dict[str, list[Entry]]) -> Statement:
@@ -147,12 +154,33 @@ def years_of(facts: CompanyFacts, today: date, year_end: str | None) -> Years | 
         return None
     by_concept = money[currency]
     for concept in (*_PER_SHARE, *_COUNTED):
-        units = ("shares",) if concept in _COUNTED else (currency, f"{currency}/shares")
-        rows = [row for unit in units for row in facts.units(concept).get(unit, ())]
+        rows = [row for unit in _units(concept, currency) for row in facts.units(concept).get(unit, ())]
         rows = [row for row in rows if row.form in _YEAR_FORMS and is_year(row) and is_known(row, today)]
         if rows:
             by_concept[concept] = rows
-    return Years(currency, by_concept, year_end)
+    return arrange(currency, by_concept, year_end)
+
+
+def _units(concept: str, currency: str) -> tuple[str, ...]:
+    if concept in _COUNTED:
+        return ("shares",)
+    # Older documents give a profit per share as an amount.
+    return (currency, f"{currency}/shares") if concept in _PER_SHARE else (currency,)
+
+
+def spans_of(facts: CompanyFacts, years: Years, lengths: range, forms: frozenset[str], today: date) -> Years:
+    """Periods of another length, such as quarters, in the currency of the years."""
+    by_concept: dict[str, list[Entry]] = {}
+    for concept in dict.fromkeys((*_READ, *_PER_SHARE, *_COUNTED)):
+        rows = [
+            row
+            for unit in _units(concept, years.unit)
+            for row in facts.units(concept).get(unit, ())
+            if row.form in forms and days_of(row) in lengths and is_known(row, today)
+        ]
+        if rows:
+            by_concept[concept] = rows
+    return arrange(years.unit, by_concept, years.year_end)
 
 
 _YEAR_FORMS = ANNUAL_FORMS | INTERIM_FOREIGN_FORMS

@@ -1,0 +1,160 @@
+"""Years, quarters and the trailing twelve months: only what truly adds up, and a reason for everything else."""
+
+from datetime import date
+
+import pytest
+
+from tickyard.features.research.financials import ratio
+from tickyard.features.research.series import Item, series
+from tickyard.features.research.worth import MarketCap
+from tickyard.sandbox.filings.rows import company_facts, rows_of
+from tickyard.sources.filings.border import read_facts
+from yards.filings import cases
+
+TODAY = date(2026, 9, 16)
+CASES = {case["id"]: case for case in cases()}
+
+# Two years of an ordinary filer: the fourth quarter of 2025 is nowhere tagged, the second of 2026 is the newest.
+ORDINARY = """
+    Revenues USD 400 2024-01-01 2024-12-31 10-K 2025-02-14
+    NetIncomeLoss USD 40 2024-01-01 2024-12-31 10-K 2025-02-14
+    Revenues USD 100 2025-01-01 2025-03-31 10-Q 2025-05-10
+    NetIncomeLoss USD 10 2025-01-01 2025-03-31 10-Q 2025-05-10
+    Revenues USD 110 2025-04-01 2025-06-30 10-Q 2025-08-10
+    NetIncomeLoss USD 11 2025-04-01 2025-06-30 10-Q 2025-08-10
+    Revenues USD 120 2025-07-01 2025-09-30 10-Q 2025-11-10
+    NetIncomeLoss USD 12 2025-07-01 2025-09-30 10-Q 2025-11-10
+    Revenues USD 330 2025-01-01 2025-09-30 10-Q 2025-11-10
+    NetIncomeLoss USD 33 2025-01-01 2025-09-30 10-Q 2025-11-10
+    Revenues USD 470 2025-01-01 2025-12-31 10-K 2026-02-14
+    NetIncomeLoss USD 46 2025-01-01 2025-12-31 10-K 2026-02-14
+    EarningsPerShareDiluted USD/shares 4 2025-01-01 2025-12-31 10-K 2026-02-14
+    WeightedAverageNumberOfDilutedSharesOutstanding shares 11 2025-01-01 2025-12-31 10-K 2026-02-14
+    Revenues USD 150 2026-01-01 2026-03-31 10-Q 2026-05-10
+    NetIncomeLoss USD 15 2026-01-01 2026-03-31 10-Q 2026-05-10
+    Revenues USD 100 2025-01-01 2025-03-31 10-Q 2026-05-10
+    Revenues USD 160 2026-04-01 2026-06-30 10-Q 2026-08-10
+    NetIncomeLoss USD 16 2026-04-01 2026-06-30 10-Q 2026-08-10
+    Revenues USD 110 2025-04-01 2025-06-30 10-Q 2026-08-10
+"""
+
+
+def found(text, today=TODAY):
+    return series(read_facts(company_facts(1, "Example", rows_of(text)), 1), "1231", today)
+
+
+def without(text, *phrases):
+    return "\n".join(line for line in text.splitlines() if not any(phrase in line for phrase in phrases))
+
+
+def test_the_fourth_quarter_is_the_year_less_nine_months():
+    told = found(ORDINARY)
+    fourth = next(each for each in told.quarterly if each.end == date(2025, 12, 31))
+    assert (fourth.start, fourth.revenue.value, fourth.net_income.value) == (date(2025, 10, 1), 140, 13)
+    assert fourth.revenue.concept == "us-gaap:Revenues (year less nine months)"
+    assert fourth.revenue.accession == told.annual[0].revenue.accession
+    assert (fourth.diluted_eps.value, fourth.diluted_eps.reason) == (
+        None,
+        "A fourth quarter's cannot be had by subtraction.",
+    )
+
+
+def test_the_trailing_year_is_the_sum_of_its_quarters():
+    trailing = found(ORDINARY).trailing
+    assert (trailing.start, trailing.end) == (date(2025, 7, 1), date(2026, 6, 30))
+    assert (trailing.revenue.value, trailing.net_income.value) == (120 + 140 + 150 + 160, 12 + 13 + 15 + 16)
+    assert trailing.revenue.accession
+
+
+def test_the_trailing_year_is_the_year_itself_when_no_quarter_is_newer():
+    told = found(ORDINARY, today=date(2026, 3, 1))
+    assert (told.trailing.end, told.trailing.revenue.value) == (date(2025, 12, 31), 470)
+    assert (told.annual[0].fiscal_year, told.annual[0].diluted_eps.value, told.annual[0].shares.value) == (2025, 4, 11)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (without(ORDINARY, "USD 330"), "The year or its first nine months are not known"),
+        (without(ORDINARY, "2025-09-30"), "is not reported"),
+        (ORDINARY.replace("USD 330 ", "USD 340 "), "do not make up the nine months"),
+        (without(ORDINARY, "2026-01-01 2026-03-31"), "is not reported"),
+        (ORDINARY.replace("USD 110 2025-04-01 2025-06-30 10-Q 2026-08-10", "USD 90 2025-04-01 2025-06-30 10-Q 2026-08-10"),
+         "restates the one ended 2025-06-30"),
+        (ORDINARY + "Revenues USD 450 2025-01-01 2025-12-31 10-K/A 2026-04-14", "restated after its first nine months"),
+        (ORDINARY.replace("Revenues USD 150", "SalesRevenueNet USD 150"), "different concepts"),
+        (ORDINARY.replace("Revenues USD 330", "SalesRevenueNet USD 330"), "different concepts"),
+    ],
+)  # fmt: skip
+def test_what_does_not_add_up_is_unknown_with_a_reason(text, reason):
+    trailing = found(text).trailing
+    assert trailing.revenue.value is None
+    assert reason in trailing.revenue.reason
+
+
+def test_the_newest_filing_of_a_period_wins_and_the_earlier_values_are_listed():
+    text = ORDINARY + "Revenues USD 390 2024-01-01 2024-12-31 10-K 2026-02-14"
+    year = found(text).annual[1]
+    assert (year.revenue.value, year.revenue.filed) == (390, date(2026, 2, 14))
+    assert [(said.value, said.filed) for said in year.revenue.earlier] == [(400, date(2025, 2, 14))]
+    assert found(text, today=date(2026, 1, 1)).annual[0].revenue.value == 400
+
+
+def test_a_filer_without_years_has_no_series():
+    told = found("Revenues USD 100 2026-01-01 2026-03-31 10-Q 2026-05-10")
+    assert (told.annual, told.quarterly) == ((), ())
+    assert told.trailing.revenue.reason == "No annual report with standard concepts."
+
+
+# From the filers' own quarterly reports.
+@pytest.mark.parametrize(
+    ("name", "end", "revenue", "income"),
+    [
+        ("AAPL@2021", "2021-03-27", 325_406_000_000, 76_311_000_000),
+        ("HD@2021", "2021-05-02", 141_350_000_000, 14_766_000_000),
+        ("FB@2021", "2021-03-31", 94_400_000_000, 33_740_000_000),
+        ("TSM@2021", "2020-12-31", 1_339_254_800_000, 510_744_000_000),
+        ("DD@2021", "2021-03-31", None, 3_059_000_000),
+    ],
+)
+def test_the_trailing_year_of_a_real_filer(name, end, revenue, income):
+    case = CASES[name]
+    trailing = series(case.filer.facts, case.filer.company.fiscal_year_end, case.today).trailing
+    assert trailing.end.isoformat() == end
+    assert (trailing.revenue.value, trailing.net_income.value) == (revenue, income)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_figure_of_a_real_filer_has_a_filing_or_a_reason(name):
+    case = CASES[name]
+    told = series(case.filer.facts, case.filer.company.fiscal_year_end, case.today)
+    for period in (*told.annual, *told.quarterly, told.trailing):
+        items = [period.revenue, period.net_income]
+        items += [] if period is told.trailing else [period.diluted_eps, period.shares]
+        assert all(item.accession if item.value is not None else item.reason for item in items)
+    for periods in (told.annual, told.quarterly):
+        ends = [period.end for period in periods]
+        assert ends == sorted(set(ends), reverse=True)
+        assert all(period.start < period.end <= case.today for period in periods)
+
+
+CAP = MarketCap(1_000_000, "")
+
+
+@pytest.mark.parametrize(
+    ("cap", "item", "value", "reason"),
+    [
+        (CAP, Item(300_000, "USD"), "3.3333", None),
+        (CAP, Item(2_000_000, "USD"), "0.5000", None),
+        (CAP, Item(300_000, "TWD"), None, "in TWD"),
+        (CAP, Item(0, "USD"), None, "not positive"),
+        (CAP, Item(-5, "USD"), None, "not positive"),
+        (CAP, Item(None, "USD", reason="A quarter is missing."), None, "A quarter is missing."),
+        (None, Item(5, "USD"), None, "no quote"),
+    ],
+)
+def test_a_ratio_is_exact_or_null_with_a_reason(cap, item, value, reason):
+    told = ratio(cap, item, "no quote")
+    assert told.value == value
+    assert (reason or "") in (told.reason or "")
+    assert (told.value is None) == (told.reason is not None)
