@@ -11,6 +11,7 @@ from tickyard.features.history import status
 from tickyard.features.research import operations as research
 from tickyard.features.research.answer import Research
 from tickyard.features.research.explanation import Explanation
+from tickyard.features.research.financials import Financials
 from tickyard.features.trades import operations as trades
 from tickyard.features.votes import operations as votes
 from tickyard.kernel.errors import BadRequest, NoLiquidity, NotFound, UpstreamDown
@@ -39,6 +40,16 @@ CATALOG: tuple[Operation, ...] = (
         run=research.explain_research,
         ask=research.ResearchAsk,
         answer=Explanation,
+        failures=(BadRequest, NotFound, UpstreamDown),
+        tag="research",
+    ),
+    Operation(
+        name="get_financials",
+        method="GET",
+        path="/v1/research/{symbol}/financials",
+        run=research.get_financials,
+        ask=research.ResearchAsk,
+        answer=Financials,
         failures=(BadRequest, NotFound, UpstreamDown),
         tag="research",
     ),

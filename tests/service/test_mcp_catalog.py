@@ -87,6 +87,7 @@ NAMES = [
     "get_portfolio",
     "get_research",
     "explain_research",
+    "get_financials",
     "list_assets",
     "get_asset",
     "get_price",

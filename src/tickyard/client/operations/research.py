@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from tickyard.client.operations.research_answers import Explanation, Research, VoteList, VotePower
+from tickyard.client.operations.research_answers import Explanation, Financials, Research, VoteList, VotePower
 from tickyard.client.routes import AsyncGroup, Group, Param, Route
 
 ROUTES: dict[str, Route] = {
@@ -11,6 +11,9 @@ ROUTES: dict[str, Route] = {
     ),
     "explain_research": Route(
         "GET", "/v1/research/{symbol}/explain", Explanation, params=(Param("symbol", str, is_required=True),)
+    ),
+    "get_financials": Route(
+        "GET", "/v1/research/{symbol}/financials", Financials, params=(Param("symbol", str, is_required=True),)
     ),
     "list_votes": Route("GET", "/v1/votes", VoteList),
     "get_vote_power": Route(
@@ -36,6 +39,12 @@ class AsyncResearchGroup(AsyncGroup):
         candidate with its filing, which one won, and for each other one sentence why not."""
         return cast(Explanation, await self._call(ROUTES["explain_research"], {"symbol": symbol}))
 
+    async def get_financials(self, *, symbol: str) -> Financials:
+        """Look up a company's years and quarters: revenue, net income, diluted profit per share and shares, each from
+        the newest filing of its period with what earlier ones said, the trailing twelve months where the quarters
+        truly add up, and price to earnings and to sales at the live price."""
+        return cast(Financials, await self._call(ROUTES["get_financials"], {"symbol": symbol}))
+
     async def list_votes(self) -> VoteList:
         """List shareholder votes that concern stock tokens."""
         return cast(VoteList, await self._call(ROUTES["list_votes"], {}))
@@ -56,6 +65,12 @@ class ResearchGroup(Group):
         """Explain how the figures of a company were chosen: for revenue, net income, shares and market cap every
         candidate with its filing, which one won, and for each other one sentence why not."""
         return cast(Explanation, self._call(ROUTES["explain_research"], {"symbol": symbol}))
+
+    def get_financials(self, *, symbol: str) -> Financials:
+        """Look up a company's years and quarters: revenue, net income, diluted profit per share and shares, each from
+        the newest filing of its period with what earlier ones said, the trailing twelve months where the quarters
+        truly add up, and price to earnings and to sales at the live price."""
+        return cast(Financials, self._call(ROUTES["get_financials"], {"symbol": symbol}))
 
     def list_votes(self) -> VoteList:
         """List shareholder votes that concern stock tokens."""

@@ -111,6 +111,61 @@ class Explanation(Answer):
     note: str | None
 
 
+class EarlierFigure(Answer):
+    value: float
+    form: str
+    accession: str
+    filed: str
+
+
+class SeriesFigure(Answer):
+    value: float | None
+    unit: str | None
+    concept: str | None
+    form: str | None
+    accession: str | None
+    filed: str | None
+    reason: str | None
+    earlier: list[EarlierFigure]
+
+
+class FinancialPeriod(Answer):
+    period_start: str
+    period_end: str
+    fiscal_year: int | None
+    revenue: SeriesFigure
+    net_income: SeriesFigure
+    diluted_eps: SeriesFigure
+    shares: SeriesFigure
+
+
+class TrailingYear(Answer):
+    period_start: str | None
+    period_end: str | None
+    revenue: SeriesFigure
+    net_income: SeriesFigure
+
+
+class Ratio(Answer):
+    value: str | None
+    reason: str | None
+
+
+class Ratios(Answer):
+    price_to_earnings: Ratio
+    price_to_sales: Ratio
+
+
+class Financials(Answer):
+    symbol: str
+    as_of: str
+    annual: list[FinancialPeriod]
+    quarterly: list[FinancialPeriod]
+    trailing: TrailingYear
+    ratios: Ratios
+    note: str | None
+
+
 class Event(Answer):
     id: str
     source: str

@@ -39,6 +39,7 @@ FRESHNESS: Final = {
     "list_prices": _EQUITY,
     "get_research": "filings change about once a quarter; the token's price is at most 15 s old",
     "explain_research": "filings change about once a quarter; the price in marketCap is at most 15 s old",
+    "get_financials": "filings change about once a quarter; the price in the ratios is at most 15 s old",
     "list_corporate_actions": "every action ever seen is kept; new ones appear within minutes of the issuer's list",
     "list_votes": "empty until the upstream feature is live, which `voting` tells",
     "get_vote_power": _LIVE,
