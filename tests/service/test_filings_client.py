@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
 
+import aiohttp
 import pytest
 from aiohttp import web
 
@@ -262,3 +263,63 @@ def test_who_would_wait_too_long_is_told_at_once(tmp_path):
     refused = [each for each in found if isinstance(each, UpstreamDown)]
     assert len(refused) >= 3
     assert {each.retry_after_s for each in refused} <= {1, None}
+
+
+def ask_stand_in(headers):
+    """Status, headers and the bytes on the wire of the sandbox's database, as a plain client gets them."""
+
+    async def go():
+        desk = FilingsStandIn(FaultBoard(), WallClock(), {facts_path(APPLE): FACTS})
+        runner, port = await open_port([desk])
+        session = aiohttp.ClientSession(
+            f"http://127.0.0.1:{port}", auto_decompress=False, skip_auto_headers=("Accept-Encoding", "User-Agent")
+        )
+        try:
+            async with session, session.get(f"/filings/{facts_path(APPLE)}", headers=headers) as response:
+                return response.status, response.headers, await response.read()
+        finally:
+            await runner.cleanup()
+
+    return asyncio.run(go())
+
+
+KNOWN = {"User-Agent": "tickyard ops@example.com"}
+
+
+@pytest.mark.parametrize(
+    ("accepted", "is_packed"),
+    [
+        ("gzip", True),
+        ("gzip, deflate", True),
+        ("br;q=1.0, GZIP;q=0.5", True),
+        ("*", True),
+        ("identity", False),
+        ("identity, gzip;q=0", False),
+        ("*;q=0, identity", False),
+        ("br", False),
+        (None, False),
+    ],
+)
+def test_the_stand_in_packs_only_for_who_asks_for_it(accepted, is_packed):
+    status, headers, content = ask_stand_in(KNOWN | ({"Accept-Encoding": accepted} if accepted else {}))
+    assert (status, headers.get("Content-Encoding")) == (200, "gzip" if is_packed else None)
+    assert (gzip.decompress(content) if is_packed else content) == FACTS
+    assert headers["Vary"] == "Accept-Encoding"
+
+
+@pytest.mark.parametrize("accepted", ["gzip", "identity"])
+def test_the_stand_in_knows_its_own_mark_again(accepted):
+    asked = KNOWN | {"Accept-Encoding": accepted}
+    mark = ask_stand_in(asked)[1]["ETag"]
+    for told in (mark, f"W/{mark}", f'"other", {mark}', "*"):
+        status, headers, content = ask_stand_in(asked | {"If-None-Match": told})
+        assert (status, content, headers["ETag"]) == (304, b"", mark)
+    assert ask_stand_in(asked | {"If-None-Match": '"other"'})[0] == 200
+
+
+@pytest.mark.parametrize("agent", [None, "", "python-requests/2.32", "tickyard"])
+def test_the_stand_in_refuses_who_gives_no_contact_even_what_has_not_changed(agent):
+    named = {"User-Agent": agent} if agent is not None else {}
+    status, headers, _ = ask_stand_in(named | {"If-None-Match": "*"})
+    assert status == 403
+    assert headers["Content-Type"].startswith("text/html")

@@ -48,11 +48,16 @@ class FilingsStandIn:
         document = self._documents.get(path)
         if document is None:
             return _page(404, "No such document" if _DOCUMENT.fullmatch(path) else "No such page")
-        etag = f'"{sha256(document).hexdigest()[:16]}"'
-        if request.headers.get("If-None-Match") == etag:
-            return web.Response(status=304, headers={"ETag": etag})
-        response = web.Response(body=document, content_type="application/json", headers={"ETag": etag})
-        response.enable_compression(web.ContentCoding.gzip)
+        # One tag per form, as caches between us and the database would have it.
+        is_packed = _takes_gzip(request.headers.get("Accept-Encoding", ""))
+        etag = f'"{sha256(document).hexdigest()[:16]}{"-gzip" if is_packed else ""}"'
+        headers = {"ETag": etag, "Vary": "Accept-Encoding"}
+        asked = {each.strip().removeprefix("W/") for each in request.headers.get("If-None-Match", "").split(",")}
+        if etag in asked or "*" in asked:
+            return web.Response(status=304, headers=headers)
+        response = web.Response(body=document, content_type="application/json", headers=headers)
+        if is_packed:
+            response.enable_compression(web.ContentCoding.gzip)
         return response
 
     async def _garbage(self, request: web.Request, turn: int) -> web.StreamResponse:
@@ -67,6 +72,15 @@ class FilingsStandIn:
     async def _throttle(self, request: web.Request, turn: int) -> web.StreamResponse:
         # A breach of the request rate blocks the address with a page, under either status.
         return _page(429 if turn % 2 else 403, "Request rate threshold exceeded")
+
+
+def _takes_gzip(accepted: str) -> bool:
+    """Whether a caller wants its answer packed: who names gzip, or anything, and does not weigh it at nothing."""
+    weights = {}
+    for each in accepted.lower().split(","):
+        name, _, parameters = each.partition(";")
+        weights[name.strip()] = re.fullmatch(r"\s*q=0(\.0*)?\s*", parameters) is None
+    return weights.get("gzip", weights.get("*", False))
 
 
 def _page(status: int, text: str) -> web.Response:
