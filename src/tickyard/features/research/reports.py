@@ -7,7 +7,14 @@ from decimal import Decimal
 
 from tickyard.features.research import concepts
 from tickyard.features.research.concepts import Number
-from tickyard.features.research.periods import ANNUAL_FORMS, COUNT_FORMS, FIGURE_AGE, INTERIM_FOREIGN_FORMS, is_known
+from tickyard.features.research.periods import (
+    ANNUAL_FORMS,
+    COUNT_FORMS,
+    FIGURE_AGE,
+    FOREIGN_FORMS,
+    INTERIM_FOREIGN_FORMS,
+    is_known,
+)
 from tickyard.features.research.statement import settle
 from tickyard.sources.filings.border import CompanyFacts, Entry
 
@@ -18,7 +25,7 @@ _RATIO_MAX = 1000
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A periodic report, as far as its facts tell."""
+    """A filing, as far as its facts tell."""
 
     accession: str
     form: str
@@ -27,35 +34,36 @@ class Report:
     """The last day of the period it is about; None when its facts do not tell."""
 
 
-def count_forms(facts: CompanyFacts, today: date) -> frozenset[str]:
-    """The forms that count shares. A foreign filer's 6-K does, as long as it has filed nothing better."""
-    has_better = any(
-        row.form in COUNT_FORMS and row.filed <= today
-        for units in facts.concepts.values()
-        for rows in units.values()
-        for row in rows
-    )
-    return COUNT_FORMS if has_better else COUNT_FORMS | INTERIM_FOREIGN_FORMS
-
-
-def newest_report(facts: CompanyFacts, forms: frozenset[str], today: date) -> Report | None:
-    """The newest periodic report. An amendment repeats an older one and is none of its own."""
-    newest: tuple[date, str, str] | None = None
-    end: date | None = None
+def filings_of(facts: CompanyFacts, today: date) -> list[Report]:
+    """Every filing of which a fact is known today, the newest first."""
+    ends: dict[tuple[date, str, str], date | None] = {}
     for units in facts.concepts.values():
         for rows in units.values():
             for row in rows:
-                if row.filed > today or row.form not in forms or row.form.endswith("/A"):
-                    continue
                 filing = (row.filed, row.accession, row.form)
-                if newest is None or filing > newest:
-                    newest, end = filing, None
-                if filing == newest and row.start is not None and row.end <= row.filed and (not end or row.end > end):
-                    end = row.end
-    if newest is None:
-        return None
-    filed, accession, form = newest
-    return Report(accession, form, filed, end)
+                known = ends.setdefault(filing, None)
+                if row.start is not None and (known is None or row.end > known) and row.end <= row.filed:
+                    ends[filing] = row.end
+    newest = sorted((filing for filing in ends if filing[0] <= today), reverse=True)
+    return [Report(accession, form, filed, ends[filed, accession, form]) for filed, accession, form in newest]
+
+
+def count_forms(filings: Iterable[Report]) -> frozenset[str]:
+    """The forms that count shares. A foreign filer's 6-K does, as long as it has filed nothing better."""
+    has_better = any(filing.form in COUNT_FORMS for filing in filings)
+    return COUNT_FORMS if has_better else COUNT_FORMS | INTERIM_FOREIGN_FORMS
+
+
+def newest_report(filings: Iterable[Report], forms: frozenset[str]) -> Report | None:
+    """The newest periodic report. An amendment repeats an older one and is none of its own."""
+    return next((each for each in filings if each.form in forms and not each.form.endswith("/A")), None)
+
+
+def is_foreign(filings: Iterable[Report]) -> bool:
+    """Whether the newest periodic report is a 20-F or 40-F, or there is nothing but 6-K."""
+    forms = [each.form for each in filings if each.form in COUNT_FORMS or each.form in INTERIM_FOREIGN_FORMS]
+    periodic = next((form for form in forms if form in COUNT_FORMS), None)
+    return periodic in FOREIGN_FORMS if periodic is not None else bool(forms)
 
 
 def newest_average(facts: CompanyFacts, accession: str) -> tuple[str, Entry] | None:

@@ -4,7 +4,7 @@ Only the newest periodic report is asked: a count that it no longer carries was 
 against the others of its filing, and against profit per share: a factor of a thousand is a slip, not an opinion.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -66,9 +66,10 @@ class _Desk:
     report: Report | None
 
 
-def choose_shares(facts: CompanyFacts, today: date) -> Count:
-    forms = count_forms(facts, today)
-    desk = _Desk(facts, today, forms, newest_report(facts, forms, today))
+def choose_shares(facts: CompanyFacts, filings: Sequence[Report], today: date) -> Count:
+    """`filings`: those of the facts that are known today, the newest first."""
+    forms = count_forms(filings)
+    desk = _Desk(facts, today, forms, newest_report(filings, forms))
     cover = _cover(desk)
     if cover.shares is not None:
         return _count(desk, [cover], (cover.remark,) if cover.remark else ())

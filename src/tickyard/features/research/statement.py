@@ -195,13 +195,12 @@ def _sort_out(
     loose: list[tuple[str, str, Entry]],
 ) -> None:
     """Whole years of annual reports go to `money`; whole years in a foreign filer's 6-K wait in `loose`."""
-    for row in entries:
-        if row.form not in _YEAR_FORMS or not is_year(row) or not is_known(row, today):
-            continue
-        if row.form in ANNUAL_FORMS:
-            money.setdefault(unit, {}).setdefault(concept, []).append(row)
-        else:
-            loose.append((unit, concept, row))
+    rows = [row for row in entries if row.form in _YEAR_FORMS and is_year(row) and is_known(row, today)]
+    annual = [row for row in rows if row.form in ANNUAL_FORMS]
+    if annual:
+        money.setdefault(unit, {})[concept] = annual
+    if len(annual) < len(rows):
+        loose += [(unit, concept, row) for row in rows if row.form not in ANNUAL_FORMS]
 
 
 def _admit_interim(

@@ -4,30 +4,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
-from typing import Final
 
 from tickyard.features.research import concepts
 from tickyard.features.research.facts import Candidate, Fact, Figure, passed_over
 from tickyard.features.research.income import choose_net_income
 from tickyard.features.research.periods import (
-    COUNT_FORMS,
     FIGURE_AGE,
-    FOREIGN_FORMS,
-    INTERIM_FOREIGN_FORMS,
     TRANSITION_FORMS,
     YEAR_DAYS,
     days_of,
     is_known,
 )
 from tickyard.features.research.profile import cik_text
-from tickyard.features.research.reports import listed_ratio, public_float
+from tickyard.features.research.reports import Report, filings_of, is_foreign, listed_ratio, public_float
 from tickyard.features.research.revenue import choose_revenue
 from tickyard.features.research.shares import Count, Shares, choose_shares
 from tickyard.features.research.statement import Years, years_of
 from tickyard.features.research.worth import Float
 from tickyard.sources.filings.border import Company, CompanyFacts
-
-_TELLING_FORMS: Final = COUNT_FORMS | INTERIM_FOREIGN_FORMS
 
 
 class Absence(Enum):
@@ -76,15 +70,21 @@ def study(company: Company, facts: CompanyFacts | Absence, today: date) -> Study
         revenue, net_income = nothing, Figure(None)
     else:
         revenue, net_income = choose_revenue(years, today), choose_net_income(years, today)
-    count = choose_shares(facts, today)
-    notes = (*revenue.notes, *net_income.notes, *_on_transition(facts, revenue, net_income, today), *count.notes)
+    filings = filings_of(facts, today)
+    count = choose_shares(facts, filings, today)
+    notes = (
+        *revenue.notes,
+        *net_income.notes,
+        *_on_transition(facts, filings, revenue, net_income, today),
+        *count.notes,
+    )
     if facts.unread or _has_no_start(facts):
         notes = (*notes, "Some entries of the company facts could not be read and were left out.")
     return Study(
         revenue=revenue.fact,
         net_income=net_income.fact,
         shares=count.shares,
-        is_foreign=_is_foreign(facts, today),
+        is_foreign=is_foreign(filings),
         notes=notes,
         sources=(submissions, *_sources(company, revenue, net_income, count)),
         tagged_ratio=listed_ratio(facts, today),
@@ -120,22 +120,13 @@ def _has_no_start(facts: CompanyFacts) -> bool:
     )
 
 
-def _is_foreign(facts: CompanyFacts, today: date) -> bool:
-    """Whether the newest periodic report is a 20-F or 40-F, or there is nothing but 6-K."""
-    rows = [
-        (row.filed, row.accession, row.form)
-        for units in facts.concepts.values()
-        for entries in units.values()
-        for row in entries
-        if row.filed <= today and row.form in _TELLING_FORMS
-    ]
-    periodic = [row for row in rows if row[2] not in INTERIM_FOREIGN_FORMS]
-    return max(periodic)[2] in FOREIGN_FORMS if periodic else bool(rows)
-
-
-def _on_transition(facts: CompanyFacts, revenue: Figure, net_income: Figure, today: date) -> tuple[str, ...]:
+def _on_transition(
+    facts: CompanyFacts, filings: Sequence[Report], revenue: Figure, net_income: Figure, today: date
+) -> tuple[str, ...]:
     """A newer period, too short for a year, because the filer moved its year end."""
     ends = [figure.fact.period_end for figure in (revenue, net_income) if figure.fact is not None]
+    if not ends or not any(filing.form in TRANSITION_FORMS for filing in filings):
+        return ()
     newer = [
         row
         for units in facts.concepts.values()
@@ -144,7 +135,6 @@ def _on_transition(facts: CompanyFacts, revenue: Figure, net_income: Figure, tod
         if row.form in TRANSITION_FORMS
         and is_known(row, today)
         and 0 < days_of(row) < YEAR_DAYS.start
-        and ends
         and row.end > max(ends)
     ]
     if not newer:
