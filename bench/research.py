@@ -41,13 +41,13 @@ from tickyard.kernel.operation import Operation
 from tickyard.market.market import Market
 from tickyard.market.mids import Mids
 from tickyard.market.registry import Registry
-from tickyard.sandbox.standins.faults import FaultBoard
 from tickyard.sandbox.filings.server import FilingsStandIn
+from tickyard.sandbox.standins.faults import FaultBoard
 from tickyard.sandbox.standins.issuer import IssuerStandIn
-from tickyard.sandbox.world.listing import load
 from tickyard.sandbox.standins.process import open_port
-from tickyard.sources.filings.database import PER_SECOND, Filings, open_source
+from tickyard.sandbox.world.listing import load
 from tickyard.sources.filings.border import Company, read_facts
+from tickyard.sources.filings.database import PER_SECOND, Filings, open_source
 from tickyard.sources.http import Source
 from tickyard.sources.issuer.api import MAX_BYTES, Issuer
 from tickyard.store.migrate import migrate

@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, NoReturn, TypeVar
 
 from tickyard.config.settings import Settings, SettingsError, read_settings
-from tickyard.processes.importing import load
+from tickyard.processes.importing import without_collecting
 from tickyard.terminal.arguments import add_call_arguments, add_explain_arguments, add_watch_arguments
 
 T = TypeVar("T")

@@ -17,67 +17,6 @@ INSTRUCTIONS: Final = (
     "worth a retry."
 )
 
-# How old an answer can be, in words for the caller.
-_BLOCK: Final = "read from the chain's newest block, reused for at most 5 s; asOf is the block's time"
-_SAMPLED: Final = "from samples taken every 5 minutes; changes only with a new sample"
-_REGISTRY: Final = "the registry is read every minute"
-_EQUITY: Final = "the issuer's quote, reused for at most 5 s; a copy up to 15 s old stands in for a silent issuer"
-_STORED: Final = "read from our own records at the moment of the call"
-_LIVE: Final = "asked of the chain's newest block at the moment of the call, never reused"
-
-FRESHNESS: Final = {
-    "get_quote": _LIVE,
-    "build_trade": f"{_LIVE}; the transactions expire at deadline",
-    "get_portfolio": "balances from the newest block, prices from quotes at most 15 s old",
-    "get_history": _SAMPLED,
-    "get_stats": _BLOCK,
-    "list_stats": _BLOCK,
-    "list_markets": _BLOCK,
-    "list_assets": _REGISTRY,
-    "get_asset": _REGISTRY,
-    "get_price": _EQUITY,
-    "list_prices": _EQUITY,
-    "get_research": "filings change about once a quarter; the token's price is at most 15 s old",
-    "explain_research": "filings change about once a quarter; the price in marketCap is at most 15 s old",
-    "get_financials": "filings change about once a quarter; the price in the ratios is at most 15 s old",
-    "list_corporate_actions": "every action ever seen is kept; new ones appear within minutes of the issuer's list",
-    "list_votes": "empty until the upstream feature is live, which `voting` tells",
-    "get_vote_power": _LIVE,
-    "get_status": _STORED,
-    "create_alert": "checked against each new 5-minute sample; a spike between two samples does not fire",
-    "get_alert": _STORED,
-    "cancel_alert": _STORED,
-    "get_earn": _STORED,
-    "get_earn_status": _LIVE,
-    "get_payment": _STORED,
-}
-
-# When another tool is the better choice, or what to be careful with.
-ADVICE: Final = {
-    "get_price": "For the price in the pools use get_stats, for the price of a trade of a given size get_quote.",
-    "list_prices": "Use this instead of many get_price calls.",
-    "list_stats": "Use this instead of many get_stats calls.",
-    "get_stats": "For what a trade of a given size really costs use get_quote.",
-    "get_quote": "A quote is not an order. To get transactions to sign use build_trade.",
-    "explain_research": "For the figures alone use get_research.",
-    "build_trade": "The recipient's wallet must sign and send the steps in order; show the user the note first.",
-    "list_markets": "For the pools of one token use get_stats.",
-    "create_alert": "The answer contains a secret that stays in this conversation; it can read and cancel this one "
-    "alert and nothing else. Ask the user before you create one.",
-    "cancel_alert": "Ask the user before you cancel.",
-    "get_earn_status": "The message in it is for the wallet's owner to sign. Claiming is not possible here.",
-}
-
-# What one call can give or take; the rest is limited by the service as a whole.
-LIMITS: Final = {
-    "build_trade": "slippage from 0.01 % to 50 %; ",
-    "get_history": "at most 300 candles a call, older ones with `before`; ",
-    "list_prices": "at most 50 tickers a call, or all of them; ",
-    "list_stats": "at most 50 tickers a call, or all of them; ",
-    "list_markets": "at most 200 pools a call, more with `offset`; ",
-    "create_alert": "30 new alerts a minute and 200 active ones per client address, 25 active ones per webhook host; ",
-}
-
 _FAILURES: Final = {
     "bad_request": "bad_request (an argument is out of shape; the message names it)",
     "not_found": "not_found (no such thing)",

@@ -51,7 +51,10 @@ class ResearchAsk(Ask):
 async def get_research(deps: ResearchDeps, ask: ResearchAsk) -> Kept[Research]:
     """Look up the company behind a token: who it is, its revenue and net income of the newest whole year, its shares
     and market cap, each from a named filing, beside the token and its price. Figures keep the currency they were
-    reported in. One that cannot be trusted is null, and `note` says why. Funds and trusts have no underlying."""
+    reported in. One that cannot be trusted is null, and `note` says why. Funds and trusts have no underlying.
+
+    Freshness: filings change about once a quarter; the token's price is at most 15 s old.
+    """
     look = await _look(deps, ask.symbol)
     asset, mid = look.asset, look.mid
     research = Research(
@@ -67,7 +70,11 @@ async def get_research(deps: ResearchDeps, ask: ResearchAsk) -> Kept[Research]:
 
 async def explain_research(deps: ResearchDeps, ask: ResearchAsk) -> Kept[Explanation]:
     """Explain how the figures of a company were chosen: for revenue, net income, shares and market cap every candidate
-    with its filing, which one won, and for each other one sentence why not."""
+    with its filing, which one won, and for each other one sentence why not.
+
+    Freshness: filings change about once a quarter; the price in marketCap is at most 15 s old.
+    Advice: For the figures alone use get_research.
+    """
     look = await _look(deps, ask.symbol)
     answer = show_explanation(look.asset.symbol, look.now, look.portrait, look.worth, look.note)
     return Kept(answer, deps.market.registry.reuse_s(look.seconds, look.now))
@@ -76,7 +83,10 @@ async def explain_research(deps: ResearchDeps, ask: ResearchAsk) -> Kept[Explana
 async def get_financials(deps: ResearchDeps, ask: ResearchAsk) -> Kept[Financials]:
     """Look up a company's years and quarters: revenue, net income, diluted profit per share and shares, each from the
     newest filing of its period with what earlier ones said, the trailing twelve months where the quarters truly add up,
-    and price to earnings and to sales at the live price. What is not known is null with a reason."""
+    and price to earnings and to sales at the live price. What is not known is null with a reason.
+
+    Freshness: filings change about once a quarter; the price in the ratios is at most 15 s old.
+    """
     look = await _look(deps, ask.symbol)
     found = await _series(deps, look)
     no_cap = " ".join(look.worth.notes) or "There is no market cap."

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from tickyard.sources.filings_concepts import WANTED
+from tickyard.sources.filings.concepts import WANTED
 
 _ACCESSION = re.compile(r"[0-9]{10}-[0-9]{2}-[0-9]{6}").fullmatch
 _FORM = re.compile(r"(?=.*[A-Z])[A-Z0-9][A-Z0-9/ -]{0,19}").fullmatch
