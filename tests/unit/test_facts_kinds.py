@@ -293,6 +293,49 @@ KINDS = [
         revenue=20397, income=-2951,
     ),
     Kind(
+        "a maker of food: the tag of a total stands on a joint venture, the cost of sales shows it",
+        [k10(Revenues=11000, contracts=18127, cost=11678, operating=3144, NetIncomeLoss=2339)],
+        revenue=18127, income=2339,
+    ),
+    Kind(
+        "gross billings beside the total, and nothing that proves either",
+        [k10(Revenues=1000, contracts=1600, NetIncomeLoss=90)],
+        revenue=1000, income=90,
+    ),
+    Kind(
+        "revenue under a concept of the filer's own, which two sums give away",
+        [k10(GrossProfit=400, cost=600, operating=150, spent=850, NetIncomeLoss=90)],
+        revenue=1000, income=90, says=("under a concept of the filer's own",),
+    ),
+    Kind(
+        "the same with one sum only: not enough",
+        [k10(GrossProfit=400, cost=600, NetIncomeLoss=90)],
+        revenue=None, income=90, says=("revenue: not reported",),
+    ),
+    Kind(
+        "a listed class beside partners: the cover counts the class, profit per share is the class's",
+        [k10(Revenues=2218, ProfitLoss=1_179_000_000, minority=984_000_000, common=195_000_000, perShare=2.44),
+         q10(ProfitLoss=310_000_000, perShare=0.60, cover=90_800_000)],
+        revenue=2218, income=195_000_000, shares=90_800_000, says=("less the minority",),
+    ),
+    Kind(
+        "a cover a thousand times off, and only profit per share to tell",
+        [k10(Revenues=2218, NetIncomeLoss=195_000_000, perShare=2.44),
+         q10(NetIncomeLoss=54_000_000, perShare=0.60, cover=90_800_000_000)],
+        revenue=2218, income=195_000_000, shares=None, says=("a thousand times off",),
+    ),
+    Kind(
+        "an exact amount in the table and a rounded one in the text",
+        [k10(Revenues=17_997_400_000, NetIncomeLoss=1), Filing("10-K", "2026-02-14", {"Revenues": 18_000_000_000})],
+        revenue=17_997_400_000, income=1,
+    ),
+    Kind(
+        "a limited partnership: units on the cover, the partners' part of the profit",
+        [k10(contracts=27199, operating=5035, spent=22164, ProfitLoss=3885, minority=110, NetIncomeLoss=3775),
+         q10(cover=2_183_000_000)],
+        revenue=27199, income=3775, shares=2_183_000_000,
+    ),
+    Kind(
         "a fund that lends: all of its income is from investments",
         [k10(GrossInvestmentIncomeOperating=1511, NetIncomeLoss=484)],
         revenue=1511, income=484,

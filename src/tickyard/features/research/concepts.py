@@ -107,6 +107,7 @@ NET_INCOME = (
     AVAILABLE_TO_COMMON,
     IFRS_ORDINARY_PROFIT,
 )
+OWNERS_PROFITS = (NET_INCOME_LOSS, IFRS_OWNERS_PROFIT)
 WHOLE_PROFITS = (PROFIT_LOSS, IFRS_PROFIT)
 COMMON_PROFITS = (AVAILABLE_TO_COMMON, IFRS_ORDINARY_PROFIT)
 
@@ -168,7 +169,7 @@ def size(value: Number) -> Number:
 def dwarfs(larger_concept: str, larger: Number, concept: str, value: Number) -> bool:
     """Whether one concept is so much larger than another of the same filing that the other is only a slice of it.
 
-    Half as much again is more than rounding, hedges or other income explain. Contract revenue with and without
+    Twice as much is more than rounding, hedges, other income or rebates explain. Contract revenue with and without
     assessed tax is a pair apart: excise alone can be several times the net (tobacco). Revenue before interest
     expense says nothing against revenue after it, while contracts are a part of the latter by definition.
     """
@@ -180,4 +181,4 @@ def dwarfs(larger_concept: str, larger: Number, concept: str, value: Number) -> 
         return larger > value
     if larger_concept == CONTRACTS_GROSS and concept == CONTRACTS_NET:
         return larger > 5 * value
-    return 2 * larger > 3 * value
+    return larger > 2 * value

@@ -27,7 +27,8 @@ def doubt(facts: CompanyFacts, today: date, count: Number, accession: str, *, le
         witness = balance_in(facts, accession)
         if witness is not None and are_close(witness, count):
             reference = None  # two against one
-    reference = reference or implied
+    if reference is None and implied is not None and slip(count, implied):
+        return "is a thousand times off what profit and profit per share make"
     if reference is None or reference < LEAST:
         return _against_float(facts, today, count)
     # A filing states both after the same splits. Fresh listings count far more than their average was.

@@ -48,15 +48,14 @@ def income_of(years: Years, end: date) -> Figure:
 
 def _settles(statement: Statement) -> bool:
     """Whether it says what the owners' part is, or that it cannot be told from what it says."""
-    names = (concepts.NET_INCOME_LOSS, concepts.IFRS_OWNERS_PROFIT)
-    if any(name in statement.rows for name in names):
+    if any(name in statement.rows for name in concepts.OWNERS_PROFITS):
         return True
     return any(name in statement.rows for name in concepts.WHOLE_PROFITS) and _minority(statement) is not None
 
 
 def _owners_part(statement: Statement) -> tuple[str, Entry, str | None, str]:
     """The concept, its row, what must be said about it, and why it was taken."""
-    for name in (concepts.NET_INCOME_LOSS, concepts.IFRS_OWNERS_PROFIT):
+    for name in concepts.OWNERS_PROFITS:
         row = statement.rows.get(name)
         if row is not None:
             return _unless_whole(statement, name, row)

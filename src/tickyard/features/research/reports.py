@@ -81,13 +81,14 @@ def newest_average(facts: CompanyFacts, accession: str) -> tuple[str, Entry] | N
 def implied_count(facts: CompanyFacts, accession: str) -> int | None:
     """How many shares profit and profit per share of one filing and one period make: good to tell a slip of scale."""
     profits: dict[tuple[str, date | None, date], Number] = {}
-    for concept in reversed(concepts.NET_INCOME):
+    # What is divided among the shares is the common shareholders' part; the next best comes before it.
+    for concept in (*concepts.WHOLE_PROFITS, *concepts.OWNERS_PROFITS, *concepts.COMMON_PROFITS):
         for unit, rows in facts.units(concept).items():
             for row in rows:
                 if row.accession == accession and row.value:
                     profits[unit, row.start, row.end] = row.value
     best: tuple[Decimal, int] | None = None
-    for concept in concepts.PER_SHARE:
+    for concept in dict.fromkeys((*concepts.PER_SHARE, *concepts.DILUTED_PER_SHARE)):
         for unit, rows in facts.units(concept).items():
             currency = unit.partition("/")[0]
             for row in rows:

@@ -5,7 +5,7 @@ it plus what was spent, or a bank's interest and other income. Where no such sum
 smaller than one of its own parts is no total, and the best concept of the rest is taken.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 
@@ -20,12 +20,22 @@ from tickyard.features.research.facts import (
     unread,
     year_to_answer,
 )
+from tickyard.features.research.proofs import (
+    has_sales,
+    is_below_costs,
+    is_equal,
+    is_line_of_total,
+    prove,
+    sums_of,
+)
 from tickyard.features.research.statement import Statement, Years
 from tickyard.sources.filings.border import Entry
 
 # A bank may tag nothing but the two parts that make its revenue.
-REVENUE_WANTED = (*concepts.REVENUE, concepts.OTHER_BANKING)
-_SALES_PROOF = "gross profit and cost of sales"
+_NAMED = (*concepts.REVENUE, concepts.OTHER_BANKING)
+# Others may tag nothing but what was left of it and what was spent.
+REVENUE_WANTED = (*_NAMED, *concepts.GROSS_PROFITS, concepts.OPERATING_INCOME)
+_COSTS = "Less than was spent on the goods sold, or left over: the larger number beside it is likelier the total."
 _NOT_REPORTED = "revenue: not reported as a standard concept for the year ended {end}."
 _PART_OF_TOTAL = "revenue: only a part of it is reported for the year ended {end}, the total is not."
 
@@ -43,8 +53,12 @@ class _Trial:
 
 
 def choose_revenue(years: Years, today: date) -> Figure:
-    end, refusal = year_to_answer(years, REVENUE_WANTED, "revenue", today)
-    return refusal if end is None else revenue_of(years, end)
+    end, refusal = year_to_answer(years, _NAMED, "revenue", today)
+    if end is not None:
+        return revenue_of(years, end)
+    newest, _ = year_to_answer(years, concepts.NET_INCOME, "revenue", today)
+    unnamed = revenue_of(years, newest) if newest is not None else refusal
+    return unnamed if unnamed.fact is not None else refusal
 
 
 def revenue_of(years: Years, end: date) -> Figure:
@@ -77,8 +91,8 @@ def _try(statement: Statement, sliced: frozenset[str]) -> _Trial:
     if (rows[0][1].value is None and rows[0][0] in concepts.TOTALS) or not readable:
         losers |= _left(rows, losers, "The total could not be read.")
         return _Trial(None, "", (unread("revenue", end),), losers, is_final=True)
-    proved = [(concept, value, proof) for concept, value in readable if (proof := _proof(statement, value))]
-    proved = [each for each in proved if not _is_line_of_total(statement, each, readable)]
+    proved = [(concept, value, proof) for concept, value in readable if (proof := prove(statement, value))]
+    proved = [each for each in proved if not is_line_of_total(statement, each, readable)]
     if proved:
         concept, value, proof = proved[0]
         for other, amount in readable:
@@ -97,6 +111,12 @@ def _try(statement: Statement, sliced: frozenset[str]) -> _Trial:
         losers |= _left(rows, losers, "A better concept contradicts it.")
         return _Trial(None, "", (note,), losers, is_final=True)
     if standing:
+        likely = [each for each in standing if not is_below_costs(statement, each[1])]
+        if likely:
+            losers |= _left(
+                ((each, statement.rows[each]) for each, _ in standing if (each, _) not in likely), {}, _COSTS
+            )
+            standing = likely
         concept, value = standing[0]
         for other, larger in standing[1:]:
             if concepts.dwarfs(other, larger, concept, value):
@@ -111,67 +131,6 @@ def _try(statement: Statement, sliced: frozenset[str]) -> _Trial:
 def _win(statement: Statement, concept: str, value: Number, why: str, losers: dict[str, str]) -> _Trial:
     losers.pop(concept, None)
     return _Trial((concept, statement.rows[concept], value), why, (), losers)
-
-
-def _proof(statement: Statement, value: Number) -> str | None:
-    """The words for a sum inside the filing that comes to this amount; None without one."""
-    return next((words for words, total in _sums(statement) if _equal(total, value)), None)
-
-
-def _sums(statement: Statement) -> Iterator[tuple[str, Number]]:
-    get, first = statement.get, statement.first
-    gross = first(concepts.GROSS_PROFITS)
-    for cost in concepts.COSTS_OF_SALES:
-        if gross is not None and (spent := get(cost)) is not None:
-            yield _SALES_PROOF, gross + spent
-    operating, gains = get(concepts.OPERATING_INCOME), get(concepts.PROPERTY_GAINS)
-    for expense in concepts.EXPENSES:
-        spent = get(expense)
-        if spent is None:
-            continue
-        if operating is not None:
-            yield "operating income and expenses", operating + spent
-            if gains is not None:
-                yield "operating income and expenses, without gains on property,", operating + spent - gains
-        if expense != "us-gaap:OperatingExpenses":
-            for pretax in concepts.PRETAX:
-                if (profit := get(pretax)) is not None:
-                    yield "income before taxes and expenses", profit + spent
-    interest, other = first(concepts.NET_INTEREST), get(concepts.OTHER_BANKING)
-    if interest is not None and other is not None:
-        yield "net interest and non-interest income", interest + other
-
-
-def _is_line_of_total(
-    statement: Statement, proved: tuple[str, Number, str], readable: Iterable[tuple[str, Number]]
-) -> bool:
-    """Whether a gross profit only proves the line of sales, above which a total with other revenue stands.
-
-    What the total has more is then neither excise nor anything as large as the sales themselves.
-    """
-    concept, value, proof = proved
-    if concept in concepts.TOTALS or proof != _SALES_PROOF or value <= 0:
-        return False
-    gained, operating = statement.first(concepts.GROSS_PROFITS), statement.get(concepts.OPERATING_INCOME)
-    spent = statement.get("us-gaap:OperatingExpenses")
-    if gained is not None and operating is not None and spent is not None and _equal(operating + spent, gained):
-        return False  # the statement goes from these sales to operating income without other revenue
-    excise = statement.get(concepts.EXCISE)
-    gross = statement.get(concepts.CONTRACTS_GROSS)
-    return any(
-        total in concepts.TOTALS
-        and value < whole
-        and 2 * whole <= 3 * value
-        and whole != gross
-        and (excise is None or not _equal(whole - excise, value))
-        and _proof(statement, whole) is None
-        for total, whole in readable
-    )
-
-
-def _equal(total: Number, value: Number) -> bool:
-    """To half a thousandth: filers round each line by itself. Nothing equals nothing only by chance."""
-    return value != 0 and concepts.size(total - value) * 2000 <= concepts.size(value)
 
 
 def _trouble(
@@ -189,7 +148,7 @@ def _trouble(
         return "Smaller than net interest and non-interest income together, so it is no total."
     if concept in concepts.TOTALS:
         return None
-    if interest is not None and interest * 4 >= value and not _sells(statement):
+    if interest is not None and interest * 4 >= value and not has_sales(statement):
         return "Net interest of a comparable size lies outside it, so it is only a part of a bank's revenue."
     if concept in sliced:
         return "It was a slice of the total where this filer tagged both."
@@ -201,11 +160,6 @@ def _trouble(
     return None
 
 
-def _sells(statement: Statement) -> bool:
-    """Whether there is a cost of sales or an operating income, which banks do not have."""
-    return statement.first((*concepts.GROSS_PROFITS, *concepts.COSTS_OF_SALES, concepts.OPERATING_INCOME)) is not None
-
-
 def _sum_of_parts(statement: Statement, losers: dict[str, str]) -> _Trial | None:
     """Two parts of one filing and one year, where it tags no total: a bank's net interest and its other income, or
     parts that exclude each other and whose sum something else in the filing proves."""
@@ -215,7 +169,7 @@ def _sum_of_parts(statement: Statement, losers: dict[str, str]) -> _Trial | None
             continue
         total = first + second
         is_bank = other == concepts.OTHER_BANKING
-        if not is_bank and _proof(statement, total) is None:
+        if not is_bank and prove(statement, total) is None:
             continue
         row = statement.rows[one]
         whole = Entry(row.start, row.end, total, row.accession, row.form, row.filed)
@@ -223,6 +177,22 @@ def _sum_of_parts(statement: Statement, losers: dict[str, str]) -> _Trial | None
         note = f"revenue is {parts} of the same filing, which tags no total."
         why = "The sum of two parts, because the filing tags no total."
         return _Trial((f"{one} + {other}", whole, total), why, (note,), losers)
+    return _twice_proved(statement, losers)
+
+
+def _twice_proved(statement: Statement, losers: dict[str, str]) -> _Trial | None:
+    """A total that stands under a name of the filer's own, when two different sums inside the filing come to it."""
+    if any(concept in statement.rows for concept in concepts.REVENUE):
+        return None
+    sums = list(sums_of(statement))
+    for words, total in sums:
+        agreeing = [other for other, amount in sums if other != words and is_equal(amount, total)]
+        if agreeing:
+            name = next(each for each in (*concepts.GROSS_PROFITS, concepts.OPERATING_INCOME) if each in statement.rows)
+            row = statement.rows[name]
+            whole = Entry(row.start, row.end, total, row.accession, row.form, row.filed)
+            note = f"revenue stands under a concept of the filer's own: it is what {words} make, and {agreeing[0]} too."
+            return _Trial((f"{words}", whole, total), "Two sums of the filing come to it.", (note,), losers)
     return None
 
 

@@ -1,0 +1,85 @@
+"""What a filing says about a total without naming it: sums that come to it, and amounts it cannot be less than."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from tickyard.features.research import concepts
+from tickyard.features.research.concepts import Number
+from tickyard.features.research.statement import Statement
+
+SALES_PROOF: Final = "gross profit and cost of sales"
+
+
+def prove(statement: Statement, value: Number) -> str | None:
+    """The words for a sum inside the filing that comes to this amount; None without one."""
+    return next((words for words, total in sums_of(statement) if is_equal(total, value)), None)
+
+
+def sums_of(statement: Statement) -> Iterator[tuple[str, Number]]:
+    get, first = statement.get, statement.first
+    gross = first(concepts.GROSS_PROFITS)
+    for cost in concepts.COSTS_OF_SALES:
+        if gross is not None and (spent := get(cost)) is not None:
+            yield SALES_PROOF, gross + spent
+    operating, gains = get(concepts.OPERATING_INCOME), get(concepts.PROPERTY_GAINS)
+    for expense in concepts.EXPENSES:
+        spent = get(expense)
+        if spent is None:
+            continue
+        if operating is not None:
+            yield "operating income and expenses", operating + spent
+            if gains is not None:
+                yield "operating income and expenses, without gains on property,", operating + spent - gains
+        if expense != "us-gaap:OperatingExpenses":
+            for pretax in concepts.PRETAX:
+                if (profit := get(pretax)) is not None:
+                    yield "income before taxes and expenses", profit + spent
+    interest, other = first(concepts.NET_INTEREST), get(concepts.OTHER_BANKING)
+    if interest is not None and other is not None:
+        yield "net interest and non-interest income", interest + other
+
+
+def is_line_of_total(
+    statement: Statement, proved: tuple[str, Number, str], readable: Iterable[tuple[str, Number]]
+) -> bool:
+    """Whether a gross profit only proves the line of sales, above which a total with other revenue stands.
+
+    What the total has more is then neither excise nor anything as large as the sales themselves.
+    """
+    concept, value, proof = proved
+    if concept in concepts.TOTALS or proof != SALES_PROOF or value <= 0:
+        return False
+    gained, operating = statement.first(concepts.GROSS_PROFITS), statement.get(concepts.OPERATING_INCOME)
+    spent = statement.get("us-gaap:OperatingExpenses")
+    if gained is not None and operating is not None and spent is not None and is_equal(operating + spent, gained):
+        return False  # the statement goes from these sales to operating income without other revenue
+    excise = statement.get(concepts.EXCISE)
+    gross = statement.get(concepts.CONTRACTS_GROSS)
+    return any(
+        total in concepts.TOTALS
+        and value < whole
+        and 2 * whole <= 3 * value
+        and whole != gross
+        and (excise is None or not is_equal(whole - excise, value))
+        and prove(statement, whole) is None
+        for total, whole in readable
+    )
+
+
+def is_equal(total: Number, value: Number) -> bool:
+    """To half a thousandth: filers round each line by itself. Nothing equals nothing only by chance."""
+    return value != 0 and concepts.size(total - value) * 2000 <= concepts.size(value)
+
+
+def is_below_costs(statement: Statement, value: Number) -> bool:
+    """Whether more was spent on the goods sold, or left over, than this: possible, but a larger number is likelier."""
+    gained = statement.first(concepts.GROSS_PROFITS)
+    if gained is not None and gained < 0:
+        return False
+    against = (*concepts.COSTS_OF_SALES, concepts.OPERATING_INCOME)
+    return any(amount is not None and amount > value for amount in map(statement.get, against))
+
+
+def has_sales(statement: Statement) -> bool:
+    """Whether there is a cost of sales or an operating income, which banks do not have."""
+    return statement.first((*concepts.GROSS_PROFITS, *concepts.COSTS_OF_SALES, concepts.OPERATING_INCOME)) is not None
