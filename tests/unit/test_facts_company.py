@@ -214,3 +214,14 @@ def test_a_filer_is_foreign_by_its_newest_report():
     assert not study(company(), facts(moved), TODAY).is_foreign
     stayed = moved + "\nRevenues USD 100m 2025-01-01 2025-12-31 40-F 2026-04-01"
     assert study(company(), facts(stayed), TODAY).is_foreign
+
+
+@pytest.mark.parametrize(("filed", "is_fresh"), [("2026-02-14", True), ("2023-02-14", False)])
+def test_an_old_float_and_an_old_ratio_are_not_held_against_today(filed, is_fresh):
+    day = f"{int(filed[:4]) - 1}-06-30"
+    text = (
+        f"Revenues USD 100m {YEAR}\ndei:EntityPublicFloat USD 5m - {day} 10-K {filed}\n"
+        f"dei:EntityListingDepositoryReceiptRatio pure 4 - {day} 10-K {filed}"
+    )
+    found = study(company(), facts(text), TODAY)
+    assert (found.tagged_ratio, found.public_float is not None) == ((4, True) if is_fresh else (None, False))

@@ -58,7 +58,8 @@ class Filing:
                 unit = f"{self.unit}/shares"
             end = self.day or self.period[1] if name in ("cover",) else self.period[1]
             start = {} if name in MOMENTS else {"start": self.period[0]}
-            accession = f"0000000001-{self.filed[2:4]}-{int(self.filed[5:7]) * 100 + int(self.filed[8:]):06d}"
+            number = int(self.filed[5:7]) * 100 + int(self.filed[8:]) + 10_000 * len(self.form)
+            accession = f"0000000001-{self.filed[2:4]}-{number:06d}"
             row = {**start, "end": end, "val": value, "accn": accession, "form": self.form, "filed": self.filed}
             yield concept, unit, row
 
@@ -334,6 +335,34 @@ KINDS = [
         [k10(contracts=27199, operating=5035, spent=22164, ProfitLoss=3885, minority=110, NetIncomeLoss=3775),
          q10(cover=2_183_000_000)],
         revenue=27199, income=3775, shares=2_183_000_000,
+    ),
+    Kind(
+        "a bank whose tagged total is more than each part and less than both",
+        [k10(Revenues=800, netInterest=690, noninterest=354, NetIncomeLoss=289)],
+        revenue=1044, income=289, says=(BANK_NOTE,),
+    ),
+    Kind(
+        "a landlord's fees beside rent that operating income, without gains on property, proves to be the total",
+        [k10(rent=2571, contracts=100, operating=1317, spent=1785, GainsLossesOnSalesOfInvestmentRealEstate=531,
+             NetIncomeLoss=913)],
+        revenue=2571, income=913,
+    ),
+    Kind(
+        "a half-year report tells last year otherwise than the annual report: the latter stands",
+        [f20(**ifrs(Revenue=1000, ProfitLoss=90)), Filing("6-K", "2026-08-20", ifrs(Revenue=950, ProfitLoss=80))],
+        revenue=1000, income=90,
+    ),
+    Kind(
+        "an average in thousands, no profit per share, but cover and balance sheet agree",
+        [k10(Revenues=10, NetIncomeLoss=1),
+         q10(average=1_300_375, cover=1_349_418_454, balance=1_350_000_000)],
+        revenue=10, income=1, shares=1_349_418_454,
+    ),
+    Kind(
+        "a filer that catches up: two quarters filed on one day, the later one counts",
+        [k10(Revenues=10, NetIncomeLoss=1),
+         q10(average=50_000_000), q10(form="10-QT", average=40_000_000, period=("2026-01-01", "2026-03-31"))],
+        revenue=10, income=1, shares=50_000_000, says=("weighted average",),
     ),
     Kind(
         "a fund that lends: all of its income is from investments",

@@ -41,11 +41,12 @@ def filings_of(facts: CompanyFacts, today: date) -> list[Report]:
         for rows in units.values():
             for row in rows:
                 filing = (row.filed, row.accession, row.form)
-                known = ends.setdefault(filing, None)
-                if row.start is not None and (known is None or row.end > known) and row.end <= row.filed:
+                end = ends.setdefault(filing, None)
+                if row.start is not None and (end is None or row.end > end) and row.end <= row.filed:
                     ends[filing] = row.end
-    newest = sorted((filing for filing in ends if filing[0] <= today), reverse=True)
-    return [Report(accession, form, filed, ends[filed, accession, form]) for filed, accession, form in newest]
+    known = [Report(accession, form, filed, end) for (filed, accession, form), end in ends.items() if filed <= today]
+    # Who catches up files several reports on one day: the one of the latest period is the newest.
+    return sorted(known, key=lambda each: (each.filed, each.end or date.min, each.accession, each.form), reverse=True)
 
 
 def count_forms(filings: Iterable[Report]) -> frozenset[str]:
