@@ -59,6 +59,23 @@ def test_the_fourth_quarter_is_the_year_less_nine_months():
     )
 
 
+@pytest.mark.parametrize(
+    ("more", "without_nine_months", "revenue"),
+    [
+        ("Revenues USD 141 2025-10-01 2025-12-31 10-K 2026-02-14", False, 141),
+        ("Revenues USD 470 2025-10-01 2025-12-31 10-K 2026-02-14", False, 140),
+        ("Revenues USD 470 2025-10-01 2025-12-31 10-K 2026-02-14", True, None),
+        ("Revenues USD 141 2025-10-01 2025-12-31 10-K 2026-02-14", True, 141),
+        ("Revenues USD -140 2025-10-01 2025-12-31 10-K 2026-02-14", False, 140),
+    ],
+)
+def test_a_fourth_quarter_that_is_tagged_must_be_borne_out(more, without_nine_months, revenue):
+    text = without(ORDINARY, "USD 330") if without_nine_months else ORDINARY
+    fourth = next(each for each in found(f"{text}\n{more}").quarterly if each.end == date(2025, 12, 31))
+    assert fourth.revenue.value == revenue
+    assert (revenue is not None) or fourth.revenue.reason
+
+
 def test_the_trailing_year_is_the_sum_of_its_quarters():
     trailing = found(ORDINARY).trailing
     assert (trailing.start, trailing.end) == (date(2025, 7, 1), date(2026, 6, 30))

@@ -179,31 +179,39 @@ def _earlier(statements: Sequence[Statement], concept: str, accession: str, valu
 
 
 def _fourth(year: Period, quarters: dict[date, Period], nine_months: Years) -> Period | None:
-    """The quarter that ends with a year, where the filer does not tag it; None when nothing can be said about it."""
+    """The quarter that ends with a year; None when nothing can be said about it. What the filer tags for it must be
+    borne out: some put the year's amount into the quarter."""
     tagged = quarters.get(year.end)
-    if tagged is not None and tagged.revenue.value is not None and tagged.net_income.value is not None:
-        return None
     ends = [end for end in nine_months.ends(_FIGURES) if year.start < end < year.end]
-    three = [
-        each
-        for each in quarters.values()
-        if year.start - _GAP <= each.start and each.end <= max(ends, default=year.start)
-    ]
-    if not ends or len(three) != 3:
-        return tagged
-    end = max(ends)
-    revenue = _rest(year.revenue, revenue_of(nine_months, end), [each.revenue for each in three])
-    income = _rest(year.net_income, income_of(nine_months, end), [each.net_income for each in three])
+    end = max(ends, default=year.start)
+    three = [each for each in quarters.values() if year.start - _GAP <= each.start and each.end <= end]
+    revenue = income = Item(None, year.revenue.unit, reason="The first three quarters are not all reported.")
+    if ends and len(three) == _FOUR - 1:
+        revenue = _rest(year.revenue, revenue_of(nine_months, end), [each.revenue for each in three])
+        income = _rest(year.net_income, income_of(nine_months, end), [each.net_income for each in three])
+    elif tagged is None:
+        return None
     none = "A fourth quarter's cannot be had by subtraction."
     return Period(
-        end + timedelta(days=1),
+        tagged.start if tagged is not None else end + timedelta(days=1),
         year.end,
         None,
-        tagged.revenue if tagged is not None and tagged.revenue.value is not None else revenue,
-        tagged.net_income if tagged is not None and tagged.net_income.value is not None else income,
+        _borne_out(tagged.revenue if tagged is not None else None, revenue, year.revenue),
+        _borne_out(tagged.net_income if tagged is not None else None, income, year.net_income),
         tagged.diluted_eps if tagged is not None else Item(None, year.diluted_eps.unit, reason=none),
         tagged.shares if tagged is not None else Item(None, "shares", reason=none),
     )
+
+
+def _borne_out(tagged: Item | None, rest: Item, year: Item) -> Item:
+    """The fourth quarter as tagged, unless the year less nine months comes to something else."""
+    if tagged is None or tagged.value is None:
+        return rest
+    if rest.value is not None:
+        return tagged if concepts.size(rest.value - tagged.value) * 50 <= concepts.size(rest.value) else rest
+    if year.value is not None and tagged.value == year.value and year.value != 0:
+        return Item(None, year.unit, reason="The filing tags the amount of the year for the quarter too.")
+    return tagged
 
 
 def _rest(year: Item, nine: Figure, quarters: Sequence[Item]) -> Item:
