@@ -115,9 +115,14 @@ KINDS = [
         revenue=7990, income=818,
     ),
     Kind(
-        "a young drug maker whose interest is larger than its sales",
+        "a young drug maker whose interest is comparable to its sales",
         [k10(contracts=60, netInterest=38, operating=-500, NetIncomeLoss=-460)],
         revenue=60, income=-460,
+    ),
+    Kind(
+        "a younger one whose interest is larger than its sales",
+        [k10(Revenues=5, netInterest=38, operating=-500, NetIncomeLoss=-460)],
+        revenue=5, income=-460,
     ),
     Kind(
         "a health insurer: premiums are the most, contracts a slice",

@@ -81,5 +81,8 @@ def is_below_costs(statement: Statement, value: Number) -> bool:
 
 
 def has_sales(statement: Statement) -> bool:
-    """Whether there is a cost of sales or an operating income, which banks do not have."""
-    return statement.first((*concepts.GROSS_PROFITS, *concepts.COSTS_OF_SALES, concepts.OPERATING_INCOME)) is not None
+    """Whether there is a cost of sales, or an operating loss: a bank has neither, and whose business is not lending
+    earns its interest beside its revenue, not in it."""
+    operating = statement.get(concepts.OPERATING_INCOME)
+    is_losing = operating is not None and operating < 0
+    return is_losing or statement.first((*concepts.GROSS_PROFITS, *concepts.COSTS_OF_SALES)) is not None

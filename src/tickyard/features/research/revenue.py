@@ -139,16 +139,22 @@ def _trouble(
     """Why this cannot be the total; None when nothing speaks against it."""
     if value <= 0:
         return None
+    is_trade = has_sales(statement)
     for part in concepts.PARTS:
         amount = statement.get(part)
-        if part != concept and amount is not None and amount * 1000 > value * 1001:
+        if (
+            part != concept
+            and not (is_trade and part in concepts.NET_INTEREST)
+            and amount is not None
+            and amount * 1000 > value * 1001
+        ):
             return f"Smaller than {_short(part)}, a part of revenue, so it is no total."
     interest, other = statement.first(concepts.NET_INTEREST), statement.get(concepts.OTHER_BANKING)
     if interest is not None and interest > 0 and other is not None and (interest + other) * 98 > value * 100:
         return "Smaller than net interest and non-interest income together, so it is no total."
     if concept in concepts.TOTALS:
         return None
-    if interest is not None and interest * 4 >= value and not has_sales(statement):
+    if interest is not None and interest * 4 >= value and not is_trade:
         return "Net interest of a comparable size lies outside it, so it is only a part of a bank's revenue."
     if concept in sliced:
         return "It was a slice of the total where this filer tagged both."
