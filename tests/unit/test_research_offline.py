@@ -70,6 +70,11 @@ def test_the_text_names_the_winner_and_says_why_the_others_lost(capsys, tmp_path
     assert "      Not the total of the statement, which stands under Revenues." in lines
 
 
+def test_the_text_says_in_words_where_the_company_is_incorporated(capsys, tmp_path):
+    _, out, _ = explain(capsys, tmp_path, CASES["NVDA@2026-07-09"])
+    assert out.startswith("NVDA  NVIDIA CORP, CIK 0001045810, Delaware\n")
+
+
 @pytest.mark.parametrize(
     ("more", "code", "says"),
     [

@@ -13,6 +13,7 @@ import msgspec
 
 from tickyard.features.research.explanation import ExplainedFact
 from tickyard.features.research.offline import Explained, explain_documents
+from tickyard.features.research.places import place_name
 from tickyard.kernel.units import Price
 from tickyard.sources.filings.border import Broken
 
@@ -70,7 +71,11 @@ def _price(text: str | None) -> Price | None:
 
 def _lines(ticker: str, explained: Explained) -> Iterator[str]:
     company = explained.underlying
-    yield f"{ticker.upper()}  {company.company_name}, CIK {company.cik}" if company else f"{ticker.upper()}  no company"
+    if company is None:
+        yield f"{ticker.upper()}  no company"
+    else:
+        place = place_name(company.state_of_incorporation, None)
+        yield f"{ticker.upper()}  {company.company_name}, CIK {company.cik}" + (f", {place}" if place else "")
     found = explained.candidates
     for name, fact in (
         ("revenue", found.revenue),
