@@ -108,6 +108,8 @@ def test_a_name_is_shown_without_the_mark_that_tells_namesakes_apart(filed, show
         ("2M", None, "Germany"),
         ("2M", "2M", "Germany"),
         ("E9", "Cayman Islands", "Cayman Islands"),
+        ("V8", "V8 Switzerland", "Switzerland"),
+        ("P8", "", "Netherlands Antilles"),
         ("DE", "DE", "Delaware"),
         ("A6", None, "Ontario, Canada"),
         ("??", None, None),

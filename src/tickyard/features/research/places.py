@@ -23,7 +23,9 @@ _COUNTRIES: Final = (
     "L6 Italy|M0 Japan|M5 Korea, Republic of|N4 Luxembourg|N8 Malaysia|O5 Mexico|P7 Netherlands|Q2 New Zealand|"
     "Q8 Norway|R1 Panama|R5 Peru|R6 Philippines|R9 Poland|S1 Portugal|T0 Saudi Arabia|T3 South Africa|U0 Singapore|"
     "U3 Spain|V7 Sweden|V8 Switzerland|W1 Thailand|W8 Turkey|X0 United Kingdom|X3 Uruguay|X5 Venezuela|Y7 Guernsey|"
-    "Y8 Isle of Man|Y9 Jersey|1T Marshall Islands|1Z Russian Federation|C0 United Arab Emirates|O1 Malta"
+    "Y8 Isle of Man|Y9 Jersey|1T Marshall Islands|1Z Russian Federation|C0 United Arab Emirates|O1 Malta|"
+    "N0 Liberia|J1 Gibraltar|N2 Liechtenstein|O4 Mauritius|O9 Monaco|Q1 Vietnam|P8 Netherlands Antilles|K6 Iceland|"
+    "2H Ukraine|1P Kazakhstan|N5 Macau|G2 Costa Rica|1H Estonia|S5 Romania|M6 Kuwait|S3 Qatar|H2 Egypt"
 )
 
 NAMES: Final[dict[str, str]] = {
@@ -35,6 +37,8 @@ def place_name(code: str | None, described: str | None) -> str | None:
     """The place that a code means: as the database describes it, else as we know it; None when neither does."""
     if code is None:
         return None
-    if described is not None and len(described) > len(code) and described.upper() != code.upper():
-        return described
+    # Some descriptions repeat the code in front.
+    words = (described or "").removeprefix(f"{code} ").strip()
+    if len(words) > len(code):
+        return words
     return NAMES.get(code.upper())
