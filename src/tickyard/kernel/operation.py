@@ -8,13 +8,13 @@ tool, the index, the OpenAPI description and the docs are all made from it.
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, get_args, get_type_hints
 
 import msgspec
 
 from tickyard.kernel.errors import BadRequest, Failure
 from tickyard.kernel.units import UsdgAmount
-from tickyard.kernel.wire import Ask
+from tickyard.kernel.wire import Ask, TextAnswer
 
 A = TypeVar("A", bound=msgspec.Struct)
 
@@ -79,3 +79,43 @@ class Operation:
     def title(self) -> str:
         """The first sentence of the description."""
         return self.text.partition(". ")[0].rstrip(".")
+
+
+def row(
+    method: str,
+    path: str,
+    run: Callable[[Any, Any], Awaitable[Any]],
+    tag: str,
+    failures: tuple[type[Failure], ...],
+    *,
+    name: str = "",
+    **more: Any,
+) -> Operation:
+    """A row of the table. What it asks and answers is read off the function's own types, its name is the function's."""
+    hints = get_type_hints(run)
+    answer = hints.pop("return")
+    return Operation(
+        name=name or getattr(run, "__name__", ""),
+        method=method,
+        path=path,
+        run=run,
+        ask=list(hints.values())[1],
+        answer=_answer_of(answer),
+        tag=tag,
+        failures=failures,
+        **more,
+    )
+
+
+def _answer_of(kind: Any) -> type[msgspec.Struct]:
+    """The JSON answer in a return type: `Kept[Quote]`, `Quote`, or a union in which text is another form of it."""
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and kind is not TextAnswer:
+        return kind
+    return next(found for part in get_args(kind) if (found := _answer_of_or_none(part)) is not None)
+
+
+def _answer_of_or_none(kind: Any) -> type[msgspec.Struct] | None:
+    try:
+        return _answer_of(kind)
+    except StopIteration:
+        return None
