@@ -25,6 +25,9 @@ registry_assets = Gauge("tickyard_registry_assets", "Assets in the served regist
 registry_refreshes = Counter(
     "tickyard_registry_refreshes", "Registry refreshes by outcome", ["outcome"], registry=REGISTRY
 )
+registry_changed_identities = Gauge(
+    "tickyard_registry_changed_identities", "Tokens that the issuer lists as others than we pinned", registry=REGISTRY
+)
 multiplier_differences = Counter(
     "tickyard_multiplier_differences", "Multipliers on which registry and chain disagreed", registry=REGISTRY
 )
