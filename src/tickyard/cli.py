@@ -5,13 +5,16 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from tickyard.config.settings import Settings, SettingsError, read_settings
+from tickyard.config.settings import Settings, read_settings
 from tickyard.processes.importing import without_collecting
 from tickyard.terminal.arguments import add_call_arguments, add_explain_arguments, add_watch_arguments
 
 T = TypeVar("T")
+_INTERRUPTED = 130
+_PROCESSES = ("up", "serve", "work", "payout")
 
 
 def main() -> None:
@@ -20,15 +23,26 @@ def main() -> None:
     except BrokenPipeError:
         # Whoever read our output has seen enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
+    except Exception as error:
+        # Asked for only now: no command pays for the words of all the others.
+        from tickyard.processes.mistakes import in_words
+
+        sentence = in_words(error)
+        if sentence is None:
+            raise
+        _refuse(sentence)
 
 
 def _main() -> None:
     parser = argparse.ArgumentParser(
         prog="tickyard", description="Data and execution preparation for tokenized stocks."
     )
+    parser.add_argument("--version", action="version", version=f"tickyard {_version()}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     up = commands.add_parser("up", help="run the whole service on a sandbox of its own")
-    up.add_argument("--port", type=int, default=int(os.environ.get("TICKYARD_PORT") or 8402))
+    up.add_argument("--port", type=int, default=os.environ.get("TICKYARD_PORT") or 8402)
     up.add_argument(
         "--demo-history", type=int, default=3, metavar="DAYS", help="fill so many days of synthetic history"
     )
@@ -52,6 +66,13 @@ def _main() -> None:
         commands.add_parser("explain", help="show from documents on disk how a filer's figures are chosen")
     )
     commands.add_parser("doctor", help="show every setting and reach every upstream once")
+    keys = commands.add_parser("keys", help="make a key file, or add a newer alert key to one")
+    doing = keys.add_subparsers(dest="doing", required=True, metavar="new | rotate")
+    new = doing.add_parser("new", help="make a key file that only its owner reads")
+    new.add_argument("kind", choices=("alert", "receipt"))
+    new.add_argument("file")
+    rotate = doing.add_parser("rotate", help="add a newer alert key, and say what to do next")
+    rotate.add_argument("file")
     commands.add_parser("openapi", help="print the API description")
     entry = commands.add_parser("server-json", help="print the entry for the MCP registry, server.json")
     entry.add_argument("--url", default=None, help="public address of the service; default TICKYARD_BASE_URL")
@@ -105,6 +126,10 @@ def _main() -> None:
             from tickyard.processes.doctor import examine
 
             sys.exit(_run(examine(_settings())))
+        case "keys":
+            from tickyard.processes.keys import new_keys, rotate_keys
+
+            print(new_keys(asked.kind, Path(asked.file)) if asked.doing == "new" else rotate_keys(Path(asked.file)))
         case "openapi":
             from tickyard.catalog import CATALOG
             from tickyard.doors.describe.openapi import as_text
@@ -117,18 +142,11 @@ def _main() -> None:
 
 
 def _run_process(process: Callable[[Settings], Coroutine[Any, Any, None]]) -> None:
-    from tickyard.chain.boot import WrongChain
-    from tickyard.kernel.errors import UpstreamDown
     from tickyard.observe.log import configure_logging
 
     settings = _settings()
     configure_logging()
-    try:
-        _run(process(settings))
-    except (WrongChain, SettingsError) as wrong:
-        _refuse(str(wrong))
-    except UpstreamDown as failure:
-        _refuse(failure.message)
+    _run(process(settings))
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:
@@ -144,12 +162,17 @@ def _base_url() -> str:
 
 
 def _settings() -> Settings:
-    try:
-        return read_settings(os.environ)
-    except SettingsError as error:
-        _refuse(str(error))
+    return read_settings(os.environ)
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("tickyard")
 
 
 def _refuse(sentence: str) -> NoReturn:
-    print(f"tickyard does not start: {sentence}", file=sys.stderr)
+    command = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
+    begun = "does not start" if command in _PROCESSES else f"cannot {command}".rstrip()
+    print(f"tickyard {begun}: {sentence}", file=sys.stderr)
     sys.exit(2)

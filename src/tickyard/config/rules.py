@@ -30,7 +30,7 @@ _NEEDED_ON_MAINNET: Final = (
     ("pay_to", "the address that receives payments"),
     ("facilitator_4663", "the facilitator that settles USDG"),
     ("facilitator_8453", "the facilitator that settles USDC"),
-    ("secret_key_file", "the file with the alert keys (`tickyard keys new FILE` makes one)"),
+    ("secret_key_file", "the file with the alert keys (`tickyard keys new alert FILE` makes one)"),
     ("filings_contact", "a contact address for the filings database"),
 )
 

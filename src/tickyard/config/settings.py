@@ -34,8 +34,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Public address of the service, without a trailing slash; default http://HOST:PORT."""
     host: str = "127.0.0.1"
     port: Port = 8402
+    metrics_host: str = "127.0.0.1"
+    """Where the metrics are shown: whoever reaches it can read them."""
     metrics_port: Annotated[int, Meta(ge=0, le=65535)] = 0
-    """Loopback port of the Prometheus metrics; default PORT + 1000."""
+    """Port of the Prometheus metrics; default PORT + 1000."""
     keep_alive_s: Annotated[int, Meta(ge=1, le=3600)] = 130
     """How long an idle connection is kept: longer than a proxy in front keeps its own, or it meets closed ones."""
     lame_duck_s: Annotated[int, Meta(ge=0, le=600)] = 5
@@ -99,7 +101,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     alerts_max: Annotated[int, Meta(ge=1)] = 100_000
     """Active alerts there may be altogether."""
     worker_metrics_port: Annotated[int, Meta(ge=0, le=65535)] = 0
-    """Loopback port of a worker's own metrics; default METRICS_PORT + 1."""
+    """Port of a worker's own metrics; default METRICS_PORT + 1."""
     access_log: bool = True
     history_start: str = HISTORY_START
 

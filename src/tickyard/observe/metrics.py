@@ -102,6 +102,6 @@ def _upstream_counters(name: str, outcome: str) -> tuple[Counter, Counter]:
     return upstream_calls.labels(name, outcome), upstream_seconds.labels(name)
 
 
-def serve_metrics(port: int) -> tuple[WSGIServer, threading.Thread]:
-    """Serve the metrics on loopback until the returned server is shut down."""
-    return start_http_server(port, addr="127.0.0.1", registry=REGISTRY)
+def serve_metrics(port: int, host: str = "127.0.0.1") -> tuple[WSGIServer, threading.Thread]:
+    """Serve the metrics until the returned server is shut down."""
+    return start_http_server(port, addr=host, registry=REGISTRY)

@@ -13,7 +13,7 @@ from typing import Final
 
 import uvicorn
 
-from tickyard.config.settings import Settings
+from tickyard.config.settings import Settings, SettingsError
 from tickyard.doors.http.edge import Edge
 from tickyard.doors.http.fast_path import ReadyProtocol
 from tickyard.kernel.clock import Clock
@@ -21,6 +21,20 @@ from tickyard.observe.log import log
 
 _LOOK_S: Final = 0.05
 _LAST_WORDS_S: Final = 1.0
+
+
+def bound(settings: Settings) -> socket.socket:
+    """The door, not open yet."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    door = socket.socket(family, socket.SOCK_STREAM)
+    door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        door.bind((settings.host, settings.port))
+    except OSError as error:
+        door.close()
+        where = f"{settings.host}:{settings.port}"
+        raise SettingsError(f"it cannot listen on {where} (TICKYARD_HOST, TICKYARD_PORT): {error.strerror}") from None
+    return door
 
 
 def make_server(settings: Settings, edge: Edge, clock: Clock) -> "Server":

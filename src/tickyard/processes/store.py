@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tickyard.config.settings import Settings
 from tickyard.kernel.clock import WallClock
+from tickyard.processes.folder import ready_folder
 from tickyard.store.copying.backup import backup
 from tickyard.store.copying.restore import restore
 from tickyard.store.migrate import migrate, schema_version
@@ -12,6 +13,8 @@ from tickyard.store.opening import open_store
 
 
 async def keep_store(command: str, settings: Settings, file: str) -> None:
+    if command != "backup":
+        ready_folder(settings)
     store = open_store(settings.store_url, WallClock())
     try:
         match command:

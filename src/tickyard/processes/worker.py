@@ -4,9 +4,10 @@ import asyncio
 import contextlib
 from random import Random
 
-from tickyard.config.settings import Settings
+from tickyard.config.settings import Settings, SettingsError
 from tickyard.observe.log import log
-from tickyard.observe.metrics import serve_metrics
+from tickyard.processes.folder import ready_folder
+from tickyard.processes.metrics import show_metrics
 from tickyard.processes.stopping import stop_on_signal
 from tickyard.wiring import open_clock, open_deps, stop_task
 from tickyard.worker.jobs import jobs
@@ -15,6 +16,7 @@ from tickyard.worker.runner import Runner
 
 async def work(settings: Settings) -> None:
     """Work until a signal says stop; then finish what has begun."""
+    ready_folder(settings)
     clock = open_clock(settings)
     async with contextlib.AsyncExitStack() as stack:
         deps = await stack.enter_async_context(open_deps(settings, clock))
@@ -32,9 +34,6 @@ async def work(settings: Settings) -> None:
 def _show_metrics(settings: Settings, stack: contextlib.AsyncExitStack) -> None:
     """On a port of the worker's own. A second worker on this machine does its work without, and says so."""
     try:
-        server, _thread = serve_metrics(settings.worker_metrics_port)
-    except OSError:
+        show_metrics(settings, settings.worker_metrics_port, stack)
+    except SettingsError:
         log.warning("the worker's metrics cannot be shown: its port is taken", port=settings.worker_metrics_port)
-        return
-    stack.callback(server.server_close)
-    stack.callback(server.shutdown)

@@ -92,6 +92,7 @@ class Parts:
         (self._run_dir / second_chain.NODE_FILE).write_bytes(encode({"url": self._second.url}))
 
     async def _prepare_store(self, demo_days: int) -> None:
+        (self._run_dir / _KEY_FILE).touch(mode=0o600)
         (self._run_dir / _KEY_FILE).write_text(f"1 {secrets.token_hex(32)}\n")
         store = open_store(self._store_url, self._clock)
         try:

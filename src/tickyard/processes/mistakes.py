@@ -1,0 +1,28 @@
+"""What can be foreseen to go wrong with a command, in one sentence each. Anything else is a bug, and looks like one."""
+
+import errno
+import sqlite3
+
+from tickyard.chain.boot import WrongChain
+from tickyard.config.settings import SettingsError
+from tickyard.kernel.errors import Failure
+from tickyard.payout.keystore import KeystoreRefused
+from tickyard.store.copying.backup import BackupRefused
+
+
+def in_words(error: BaseException) -> str | None:
+    """The sentence, or None for what nobody foresaw."""
+    match error:
+        case SettingsError() | WrongChain() | BackupRefused() | KeystoreRefused():
+            return str(error)
+        case Failure():
+            return error.message
+        case OSError(errno=errno.EADDRINUSE):
+            return "another process listens on one of its ports already"
+        case OSError():
+            where = f"{error.filename}: " if error.filename else ""
+            return where + (error.strerror or "the system refused")
+        case sqlite3.DatabaseError():
+            return "the file is no SQLite database, or it is damaged"
+        case _:
+            return None
