@@ -22,6 +22,7 @@ from tickyard.doors.routes import ClientOf, Endpoint, build_router
 from tickyard.kernel.ids import EXAMPLE_WALLET
 from tickyard.kernel.operation import Operation
 from tickyard.observe.log import AccessLog
+from tickyard.observe.watched import head_at
 from tickyard.payments.cashier import Cashier
 from tickyard.payments.offer.challenge import PaidOffer
 from tickyard.payments.offer.terms import Terms
@@ -126,4 +127,4 @@ async def check_ready(deps: Deps) -> None:
     for asset in deps.market.registry.all():
         if asset.address is not None:
             deps.market.pools.of(asset.address)
-    await deps.rpc.head()
+    head_at.labels(str(deps.settings.chain_id)).set((await deps.rpc.head()).timestamp)

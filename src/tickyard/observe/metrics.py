@@ -1,19 +1,10 @@
-"""Prometheus metrics, served on a loopback port of their own.
-
-Counting a request must cost next to nothing, so requests are counted in plain dictionaries and turned into
-metric families only when somebody scrapes.
-"""
+"""Prometheus metrics, served on a port of their own. Requests are counted in `requests`; `watched` asks others."""
 
 import threading
-from collections.abc import Iterable
 from functools import cache
 from wsgiref.simple_server import WSGIServer
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, start_http_server
-from prometheus_client.core import CounterMetricFamily, Metric
-from prometheus_client.registry import Collector
-
-from tickyard.observe.lines import standard_error
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
 
 REGISTRY = CollectorRegistry()
 
@@ -23,9 +14,19 @@ upstream_calls = Counter(
 upstream_seconds = Counter(
     "tickyard_upstream_seconds", "Time spent waiting for an upstream", ["upstream"], registry=REGISTRY
 )
+upstream_took = Histogram(
+    "tickyard_upstream_duration_seconds",
+    "How long one try of an upstream took",
+    ["upstream"],
+    buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
+    registry=REGISTRY,
+)
 registry_assets = Gauge("tickyard_registry_assets", "Assets in the served registry", registry=REGISTRY)
 registry_refreshes = Counter(
     "tickyard_registry_refreshes", "Registry refreshes by outcome", ["outcome"], registry=REGISTRY
+)
+registry_changed_identities = Gauge(
+    "tickyard_registry_changed_identities", "Tokens that the issuer lists as others than we pinned", registry=REGISTRY
 )
 multiplier_differences = Counter(
     "tickyard_multiplier_differences", "Multipliers on which registry and chain disagreed", registry=REGISTRY
@@ -45,61 +46,22 @@ outbox_overdue_s = Gauge(
 last_slot = Gauge("tickyard_last_slot_seconds", "Start of the newest recorded slot, Unix seconds", registry=REGISTRY)
 coverage = Gauge("tickyard_coverage_samples", "Samples of the last 24 hours", ["symbol"], registry=REGISTRY)
 
-protocol_refusals = Counter(
-    "tickyard_protocol_refusals", "Connections refused before a request was read", ["status"], registry=REGISTRY
-)
-
-
-class LostLines(Collector):
-    """What a full or closed standard error has swallowed."""
-
-    def collect(self) -> Iterable[Metric]:
-        lost = CounterMetricFamily("tickyard_log_lines_lost", "Log lines that could not be written")
-        lost.add_metric([], standard_error().lost)
-        return [lost]
-
-
-REGISTRY.register(LostLines())
-
-
-class RequestCounts(Collector):
-    """Requests and time by route template and status."""
-
-    def __init__(self) -> None:
-        self._cells: dict[tuple[str, int], list[int]] = {}
-        """Requests and microseconds."""
-
-    def add(self, route: str, status: int, micros: int) -> None:
-        cell = self._cells.get((route, status))
-        if cell is None:
-            cell = self._cells[route, status] = [0, 0]
-        cell[0] += 1
-        cell[1] += micros
-
-    def collect(self) -> Iterable[Metric]:
-        requests = CounterMetricFamily("tickyard_requests", "Requests answered", labels=["route", "status"])
-        seconds = CounterMetricFamily("tickyard_request_seconds", "Time to answer", labels=["route", "status"])
-        for (route, status), (count, micros) in list(self._cells.items()):
-            requests.add_metric([route, str(status)], count)
-            seconds.add_metric([route, str(status)], micros / 1e6)
-        return [requests, seconds]
-
-
-request_counts = RequestCounts()
-REGISTRY.register(request_counts)
+task_up = Gauge("tickyard_task_up", "Whether a long-lived task is running", ["task"], registry=REGISTRY)
+task_deaths = Counter("tickyard_task_deaths", "Deaths of long-lived tasks", ["task"], registry=REGISTRY)
 
 
 def observe_upstream(name: str, outcome: str, seconds: float) -> None:
     """What clients of upstreams call after each try."""
-    calls, waited = _upstream_counters(name, outcome)
+    calls, waited, took = _upstream_counters(name, outcome)
     calls.inc()
     waited.inc(seconds)
+    took.observe(seconds)
 
 
 @cache
-def _upstream_counters(name: str, outcome: str) -> tuple[Counter, Counter]:
+def _upstream_counters(name: str, outcome: str) -> tuple[Counter, Counter, Histogram]:
     """Kept, because finding a counter by its labels costs more than counting."""
-    return upstream_calls.labels(name, outcome), upstream_seconds.labels(name)
+    return upstream_calls.labels(name, outcome), upstream_seconds.labels(name), upstream_took.labels(name)
 
 
 def serve_metrics(port: int, host: str = "127.0.0.1") -> tuple[WSGIServer, threading.Thread]:

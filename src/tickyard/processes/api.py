@@ -7,11 +7,13 @@ from tickyard.catalog import rows_of
 from tickyard.chain.address import checksum
 from tickyard.config.settings import Settings
 from tickyard.doors.app import Plan, build_app
+from tickyard.doors.http.cache import FrontCache
 from tickyard.features.history.follow import follow_rounds
 from tickyard.observe.log import AccessLog, log
+from tickyard.observe.watched import watched
 from tickyard.processes.folder import ready_folder
 from tickyard.processes.metrics import show_metrics
-from tickyard.processes.serving import bound, make_server
+from tickyard.processes.serving import Server, bound, make_server
 from tickyard.processes.stopping import stop_on_signal
 from tickyard.wiring import open_clock, open_deps, stop_task
 
@@ -42,11 +44,20 @@ async def serve(settings: Settings) -> None:
         stack.push_async_callback(app.mcp.close)
         following = follow_rounds(deps.store, deps.market.samples, clock, app.cache.clear)
         stack.push_async_callback(stop_task, asyncio.create_task(following))
-        show_metrics(settings, settings.metrics_port, stack)
+        show_metrics(settings, settings.metrics_port, deps.store, stack)
         if access_log is not None:
             stack.callback(access_log.flush)
         server = make_server(settings, app.edge, clock)
+        _watch(server, app.cache)
         stop_on_signal(settings, server.stop)
         log.info("serving", host=settings.host, port=settings.port, profile=settings.profile)
         await server.serve([door])
     log.info("stopped")
+
+
+def _watch(server: Server, cache: FrontCache) -> None:
+    state = server.server_state
+    watched.add("tickyard_http_connections", "Open connections of clients", lambda: len(state.connections))
+    watched.add("tickyard_http_running", "Requests being worked on", lambda: len(state.tasks))
+    watched.add("tickyard_front_cache_bytes", "What the front cache holds", lambda: cache.size)
+    watched.add("tickyard_front_cache_entries", "Answers in the front cache", lambda: len(cache))

@@ -4,10 +4,13 @@ import contextlib
 
 from tickyard.config.settings import Settings, SettingsError
 from tickyard.observe.metrics import serve_metrics
+from tickyard.observe.watched import watched
+from tickyard.store.engine import Store
 
 
-def show_metrics(settings: Settings, port: int, stack: contextlib.ExitStack | contextlib.AsyncExitStack) -> None:
+def show_metrics(settings: Settings, port: int, store: Store, stack: contextlib.AsyncExitStack) -> None:
     """Until the end of the stack."""
+    watched.add("tickyard_store_connections", "Connections to the database in use", lambda: store.lent)
     try:
         server, _thread = serve_metrics(port, settings.metrics_host)
     except OSError as error:

@@ -9,6 +9,7 @@ from tickyard.observe.log import log
 from tickyard.processes.folder import ready_folder
 from tickyard.processes.metrics import show_metrics
 from tickyard.processes.stopping import stop_on_signal
+from tickyard.store.engine import Store
 from tickyard.wiring import open_clock, open_deps, stop_task
 from tickyard.worker.jobs import jobs
 from tickyard.worker.runner import Runner
@@ -24,16 +25,16 @@ async def work(settings: Settings) -> None:
         stack.push_async_callback(deps.courier.stop)
         stack.push_async_callback(stop_task, asyncio.create_task(deps.courier.keep_delivering()))
         runner = Runner(deps, jobs(deps, deps, Random()))  # noqa: S311  a moment nobody can foresee, not a secret
-        _show_metrics(settings, stack)
+        _show_metrics(settings, deps.store, stack)
         stop_on_signal(settings, runner.stop)
         log.info("working", profile=settings.profile)
         await runner.run()
     log.info("stopped")
 
 
-def _show_metrics(settings: Settings, stack: contextlib.AsyncExitStack) -> None:
+def _show_metrics(settings: Settings, store: Store, stack: contextlib.AsyncExitStack) -> None:
     """On a port of the worker's own. A second worker on this machine does its work without, and says so."""
     try:
-        show_metrics(settings, settings.worker_metrics_port, stack)
+        show_metrics(settings, settings.worker_metrics_port, store, stack)
     except SettingsError:
         log.warning("the worker's metrics cannot be shown: its port is taken", port=settings.worker_metrics_port)

@@ -81,6 +81,11 @@ class Store(ABC):
     async def now(self, tx: Transaction) -> datetime:
         """The one clock that all processes on this database share."""
 
+    @property
+    def lent(self) -> int:
+        """Connections to the database in use right now; 0 where there is no pool."""
+        return 0
+
     @abstractmethod
     async def close(self) -> None: ...
 

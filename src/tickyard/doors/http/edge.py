@@ -19,7 +19,7 @@ from tickyard.doors.http.limits import RateLimit, Verdict
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.wire import iso
 from tickyard.observe.log import AccessLog, log
-from tickyard.observe.metrics import request_counts
+from tickyard.observe.requests import request_counts
 
 ROUTE: Final = "tickyard.route"
 """The scope key under which an endpoint leaves its path template, for log and metrics."""

@@ -10,7 +10,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from tickyard.kernel.wire import error_body
 from tickyard.observe.log import log
-from tickyard.observe.metrics import protocol_refusals
+from tickyard.observe.watched import protocol_refusals
 
 # Of a piece with several requests, the one that the parser did not understand is none of these.
 _UNKNOWN: Final = re.compile(rb"(?:\A|\n)(?!(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) )[!-~]+ [!-~]+ HTTP/[0-9]")

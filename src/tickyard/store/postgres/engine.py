@@ -15,7 +15,7 @@ from sqlalchemy import Connection, ExceptionContext, Executable, event, make_url
 from sqlalchemy.exc import DBAPIError, DisconnectionError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
-from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
@@ -126,6 +126,11 @@ class PostgresStore(Store):
         # The sandbox moves its own clock; the database's must follow it.
         offset: timedelta = getattr(self.clock, "offset", timedelta(0))
         return from_micros(micros.scalar_one()) + offset
+
+    @property
+    def lent(self) -> int:
+        pool = self._engine.pool
+        return pool.checkedout() if isinstance(pool, QueuePool) else 0
 
     async def close(self) -> None:
         while self._glancers:
