@@ -61,11 +61,18 @@ format: ## format the code
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-lock: ## renew requirements.lock from pyproject.toml
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+  --no-annotate --no-header
+
+lock: ## renew the locks from pyproject.toml: what develops, what serves, what serves with traces, what pays, what builds
 	@$(MAKE) --no-print-directory -j2 setup
 	@$(BIN)/python -m pip install --quiet uv
-	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	  --no-annotate --no-header --extra sandbox --extra dev --extra intel pyproject.toml --output-file requirements.lock
+	@$(COMPILE) --upgrade --extra sandbox --extra dev --extra intel --extra tracing pyproject.toml \
+	  --output-file requirements.lock
+	@$(COMPILE) --constraint requirements.lock pyproject.toml --output-file requirements.serve.lock
+	@$(COMPILE) --constraint requirements.lock --extra tracing pyproject.toml --output-file requirements.tracing.lock
+	@$(COMPILE) --constraint requirements.lock --extra payout pyproject.toml --output-file requirements.payout.lock
+	@echo "setuptools>=77" | $(COMPILE) --constraint requirements.lock - --output-file requirements.build.lock
 
 setup: .venv/ready node_modules/ready
 	@:
