@@ -28,10 +28,12 @@ def say(text: str) -> None:
     os.write(1, f"{text}\n".encode())
 
 
-async def write(where: str) -> None:
+async def write(where: str, slot: int | None = None) -> None:
+    """From this slot on, or from the newest."""
     opened = open_store(where, WallClock())
     async with opened.read() as tx:
-        slot = await reading.newest_slot(tx) or FIRST
+        newest = await reading.newest_slot(tx)
+    slot = slot or newest or FIRST
     while True:
         # A writer that starts again repeats the last slot, which must change nothing.
         prices = {n: price(slot, n) for n in range(1, TOKENS + 1)}

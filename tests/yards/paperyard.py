@@ -88,9 +88,15 @@ class Yard:
         )
 
 
+class FarEnds:
+    """The chain of paper behind its node, and the issuer behind its front."""
+
+    def __init__(self, chain, node, issuer, issuer_url):
+        self.chain, self.node, self.issuer, self.issuer_url = chain, node, issuer, issuer_url
+
+
 @asynccontextmanager
-async def open_yard(folder, *, chain=None):
-    """A service that is ready: registry and pools are read. The same folder again is a restart."""
+async def open_far_ends(chain=None):
     clock = WallClock()
     chain = chain or LyingChain()
 
@@ -113,8 +119,17 @@ async def open_yard(folder, *, chain=None):
         issuer = Issuer(f"http://127.0.0.1:{port}/issuer")
         front, front_port = await open_port([issuer])
         try:
-            async with house.open_house(folder, node.url, f"http://127.0.0.1:{front_port}", clock) as deps:
-                yield Yard(chain, node, issuer, deps, build_app(Plan(CATALOG, deps), access_log=None).edge)
+            yield FarEnds(chain, node, issuer, f"http://127.0.0.1:{front_port}")
         finally:
             await front.cleanup()
             await standins.cleanup()
+
+
+@asynccontextmanager
+async def open_yard(folder, *, chain=None):
+    """A service that is ready: registry and pools are read. The same folder again is a restart."""
+    async with (
+        open_far_ends(chain) as far,
+        house.open_house(folder, far.node.url, far.issuer_url, WallClock()) as deps,
+    ):
+        yield Yard(far.chain, far.node, far.issuer, deps, build_app(Plan(CATALOG, deps), access_log=None).edge)

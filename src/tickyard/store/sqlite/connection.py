@@ -75,12 +75,22 @@ class Link:
         self._raw.close()
 
 
-def _connect(path: Path, *, is_reader: bool) -> sqlite3.Connection:
+def _make_file(path: Path) -> None:
+    """The rows hold webhook addresses: nobody but the service reads the file. WAL and shm inherit its mode.
+
+    A file that is there is never opened beside SQLite: closing any descriptor of it drops all locks of this process,
+    and the next one that ends takes itself for the last and removes the log from under those who still write.
+    """
     try:
-        # The rows hold webhook addresses: nobody but the service reads the file. WAL and shm inherit its mode.
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        os.close(os.open(path.resolve(), os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        return
     except OSError as error:
         raise UpstreamDown("the store's file cannot be opened") from error
+
+
+def _connect(path: Path, *, is_reader: bool) -> sqlite3.Connection:
+    _make_file(path)
     # Without an isolation level the driver never begins or commits by itself.
     raw = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
     try:
