@@ -101,7 +101,7 @@ async def research_app(folder: Path, base: str):
             await each.start()
             stack.push_async_callback(each.close)
         issuer = Issuer(source)
-        registry = Registry(issuer, _no_schedules, clock, folder / "registry.json")
+        registry = Registry(issuer, _no_schedules, clock, store)
         await registry.refresh()
         deps = SimpleNamespace(
             settings=SimpleNamespace(chain_id=4663),

@@ -47,6 +47,8 @@ from tickyard.market.registry import Registry
 from tickyard.market.rounds import Round, slot_number, slot_start
 from tickyard.market.samples import DAY_SLOTS, LatestSamples
 from tickyard.store.engine import Store
+from tickyard.store.identities import keep_listing
+from tickyard.store.migrate import migrate
 from tickyard.store.opening import open_store
 from tickyard.store.statement import Bulk
 from tickyard.store.tokens import token_ids
@@ -97,14 +99,20 @@ ORDERS |= {f"candle_{name}": "bucket, token_id" for name in ("1h", "4h", "1d")}
 SAMPLES = Kept(f"samples-{DAYS}", fill, ORDERS)
 
 
-def open_registry(folder: Path) -> Registry:
-    asset = {"id": "0x1", "multiplier_e18": 10**18, "pending_multiplier_e18": None, "pending_effective_at": None}
+async def open_registry(folder: Path) -> Registry:
+    asset = {"multiplier_e18": 10**18, "pending_multiplier_e18": None, "pending_effective_at": None}
     asset |= {"status": "ASSET_STATUS_ACTIVE", "logo_url": "", "isin": "US0000000000", "trading_capabilities": None}
-    named = [asset | {"symbol": f"T{n}", "name": f"T{n}", "address": address_of(n)} for n in range(1, TOKENS + 1)]
-    file = folder / "registry.json"
-    file.write_text(json.dumps({"assets": named, "departed": {}}))
-    registry = Registry(None, None, WallClock(), file)
-    registry.load_last_good()
+    named = [
+        asset | {"id": hex(n), "symbol": f"T{n}", "name": f"T{n}", "address": address_of(n)}
+        for n in range(1, TOKENS + 1)
+    ]
+    store = open_store(folder / "registry.db", WallClock())
+    await migrate(store)
+    async with store.begin() as tx:
+        await keep_listing(tx, json.dumps(named), store.clock.now())
+    registry = Registry(None, None, store.clock, store)
+    await registry.follow_store()
+    await store.close()
     return registry
 
 
@@ -114,7 +122,7 @@ async def open_deps(where: str) -> AsyncIterator[SimpleNamespace]:
     store = open_store(where, clock)
     try:
         with tempfile.TemporaryDirectory() as folder:
-            market = SimpleNamespace(registry=open_registry(Path(folder)))
+            market = SimpleNamespace(registry=await open_registry(Path(folder)))
             yield SimpleNamespace(clock=clock, store=store, market=market)
     finally:
         await store.close()

@@ -56,6 +56,14 @@ def _main() -> None:
     backup.add_argument("file")
     restore = commands.add_parser("restore", help="fill an empty store from a backup")
     restore.add_argument("file")
+    registry = commands.add_parser("registry", help="who is who: tokens as pinned, and as the issuer lists them now")
+    doing = registry.add_subparsers(dest="doing", required=True, metavar="COMMAND")
+    show = doing.add_parser("show", help="show one symbol, or all whose identity has changed")
+    show.add_argument("symbol", nargs="?")
+    accept = doing.add_parser("accept", help="show a symbol as pinned and as listed, and accept what is listed")
+    accept.add_argument("symbol")
+    accept.add_argument("--address", help="accept nothing but this address")
+    doing.add_parser("forget", help="drop the kept list of assets; what is pinned stays")
     pay = commands.add_parser("pay", help="pay a paid route of a running sandbox from its demo wallet")
     pay.add_argument("url", help="a path such as /v1/x402/quote?symbol=AAPL&side=buy&amount=100, or a whole address")
     pay.add_argument("--network", choices=("4663", "8453"), help="pay USDG on 4663 or USDC on 8453")
@@ -110,6 +118,11 @@ def _main() -> None:
             from tickyard.processes.store import keep_store
 
             _run(keep_store(asked.command, _settings(), getattr(asked, "file", "")))
+        case "registry":
+            from tickyard.processes.registry import look_after_registry
+
+            symbol, address = getattr(asked, "symbol", None), getattr(asked, "address", None)
+            sys.exit(_run(look_after_registry(asked.doing, _settings(), symbol, address)))
         case "pay":
             from tickyard.sandbox.commands.pay import pay_command
 

@@ -1,10 +1,12 @@
 """The issuer's list changes under us: what is believed, what is refused as a whole, and what a restart remembers."""
 
 import asyncio
+import sqlite3
 
 import pytest
 
 from tickyard.chain.address import checksum
+from tickyard.config.settings import SettingsError
 from tickyard.kernel.errors import UpstreamDown
 from yards import paperyard
 
@@ -162,13 +164,97 @@ def test_who_left_the_list_comes_back_only_to_the_same_address(tmp_path):
     live(still_away, tmp_path)
 
 
-def test_a_broken_file_is_a_fresh_start(tmp_path):
-    (tmp_path / "registry.json").write_bytes(b'{"assets": [')
+def renumbered(assets):
+    entry(assets)["id"] = "0x" + "ab" * 32
+    return assets
 
-    async def scenario(yard):
-        assert (await yard.get("/v1/quote", **BUY)).status == 200
 
-    live(scenario, tmp_path)
+def renamed_ticker(assets):
+    entry(assets)["tokenSymbol"] = "HOODX"
+    return assets
+
+
+def restart(folder, trouble, scenario):
+    """A service lives, ends, and another begins on the same store while the issuer is in trouble from the start."""
+    seen = {}
+
+    async def run():
+        async with asyncio.timeout(60), paperyard.open_far_ends() as far:
+            async with paperyard.open_yard(folder, far_ends=far) as yard:
+                seen["before"] = await the_truth(yard), (await yard.get(f"/v1/assets/{SYMBOL}")).json()
+            trouble(far.issuer)
+            async with asyncio.timeout(10), paperyard.open_yard(folder, far_ends=far) as yard:
+                await scenario(yard, seen["before"])
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("trouble", ["is_down", "is_slow"])
+def test_a_restart_while_the_issuer_is_down_or_slow_serves_what_was_true(tmp_path, trouble):
+    async def scenario(yard, before):
+        assert await the_truth(yard) == before[0]
+        # The free-form part included, byte for byte: it is what the file of old could not be read back for.
+        assert (await yard.get(f"/v1/assets/{SYMBOL}")).json() == before[1]
+        assert before[1]["tradingCapabilities"]["market"]
+
+    restart(tmp_path, lambda issuer: setattr(issuer, trouble, True), scenario)
+
+
+@pytest.mark.parametrize("lie", [moved, undeployed, renumbered, renamed_ticker, shared, thinned])
+def test_a_restart_with_an_issuer_that_lies_from_the_first_moment_serves_what_was_true(tmp_path, lie):
+    async def scenario(yard, before):
+        await refresh(yard)
+        assert await the_truth(yard) == before[0]
+        assert ELSEWHERE not in yard.deps.market.registry.addresses()
+
+    restart(tmp_path, lambda issuer: setattr(issuer, "edit", lie), scenario)
+
+
+def test_two_replicas_that_are_told_different_things_serve_one_truth(tmp_path):
+    """The second asks an issuer of its own, which lies: the pins of the first are its pins too."""
+
+    async def run():
+        async with asyncio.timeout(60), paperyard.open_yard(tmp_path) as first, paperyard.open_far_ends() as lying:
+            lying.issuer.edit = moved
+            truth = await the_truth(first)
+            async with paperyard.open_yard(tmp_path, far_ends=lying) as second:
+                await refresh(second)
+                assert await the_truth(second) == truth
+
+    asyncio.run(run())
+
+
+def test_what_one_replica_has_learnt_the_other_serves_while_its_issuer_is_down(tmp_path):
+    async def run():
+        async with (
+            asyncio.timeout(60),
+            paperyard.open_far_ends() as far,
+            paperyard.open_yard(tmp_path, far_ends=far) as first,
+            paperyard.open_yard(tmp_path, far_ends=far) as second,
+        ):
+            far.issuer.edit = renamed
+            await refresh(first)
+            far.issuer.is_down = True
+            await refresh(second)
+            assert await the_truth(second) == await the_truth(first)
+
+    asyncio.run(run())
+
+
+def test_a_kept_list_that_is_damaged_is_an_error_that_says_what_to_do(tmp_path):
+    async def run():
+        async with asyncio.timeout(60), paperyard.open_far_ends() as far:
+            async with paperyard.open_yard(tmp_path, far_ends=far):
+                pass
+            books = sqlite3.connect(tmp_path / "tickyard.db")
+            books.execute("UPDATE kept_listing SET body = substr(body, 1, 1000)")
+            books.commit()
+            books.close()
+            with pytest.raises(SettingsError, match="tickyard registry forget"):
+                async with paperyard.open_yard(tmp_path, far_ends=far):
+                    raise AssertionError("not reached")
+
+    asyncio.run(run())
 
 
 @pytest.mark.parametrize("trouble", ["down", "refused"])

@@ -18,6 +18,7 @@ from tickyard.kernel.operation import Operation
 from tickyard.kernel.wire import encode
 from tickyard.market.registry import Registry
 from tickyard.market.rounds import Round, slot_number
+from tickyard.store.identities import keep_listing
 from tickyard.store.opening import open_store
 from tickyard.store.tokens import token_ids
 from yards.schema import lay
@@ -44,7 +45,7 @@ class FixedClock(WallClock):
 
 def listed(symbol, address):
     return {
-        "id": "0x1",
+        "id": symbol,
         "symbol": symbol,
         "name": symbol,
         "address": address,
@@ -64,12 +65,13 @@ def run(where, tmp_path, rounds, work, synthetic_before=None):
     async def go():
         clock = FixedClock()
         assets = [listed("AAPL", ADDRESS), listed("NEW", "0x" + "b" * 40), listed("BARE", None)]
-        (tmp_path / "registry.json").write_text(json.dumps({"assets": assets, "departed": {}}))
-        registry = Registry(None, None, clock, tmp_path / "registry.json")
-        registry.load_last_good()
         store = open_store(where, clock)
+        registry = Registry(None, None, clock, store)
         try:
             await lay(store)
+            async with store.begin() as tx:
+                await keep_listing(tx, json.dumps(assets), NOW)
+            await registry.follow_store()
             async with store.begin() as tx:
                 ids = await token_ids(tx, [(Symbol("AAPL"), ADDRESS)])
                 taken = [Round(slot, 1, "0x", {ids[ADDRESS]: price}, 0, NOW) for slot, price in rounds.items()]

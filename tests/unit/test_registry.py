@@ -3,11 +3,13 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 import pytest
 
 from tickyard.kernel.ids import Address, Symbol
 from tickyard.market.asset import Asset, MultiplierSchedule
-from tickyard.market.registry import ListingRefused, check_refresh
+from tickyard.market.identity import ListingRefused, check_refresh, identity_of
+from tickyard.market.kept_listing import ListingBroken, decode_listing, encode_listing
 from tickyard.sources.issuer.api import ListedAsset
 
 ONE = 10**18
@@ -35,6 +37,9 @@ def listed(symbol, address=None, **more):
 KNOWN = [listed(f"S{number}", at(number + 1)) for number in range(10)]
 
 
+PINS = {asset.symbol: identity_of(asset) for asset in KNOWN}
+
+
 def changed(position, **fields):
     return [replace(asset, **fields) if index == position else asset for index, asset in enumerate(KNOWN)]
 
@@ -50,7 +55,7 @@ def changed(position, **fields):
     ],
 )
 def test_an_honest_successor_is_taken(new):
-    check_refresh(KNOWN, new)
+    check_refresh(KNOWN, new, PINS)
 
 
 @pytest.mark.parametrize(
@@ -58,6 +63,11 @@ def test_an_honest_successor_is_taken(new):
     [
         (changed(3, address=at(99)), "S3 changed its address"),
         (changed(3, address=None), "S3 changed its address"),
+        (changed(3, id="other"), "S3 changed its token uid"),
+        (changed(3, symbol=Symbol("S33")), "S33 is the token that we know as S3"),
+        (changed(3, symbol=Symbol("S33"), address=at(99)), "S33 is the token that we know as S3"),
+        (changed(3, symbol=Symbol("S33"), id="other"), "S33 is the token that we know as S3"),
+        ([*KNOWN, listed("NEW", at(99), id="S3")], "share a token uid"),
         ([*KNOWN, listed("S3", at(99))], "listed twice"),
         ([*KNOWN, listed("NEW", at(1))], "share an address"),
         (KNOWN[:7], "3 of 10 assets vanished"),
@@ -66,15 +76,22 @@ def test_an_honest_successor_is_taken(new):
 )
 def test_a_list_that_lies_is_refused(new, why):
     with pytest.raises(ListingRefused, match=why):
-        check_refresh(KNOWN, new)
+        check_refresh(KNOWN, new, PINS)
+
+
+def test_all_who_changed_are_named_for_the_person_who_looks():
+    new = [replace(asset, address=at(90 + n)) if n in (2, 5) else asset for n, asset in enumerate(KNOWN)]
+    with pytest.raises(ListingRefused) as refused:
+        check_refresh(KNOWN, new, PINS)
+    assert refused.value.changed == ("S2", "S5")
 
 
 def test_an_asset_may_gain_its_address_later():
-    check_refresh([listed("LATER")], [listed("LATER", at(5))])
+    check_refresh([listed("LATER")], [listed("LATER", at(5))], {})
 
 
 def test_who_left_may_come_back_only_to_the_same_address():
-    departed = {Symbol("GONE"): at(50)}
+    departed = {**PINS, Symbol("GONE"): identity_of(listed("GONE", at(50)))}
     check_refresh(KNOWN, [*KNOWN, listed("GONE", at(50))], departed)
     for elsewhere in (at(51), None):
         with pytest.raises(ListingRefused, match="GONE changed its address"):
@@ -82,9 +99,27 @@ def test_who_left_may_come_back_only_to_the_same_address():
 
 
 def test_the_first_list_of_all_is_checked_against_itself():
-    check_refresh([], KNOWN)
+    check_refresh([], KNOWN, {})
     with pytest.raises(ListingRefused):
-        check_refresh([], [*KNOWN, KNOWN[0]])
+        check_refresh([], [*KNOWN, KNOWN[0]], {})
+
+
+def test_a_list_comes_back_from_the_store_as_it_went_in():
+    rich = listed(
+        "RICH",
+        at(7),
+        pending_multiplier_e18=2 * ONE,
+        pending_effective_at=datetime(2026, 10, 1, tzinfo=UTC),
+        trading_capabilities=msgspec.Raw(b'{"market": {"whole": "TRADING_STATUS_TRADABLE"}, "n": [1, null]}'),
+    )
+    plain = [*KNOWN, listed("BARE"), listed("TEXT", at(8), trading_capabilities=msgspec.Raw(b'"any"'))]
+    assert decode_listing(encode_listing([rich, *plain])) == [rich, *plain]
+
+
+@pytest.mark.parametrize("body", ["", "{", "[{}]", '{"assets": []}', '[{"id": 1}]'])
+def test_a_kept_list_that_cannot_be_read_is_an_error_and_never_ignored(body):
+    with pytest.raises(ListingBroken, match="tickyard registry forget"):
+        decode_listing(body)
 
 
 NOON = datetime(2026, 10, 1, 12, tzinfo=UTC)

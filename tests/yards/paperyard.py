@@ -1,7 +1,8 @@
 """The whole service over a chain of paper and a scriptable issuer, both behind real sockets on loopback."""
 
+import asyncio
 import json
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import ClassVar
 from urllib.parse import urlencode
 
@@ -56,11 +57,14 @@ class Issuer:
         self.behind = behind
         self.edit = lambda assets: assets
         self.is_down = False
+        self.is_slow = False
 
     def add_to(self, app):
         app.router.add_get("/{path:.*}", self.pass_on)
 
     async def pass_on(self, request):
+        if self.is_slow:
+            await asyncio.Event().wait()
         if self.is_down:
             return web.Response(status=503)
         async with aiohttp.ClientSession() as session, session.get(self.behind + request.path_qs) as answer:
@@ -126,10 +130,10 @@ async def open_far_ends(chain=None):
 
 
 @asynccontextmanager
-async def open_yard(folder, *, chain=None):
+async def open_yard(folder, *, chain=None, far_ends=None):
     """A service that is ready: registry and pools are read. The same folder again is a restart."""
     async with (
-        open_far_ends(chain) as far,
+        open_far_ends(chain) if far_ends is None else nullcontext(far_ends) as far,
         house.open_house(folder, far.node.url, far.issuer_url, WallClock()) as deps,
     ):
         yield Yard(far.chain, far.node, far.issuer, deps, build_app(Plan(CATALOG, deps), access_log=None).edge)

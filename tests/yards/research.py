@@ -108,7 +108,7 @@ async def open_yard(where, *, per_second=10_000, patience_s=5, clock=None, budge
         await each.start()
     try:
         issuer = Issuer(source)
-        registry = Registry(issuer, _no_schedules, clock, Path(where).with_name("registry.json"))
+        registry = Registry(issuer, _no_schedules, clock, store)
         await registry.refresh()
         # Research reads neither pools nor the chain.
         market = Market(registry, Mids(issuer, clock), None, None, None)

@@ -1,82 +1,42 @@
 """The registry: which tokens exist, by symbol. The address in here is the identity of a token.
 
-It is refreshed in the background and always served from memory. A refresh that lies (an address changes, a
-symbol repeats, a fifth of the list vanishes) is refused as a whole and the last good one stays, across
-restarts too: it is kept in a file.
+It is refreshed in the background and always served from memory. Who is who is pinned in the store when first seen, and
+so is the last good list, one truth for all processes: a refresh that lies (an address or a uid changes, a symbol
+repeats, a fifth of the list vanishes) is refused as a whole, before a restart and after it.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime
-from pathlib import Path
-from types import MappingProxyType
 from typing import Final
-
-import msgspec
 
 from tickyard.chain.address import checksum
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import NotFound, UpstreamDown
 from tickyard.kernel.ids import Address, Symbol
 from tickyard.market.asset import Asset, MultiplierSchedule
+from tickyard.market.identity import ListingRefused, check_refresh
+from tickyard.market.kept_listing import ListingBook
 from tickyard.observe import metrics
 from tickyard.observe.log import log
 from tickyard.sources.issuer.api import Issuer
 from tickyard.sources.issuer.border import ListedAsset
+from tickyard.store.engine import Store
 
 REFRESH_S: Final = 60
 _RETRY_S: Final = 5
-_VANISHED_MAX_PERCENT: Final = 20
-
-
-class _Kept(msgspec.Struct):
-    """The file: what is served, and where those were that have left the list."""
-
-    assets: list[ListedAsset]
-    departed: dict[Symbol, Address]
-
 
 ReadSchedules = Callable[[list[Address]], Awaitable[dict[Address, MultiplierSchedule]]]
 
 
-class ListingRefused(Exception):
-    """A refresh that contradicts what we know. The message is for the log."""
-
-
-def check_refresh(
-    old: Iterable[ListedAsset], new: Iterable[ListedAsset], departed: Mapping[Symbol, Address] = MappingProxyType({})
-) -> None:
-    """Raise Refused when the new list cannot be an honest successor of the old one.
-
-    `departed`: the addresses of assets that were listed once. Who comes back must come back to the same one.
-    """
-    new = list(new)
-    by_symbol = {asset.symbol: asset for asset in new}
-    addresses = [asset.address for asset in new if asset.address is not None]
-    if len(by_symbol) != len(new):
-        raise ListingRefused("a symbol is listed twice")
-    if len(set(addresses)) != len(addresses):
-        raise ListingRefused("two symbols share an address")
-    old = list(old)
-    homes = {**departed, **{known.symbol: known.address for known in old if known.address}}
-    for symbol, address in homes.items():
-        listed = by_symbol.get(symbol)
-        # An asset may gain its address; one that has it keeps it, or is gone.
-        if listed and listed.address != address:
-            raise ListingRefused(f"{symbol} changed its address")
-    vanished = sum(known.symbol not in by_symbol for known in old)
-    if vanished * 100 > len(old) * _VANISHED_MAX_PERCENT:
-        raise ListingRefused(f"{vanished} of {len(old)} assets vanished at once")
-
-
 class Registry:
-    def __init__(self, issuer: Issuer, read_schedules: ReadSchedules, clock: Clock, file: Path) -> None:
+    def __init__(self, issuer: Issuer, read_schedules: ReadSchedules, clock: Clock, store: Store) -> None:
         self._issuer = issuer
         self._read_schedules = read_schedules
         self._clock = clock
-        self._file = file
+        self._book = ListingBook(store)
         self._assets: dict[Symbol, Asset] = {}
-        self._departed: dict[Symbol, Address] = {}
+        self._confirmed: float | None = None
         self._schedules: dict[Address, MultiplierSchedule] = {}
         self.refreshed_at: datetime | None = None
         self.on_change: list[Callable[[], None]] = []
@@ -109,37 +69,43 @@ class Registry:
         flips = [s.effective_at - second for s in self._schedules.values() if s.effective_at > second]
         return min([wanted_s, *flips])
 
-    def load_last_good(self) -> None:
-        """Start from the list that the last process kept."""
-        if not self._file.exists():
-            return
-        try:
-            kept = msgspec.json.decode(self._file.read_bytes(), type=_Kept)
-        except (OSError, msgspec.MsgspecError):
-            log.warning("kept registry is unreadable, ignoring it")
-            return
-        self._departed = kept.departed
-        self._serve(kept.assets)
+    def age_s(self) -> int | None:
+        """How long ago the issuer last confirmed what is served. None: there is nothing to serve yet."""
+        return None if self._confirmed is None else max(0, int(self._clock.monotonic() - self._confirmed))
+
+    async def follow_store(self) -> None:
+        """Serve what the store knows: at the start, and when another process or a person has changed it."""
+        kept = await self._book.news()
+        if kept is not None:
+            age = (self._clock.now() - kept.seen_at).total_seconds()
+            self._confirmed = self._clock.monotonic() - max(0.0, age)
+            self._serve(kept.assets)
 
     async def refresh(self) -> None:
-        """Ask the issuer and the chain. Raises UpstreamDown when the issuer does not answer."""
-        known = [asset.listed for asset in self._assets.values()]
+        """Ask the store, the issuer and the chain. Raises UpstreamDown when one of the first two does not answer."""
         try:
+            await self.follow_store()
             listing = await self._issuer.assets()
-            check_refresh(known, listing.assets, self._departed)
+            known = self._listed()
+            check_refresh(known, listing.assets, self._book.pins)
+            has_changed = sorted(listing.assets, key=lambda asset: asset.symbol) != known
+            await self._book.keep(list(listing.assets), has_changed=has_changed)
         except UpstreamDown:
-            await self._renew_multipliers(known)
+            await self._renew_multipliers()
             raise
         except ListingRefused as refusal:
             metrics.registry_refreshes.labels("refused").inc()
-            log.error("registry refresh refused, the last good one stays", reason=str(refusal))
-            await self._renew_multipliers(known)
+            metrics.registry_changed_identities.set(len(refusal.changed))
+            log.error(
+                "registry refresh refused, the last good one stays", reason=str(refusal), changed=list(refusal.changed)
+            )
+            await self._renew_multipliers()
             return
         await self._read_multipliers(listing.assets)
-        if sorted(listing.assets, key=lambda asset: asset.symbol) != known:
-            self._keep(known, listing.assets)
         self._serve(listing.assets)
         self.refreshed_at = self._clock.now()
+        self._confirmed = self._clock.monotonic()
+        metrics.registry_changed_identities.set(0)
         metrics.registry_refreshes.labels("ok").inc()
 
     async def keep_fresh(self) -> None:
@@ -154,9 +120,12 @@ class Registry:
                 pause = _RETRY_S
             await self._clock.sleep(pause)
 
-    async def _renew_multipliers(self, known: list[ListedAsset]) -> None:
+    def _listed(self) -> list[ListedAsset]:
+        return [asset.listed for asset in self._assets.values()]
+
+    async def _renew_multipliers(self) -> None:
         """A silent or lying issuer is no reason to miss a split: the chain tells it."""
-        if known:
+        if known := self._listed():
             await self._read_multipliers(known)
             self._serve(known)
 
@@ -191,13 +160,3 @@ class Registry:
             if asset.multiplier_e18(now) != asset.listed.multiplier_e18 and asset != known:
                 metrics.multiplier_differences.inc()
                 log.warning("registry and chain disagree on a multiplier, the chain wins", symbol=asset.symbol)
-
-    def _keep(self, known: Iterable[ListedAsset], listed: Iterable[ListedAsset]) -> None:
-        listed = list(listed)
-        here = {asset.symbol for asset in listed}
-        left = {asset.symbol: asset.address for asset in known if asset.address and asset.symbol not in here}
-        self._departed = {symbol: at for symbol, at in {**self._departed, **left}.items() if symbol not in here}
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        fresh = self._file.with_suffix(".new")
-        fresh.write_bytes(msgspec.json.encode(_Kept(listed, self._departed)))
-        fresh.replace(self._file)

@@ -19,6 +19,7 @@ from tickyard.features.research.library import Library
 from tickyard.features.votes.feed import VoteFeed
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
+from tickyard.market.kept_listing import ListingBroken
 from tickyard.market.market import Market
 from tickyard.market.mids import Mids
 from tickyard.market.multipliers import read_schedules
@@ -72,8 +73,8 @@ async def open_deps(settings: Settings, clock: Clock) -> AsyncIterator[ServiceDe
         stack.push_async_callback(source.close)
         issuer = Issuer(source, chain_id=settings.chain_id)
         schedules = partial(read_schedules, rpc, settings.contracts.multicall3, clock)
-        registry = Registry(issuer, schedules, clock, settings.data_path / "registry.json")
-        registry.load_last_good()
+        registry = Registry(issuer, schedules, clock, store)
+        await _load(registry)
         reader = ChainReader(rpc, settings.contracts.multicall3, clock)
         pools = PoolBook(reader, settings.contracts, settings.fee_tiers, clock)
         registry.on_change.append(pools.look_soon)
@@ -102,6 +103,13 @@ async def open_deps(settings: Settings, clock: Clock) -> AsyncIterator[ServiceDe
 async def _keep_pools_fresh(registry: Registry, pools: PoolBook) -> None:
     await registry.loaded.wait()
     await pools.keep_fresh(registry.addresses)
+
+
+async def _load(registry: Registry) -> None:
+    try:
+        await registry.follow_store()
+    except ListingBroken as broken:
+        raise SettingsError(str(broken)) from None
 
 
 async def _check_chain(rpc: Rpc, settings: Settings, clock: Clock) -> None:

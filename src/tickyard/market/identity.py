@@ -1,0 +1,68 @@
+"""Which refresh of the registry is believed. Pure rules: what is pinned, what was listed, what is listed now."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from tickyard.kernel.ids import Symbol
+from tickyard.sources.issuer.border import ListedAsset
+from tickyard.store.identities import Identity
+
+_VANISHED_MAX_PERCENT: Final = 20
+
+
+class ListingRefused(Exception):
+    """A list that contradicts what we know. The message is for the log."""
+
+    def __init__(self, reason: str, changed: tuple[Symbol, ...] = ()) -> None:
+        super().__init__(reason)
+        self.changed = changed
+        """Whose identity a person must look at."""
+
+
+def identity_of(asset: ListedAsset) -> Identity | None:
+    """None: it has no token on our chain, so there is nothing to be mistaken for it yet."""
+    return Identity(asset.symbol, asset.address, asset.id) if asset.address else None
+
+
+def check_listing(new: Iterable[ListedAsset]) -> None:
+    """Raise ListingRefused when a list contradicts itself."""
+    new = list(new)
+    addresses = [asset.address for asset in new if asset.address is not None]
+    if len({asset.symbol for asset in new}) != len(new):
+        raise ListingRefused("a symbol is listed twice")
+    if len(set(addresses)) != len(addresses):
+        raise ListingRefused("two symbols share an address")
+    if len({asset.id for asset in new}) != len(new):
+        raise ListingRefused("two symbols share a token uid")
+
+
+def check_identities(pins: Mapping[Symbol, Identity], listed: Iterable[ListedAsset]) -> None:
+    """Raise ListingRefused when somebody on the list is not who they were, departed ones who come back included."""
+    of_address = {pin.address: pin.symbol for pin in pins.values()}
+    of_uid = {pin.uid: pin.symbol for pin in pins.values()}
+    found: dict[Symbol, str] = {}
+    for asset in listed:
+        pin = pins.get(asset.symbol)
+        if pin is not None:
+            # An asset may gain its address; one that has it keeps it, or is gone.
+            if asset.address != pin.address:
+                found[asset.symbol] = f"{asset.symbol} changed its address"
+            elif asset.id != pin.uid:
+                found[asset.symbol] = f"{asset.symbol} changed its token uid"
+        elif asset.address is not None:
+            owner = of_address.get(asset.address) or of_uid.get(asset.id)
+            if owner is not None:
+                found[asset.symbol] = f"{asset.symbol} is the token that we know as {owner}"
+    if found:
+        raise ListingRefused("; ".join(list(found.values())[:5]), tuple(found))
+
+
+def check_refresh(old: Iterable[ListedAsset], new: Iterable[ListedAsset], pins: Mapping[Symbol, Identity]) -> None:
+    """Raise ListingRefused when the new list cannot be an honest successor of the old one."""
+    old, new = list(old), list(new)
+    check_listing(new)
+    check_identities(pins, new)
+    here = {asset.symbol for asset in new}
+    vanished = sum(known.symbol not in here for known in old)
+    if vanished * 100 > len(old) * _VANISHED_MAX_PERCENT:
+        raise ListingRefused(f"{vanished} of {len(old)} assets vanished at once")

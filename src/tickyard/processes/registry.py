@@ -1,0 +1,117 @@
+"""`tickyard registry`: who is who, as pinned and as the issuer says now. Only a person changes a pin."""
+
+import sys
+from contextlib import AsyncExitStack
+from random import Random
+
+from tickyard.chain.address import checksum
+from tickyard.config.settings import Settings
+from tickyard.kernel.clock import Clock
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.kernel.ids import Symbol
+from tickyard.market.identity import ListingRefused, check_identities, check_listing, identity_of
+from tickyard.market.kept_listing import ListingBook, ListingBroken
+from tickyard.sources.http import Source
+from tickyard.sources.issuer.api import MAX_BYTES, Issuer
+from tickyard.sources.issuer.border import ListedAsset
+from tickyard.store.engine import Store
+from tickyard.store.identities import Identity, forget_listing, identities
+from tickyard.store.opening import open_store
+from tickyard.wiring import open_clock
+
+
+async def look_after_registry(command: str, settings: Settings, symbol: str | None, address: str | None) -> int:
+    """0 when there is nothing left to do; 1 when a person must look, or nothing could be done."""
+    clock = open_clock(settings)
+    async with AsyncExitStack() as stack:
+        store = open_store(settings.store_url, clock)
+        stack.push_async_callback(store.close)
+        try:
+            if command == "forget":
+                return await _forget(store)
+            listed = await _ask_issuer(settings, clock)
+            if command == "show":
+                return await _show(store, listed, symbol)
+            return await _accept(store, listed, Symbol((symbol or "").upper()), address)
+        except (UpstreamDown, ListingRefused, ListingBroken) as trouble:
+            _say(f"nothing was changed: {trouble}")
+            return 1
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+
+
+async def _ask_issuer(settings: Settings, clock: Clock) -> list[ListedAsset]:
+    rng = Random()  # noqa: S311  jitter, not secrets
+    source = Source("issuer", settings.issuer_url, clock=clock, rng=rng, max_bytes=MAX_BYTES)
+    await source.start()
+    try:
+        listing = await Issuer(source, chain_id=settings.chain_id).assets()
+    finally:
+        await source.close()
+    check_listing(listing.assets)
+    return list(listing.assets)
+
+
+async def _show(store: Store, listed: list[ListedAsset], symbol: str | None) -> int:
+    """Everybody who is not who they were, or the one asked for."""
+    async with store.read() as tx:
+        pins = await identities(tx)
+    changed: tuple[Symbol, ...] = ()
+    try:
+        check_identities(pins, listed)
+    except ListingRefused as refusal:
+        changed = refusal.changed
+    for each in [Symbol(symbol.upper())] if symbol else changed:
+        _show_both(each, pins, next((asset for asset in listed if asset.symbol == each), None))
+    _say(f"{len(pins)} identities pinned, {len(changed)} of those listed now are not who they were")
+    return 1 if changed else 0
+
+
+def _show_both(symbol: Symbol, pins: dict[Symbol, Identity], listed: ListedAsset | None) -> None:
+    pin = pins.get(symbol)
+    _say(symbol)
+    _say(f"  pinned  {_shown(pin) if pin else 'nothing'}")
+    now = identity_of(listed) if listed else None
+    _say(f"  listed  {_shown(now) if now else 'without a token on this chain' if listed else 'not at all'}")
+    for other in pins.values():
+        if now and other.symbol != symbol and (other.address == now.address or other.uid == now.uid):
+            _say(f"  pinned  {_shown(other)}, as {other.symbol}")
+
+
+def _shown(who: Identity) -> str:
+    return f"{checksum(who.address)}  uid {who.uid}"
+
+
+async def _accept(store: Store, listed: list[ListedAsset], symbol: Symbol, address: str | None) -> int:
+    book = ListingBook(store)
+    await book.news()
+    asset = next((each for each in listed if each.symbol == symbol), None)
+    _show_both(symbol, book.pins, asset)
+    new = identity_of(asset) if asset else None
+    if asset is None or new is None:
+        _say(f"nothing was changed: the issuer lists no token {symbol} on this chain")
+        return 1
+    if address is not None and address.lower() != new.address:
+        _say("nothing was changed: the issuer lists another address than the one you named")
+        return 1
+    if book.pins.get(symbol) == new:
+        _say("nothing was changed: this is who is pinned")
+        return 0
+    here = {each.symbol for each in listed}
+    for other in book.pins.values():
+        if other.symbol != symbol and other.symbol in here and (other.address == new.address or other.uid == new.uid):
+            _say(f"nothing was changed: the issuer still lists {other.symbol}, which is pinned to the same token")
+            return 1
+    await book.accept(asset)
+    _say("accepted: every process serves it within a minute")
+    return 0
+
+
+async def _forget(store: Store) -> int:
+    async with store.begin() as tx:
+        await forget_listing(tx)
+        pins = await identities(tx)
+    _say(f"the kept list is dropped; {len(pins)} identities stay pinned")
+    return 0

@@ -1,0 +1,152 @@
+"""A person looks at a changed identity and accepts it; every process serves it, and only then."""
+
+import asyncio
+import os
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+from bench import house
+from tickyard.chain.address import checksum
+from yards import paperyard
+
+ELSEWHERE = "0x" + "ee" * 20
+SYMBOL = "HOOD"
+
+
+def listed(assets, symbol=SYMBOL):
+    return next(asset for asset in assets if asset["tokenSymbol"] == symbol)
+
+
+def moved(assets):
+    entry = listed(assets)
+    next(each for each in entry["deployments"] if each["chainId"] == 4663)["contractAddress"] = ELSEWHERE
+    return assets
+
+
+def ticker_changed(assets):
+    listed(assets)["tokenSymbol"] = "HOODX"
+    return assets
+
+
+async def tickyard(folder, far, *arguments):
+    """The command as a person runs it: (status, what it said)."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("TICKYARD_")}
+    environ = clean | house.environment(folder, far.node.url, far.issuer_url)
+    ran = await asyncio.to_thread(
+        subprocess.run,
+        [sys.executable, "-m", "tickyard", "registry", *arguments],
+        env=environ, capture_output=True, text=True, timeout=30,
+    )  # fmt: skip
+    assert "Traceback" not in ran.stderr, ran.stderr
+    return ran.returncode, ran.stdout
+
+
+async def address_of(yard, symbol=SYMBOL):
+    answer = await yard.get(f"/v1/assets/{symbol}")
+    return answer.json()["address"] if answer.status == 200 else answer.status
+
+
+def live(scenario, folder):
+    async def run():
+        async with (
+            asyncio.timeout(90),
+            paperyard.open_far_ends() as far,
+            paperyard.open_yard(folder, far_ends=far) as yard,
+        ):
+            await scenario(yard, far)
+
+    asyncio.run(run())
+
+
+def test_a_changed_address_is_served_once_a_person_has_accepted_it(tmp_path):
+    async def scenario(yard, far):
+        registry, old = yard.deps.market.registry, await address_of(yard)
+        far.issuer.edit = moved
+        await registry.refresh()
+        assert await address_of(yard) == old
+        status, said = await tickyard(tmp_path, far, "show")
+        assert status == 1
+        assert SYMBOL in said
+        assert old in said
+        assert checksum(ELSEWHERE) in said
+        status, said = await tickyard(tmp_path, far, "accept", SYMBOL.lower())
+        assert status == 0, said
+        assert old in said
+        assert checksum(ELSEWHERE) in said
+        # Also while the issuer is silent again: the store is the truth of all processes.
+        far.issuer.is_down = True
+        with pytest.raises(Exception, match="issuer"):
+            await registry.refresh()
+        assert await address_of(yard) == checksum(ELSEWHERE)
+        far.issuer.is_down = False
+        assert await tickyard(tmp_path, far, "show") == (
+            0,
+            "193 identities pinned, 0 of those listed now are not who they were\n",
+        )
+        # And back to the old one is a change like any other.
+        far.issuer.edit = lambda assets: assets
+        await registry.refresh()
+        assert await address_of(yard) == checksum(ELSEWHERE)
+        books = sqlite3.connect(tmp_path / "tickyard.db")
+        ((symbol, was, became),) = books.execute("SELECT symbol, was, became FROM accepted_token").fetchall()
+        books.close()
+        assert symbol == SYMBOL
+        assert old.lower() in was
+        assert ELSEWHERE in became
+
+    live(scenario, tmp_path)
+
+
+def test_a_token_that_changed_its_ticker_is_accepted_under_the_new_one(tmp_path):
+    async def scenario(yard, far):
+        old = await address_of(yard)
+        far.issuer.edit = ticker_changed
+        await yard.deps.market.registry.refresh()
+        assert await address_of(yard, "HOODX") == 404
+        status, said = await tickyard(tmp_path, far, "accept", "HOODX")
+        assert status == 0
+        assert f"as {SYMBOL}" in said
+        await yard.deps.market.registry.refresh()
+        assert (await address_of(yard, "HOODX"), await address_of(yard)) == (old, 404)
+
+    live(scenario, tmp_path)
+
+
+def test_nothing_is_accepted_by_mistake(tmp_path):
+    async def scenario(yard, far):
+        old = await address_of(yard)
+        assert (await tickyard(tmp_path, far, "accept", SYMBOL))[0] == 0
+        assert (await tickyard(tmp_path, far, "accept", "NOBODY"))[0] == 1
+        far.issuer.edit = moved
+        status, said = await tickyard(tmp_path, far, "accept", SYMBOL, "--address", "0x" + "dd" * 20)
+        assert status == 1
+        assert "another address" in said
+        far.issuer.is_down = True
+        assert (await tickyard(tmp_path, far, "accept", SYMBOL))[0] == 1
+        far.issuer.is_down, far.issuer.edit = False, lambda assets: assets
+        await yard.deps.market.registry.refresh()
+        assert await address_of(yard) == old
+
+    live(scenario, tmp_path)
+
+
+def test_a_damaged_list_is_dropped_and_read_again_and_who_is_who_stays_pinned(tmp_path):
+    async def run():
+        async with asyncio.timeout(90), paperyard.open_far_ends() as far:
+            async with paperyard.open_yard(tmp_path, far_ends=far) as yard:
+                old = await address_of(yard)
+            books = sqlite3.connect(tmp_path / "tickyard.db")
+            books.execute("UPDATE kept_listing SET body = '{}'")
+            books.commit()
+            books.close()
+            assert (await tickyard(tmp_path, far, "forget"))[0] == 0
+            async with paperyard.open_yard(tmp_path, far_ends=far) as yard:
+                assert await address_of(yard) == old
+                far.issuer.edit = moved
+                await yard.deps.market.registry.refresh()
+                assert await address_of(yard) == old
+
+    asyncio.run(run())
