@@ -156,10 +156,16 @@ def _main() -> None:
 
 def _run_process(process: Callable[[Settings], Coroutine[Any, Any, None]]) -> None:
     from tickyard.observe.log import configure_logging
+    from tickyard.supervisor import GaveUp
 
     settings = _settings()
     configure_logging()
-    _run(process(settings))
+    try:
+        _run(process(settings))
+    except GaveUp as failure:
+        # Not as it began: whoever starts processes again is right to start this one.
+        print(f"tickyard stops: {failure}", file=sys.stderr)
+        sys.exit(70)
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:

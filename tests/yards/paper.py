@@ -4,6 +4,7 @@ It has no EVM and no blocks, so it answers at once, and it can be made to say an
 contract answers instead (bytes, or None for a revert), for one set of arguments or for all.
 """
 
+import time
 from functools import lru_cache
 
 from eth_abi import decode, encode
@@ -60,14 +61,26 @@ def opening_pools(now) -> dict[str, tuple]:
     return pools
 
 
+_STEP_S = 20
+
+
 class PaperChain:
     def __init__(self, now) -> None:
-        self.time = int(now.timestamp())
+        self._time, self._set_at = int(now.timestamp()), time.monotonic()
         self.block = 1000
         self.says: dict[tuple[str, str], bytes | None] = {}
         self.tokens = {listed.address: listed for listed in load() if listed.address is not None}
         self.pools = dict(opening_pools(now))
         self.by_pair = {(market.token, market.fee): pool for pool, (market, _, _) in self.pools.items()}
+
+    @property
+    def time(self) -> int:
+        """Goes on like any chain's, but in large steps: within one of them the same question has the same answer."""
+        return self._time + int(time.monotonic() - self._set_at) // _STEP_S * _STEP_S
+
+    @time.setter
+    def time(self, moment: int) -> None:
+        self._time, self._set_at = moment, time.monotonic()
 
     def rpc(self, method: str, params: list):
         """The result of one JSON-RPC call; None is a revert."""

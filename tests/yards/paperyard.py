@@ -32,6 +32,8 @@ class LyingChain(paper.PaperChain):
 
     def __init__(self):
         super().__init__(NOW)
+        # Of the test's own day, not of the run's; rounded, so that those that run together share the truth.
+        self.time = WallClock().seconds() // 20 * 20
         self._known = len(self.pools)
 
     def rpc(self, method, params):
@@ -130,10 +132,10 @@ async def open_far_ends(chain=None):
 
 
 @asynccontextmanager
-async def open_yard(folder, *, chain=None, far_ends=None):
+async def open_yard(folder, *, chain=None, far_ends=None, clock=None):
     """A service that is ready: registry and pools are read. The same folder again is a restart."""
     async with (
         open_far_ends(chain) if far_ends is None else nullcontext(far_ends) as far,
-        house.open_house(folder, far.node.url, far.issuer_url, WallClock()) as deps,
+        house.open_house(folder, far.node.url, far.issuer_url, clock or WallClock()) as deps,
     ):
         yield Yard(far.chain, far.node, far.issuer, deps, build_app(Plan(CATALOG, deps), access_log=None).edge)

@@ -49,6 +49,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Nodes of chain 4663, best first, separated by commas. May carry keys: never shown."""
     rpc_urls_8453: tuple[str, ...] = ()
     """Nodes of chain 8453, for payments in USDC. May carry keys: never shown."""
+    head_age_max_s: Annotated[int, Meta(ge=5, le=3600)] = 60
+    """A node whose newest block is older than so many seconds is passed over."""
     database_url: str = ""
     """PostgreSQL address; default a SQLite file in the data folder. May carry a password: never shown."""
     secret_key_file: str = ""

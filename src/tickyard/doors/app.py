@@ -16,13 +16,13 @@ from tickyard.doors.http.cache import FrontCache
 from tickyard.doors.http.edge import Edge
 from tickyard.doors.http.limits import RateLimit, client_key, read_networks
 from tickyard.doors.http.pages import Health, Page, Readiness
+from tickyard.doors.http.readiness import Lookout
 from tickyard.doors.mcp.door import McpDoor
 from tickyard.doors.paid.gate import Doorkeeper, Gate
 from tickyard.doors.routes import ClientOf, Endpoint, build_router
 from tickyard.kernel.ids import EXAMPLE_WALLET
 from tickyard.kernel.operation import Operation
 from tickyard.observe.log import AccessLog
-from tickyard.observe.watched import head_at
 from tickyard.payments.cashier import Cashier
 from tickyard.payments.offer.challenge import PaidOffer
 from tickyard.payments.offer.terms import Terms
@@ -72,7 +72,7 @@ def build_app(plan: Plan, *, access_log: AccessLog | None) -> App:
     pages = make_pages(plan.rows, plan.sandbox_rows, settings, clock.now(), example_wallet=plan.example_wallet)
     for path, (content_type, body) in pages.items():
         routes.append(("GET", path, Page(path, body, cache, [(b"content-type", content_type.encode())])))
-    routes += [("GET", "/healthz", Health()), ("GET", "/readyz", Readiness(lambda: check_ready(deps)))]
+    routes += [("GET", "/healthz", Health()), ("GET", "/readyz", Readiness(Lookout(deps)))]
     mcp = McpDoor(
         plan.rows,
         deps,
@@ -124,7 +124,4 @@ def _paid_twins(plan: Plan, free: Mapping[str, Endpoint], client_of: ClientOf) -
 
 async def check_ready(deps: Deps) -> None:
     """Raise UpstreamDown while something we cannot serve without is missing."""
-    for asset in deps.market.registry.all():
-        if asset.address is not None:
-            deps.market.pools.of(asset.address)
-    head_at.labels(str(deps.settings.chain_id)).set((await deps.rpc.head()).timestamp)
+    await Lookout(deps).must_be_ready()

@@ -14,6 +14,7 @@ from tickyard.chain import aggregate3
 from tickyard.chain.abi import read_uint
 from tickyard.chain.multicall import LIGHT_CALLS, Call, aggregate
 from tickyard.chain.rpc.client import Block, Rpc, RpcError
+from tickyard.chain.rpc.trouble import Stale
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
@@ -98,10 +99,21 @@ class ChainReader:
         """The way of nearly every reading: one request. What is too much in one piece is read the careful way."""
         deadline = self._rpc.deadline()
         try:
-            results = aggregate3.decode(await self._rpc.eth_call(self._multicall, data, deadline=deadline), count)
+            results = await self._rpc.dated_call(
+                self._multicall, data, lambda returned: self._dated(returned, count), deadline=deadline
+            )
         except RpcError:
             results = await aggregate(self._rpc, self._multicall, calls(), deadline=deadline)
         return self._judge(results, is_latest=True)
+
+    def _dated(self, returned: bytes, count: int) -> tuple[list[bytes | None], int]:
+        """The results and their block's time. Behind what another node has shown is as bad as too old."""
+        results = aggregate3.decode(returned, count)
+        seconds = 0 if results[0] is None else read_uint(results[0])
+        if 0 < seconds < self._newest_s - _LAG_MAX_S:
+            raise Stale
+        # A node that fails even to tell its time fails every call: that is told apart below.
+        return results, seconds or self._clock.seconds()
 
     def _judge(self, results: list[bytes | None], *, is_latest: bool) -> ChainReading:
         time_word, *rest = results

@@ -1,7 +1,7 @@
 """`tickyard serve`: the API process."""
 
-import asyncio
 import contextlib
+from functools import partial
 
 from tickyard.catalog import rows_of
 from tickyard.chain.address import checksum
@@ -15,7 +15,7 @@ from tickyard.processes.folder import ready_folder
 from tickyard.processes.metrics import show_metrics
 from tickyard.processes.serving import Server, bound, make_server
 from tickyard.processes.stopping import stop_on_signal
-from tickyard.wiring import open_clock, open_deps, stop_task
+from tickyard.wiring import open_clock, open_deps
 
 
 async def serve(settings: Settings) -> None:
@@ -42,16 +42,17 @@ async def serve(settings: Settings) -> None:
             plan.sandbox_deps = await stack.enter_async_context(open_sandbox(deps, deps))
         app = build_app(plan, access_log=access_log)
         stack.push_async_callback(app.mcp.close)
-        following = follow_rounds(deps.store, deps.market.samples, clock, app.cache.clear)
-        stack.push_async_callback(stop_task, asyncio.create_task(following))
+        deps.tasks.start("rounds", partial(follow_rounds, deps.store, deps.market.samples, clock, app.cache.clear))
         show_metrics(settings, settings.metrics_port, deps.store, stack)
         if access_log is not None:
             stack.callback(access_log.flush)
         server = make_server(settings, app.edge, clock)
         _watch(server, app.cache)
         stop_on_signal(settings, server.stop)
+        deps.tasks.on_give_up.append(server.stop)
         log.info("serving", host=settings.host, port=settings.port, profile=settings.profile)
         await server.serve([door])
+        deps.tasks.check()
     log.info("stopped")
 
 

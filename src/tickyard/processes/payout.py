@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import secrets
 from pathlib import Path
+from random import Random
 
 from tickyard.chain.rpc.client import Rpc
 from tickyard.config.settings import Settings, SettingsError
@@ -18,6 +19,7 @@ from tickyard.payout.signer import LocalSigner
 from tickyard.processes.stopping import stop_on_signal
 from tickyard.store.migrate import is_ready
 from tickyard.store.opening import open_store
+from tickyard.supervisor import Supervisor
 from tickyard.wiring import open_clock
 from tickyard.wiring.earn import earn_terms
 
@@ -37,7 +39,7 @@ async def pay_out(settings: Settings) -> None:
     clock = open_clock(settings)
     signer = _signer(settings)
     async with contextlib.AsyncExitStack() as stack:
-        rpc = Rpc(settings.rpc_urls, chain_id=settings.chain_id, clock=clock)
+        rpc = Rpc(settings.rpc_urls, chain_id=settings.chain_id, clock=clock, max_age_s=settings.head_age_max_s)
         stack.push_async_callback(rpc.close)
         store = open_store(settings.store_url, clock)
         stack.push_async_callback(store.close)
@@ -60,12 +62,14 @@ async def pay_out(settings: Settings) -> None:
 
 
 async def _until_stopped(settings: Settings, agent: Agent, halt_file: Path) -> None:
-    paying = asyncio.create_task(run_agent(agent, secrets.token_hex(8)))
-    stop_on_signal(settings, paying.cancel)
+    tasks, stop = Supervisor(agent.store.clock, Random()), asyncio.Event()  # noqa: S311  jitter, not secrets
+    tasks.on_give_up.append(stop.set)
+    stop_on_signal(settings, stop.set)
+    tasks.start("payout", lambda: run_agent(agent, secrets.token_hex(8)), fatal=(Halted,))
+    await stop.wait()
+    await tasks.stop()
     try:
-        await paying
-    except asyncio.CancelledError:
-        return
+        tasks.check()
     except Halted as halted:
         _leave_word(halt_file, str(halted))
         raise SettingsError(f"the payout agent has stopped and needs a person: {halted}") from None

@@ -1,6 +1,5 @@
 """`tickyard work`: a worker process. Any number of them share the work."""
 
-import asyncio
 import contextlib
 from random import Random
 
@@ -10,7 +9,7 @@ from tickyard.processes.folder import ready_folder
 from tickyard.processes.metrics import show_metrics
 from tickyard.processes.stopping import stop_on_signal
 from tickyard.store.engine import Store
-from tickyard.wiring import open_clock, open_deps, stop_task
+from tickyard.wiring import open_clock, open_deps
 from tickyard.worker.jobs import jobs
 from tickyard.worker.runner import Runner
 
@@ -23,12 +22,15 @@ async def work(settings: Settings) -> None:
         deps = await stack.enter_async_context(open_deps(settings, clock))
         await deps.market.pools.discovered.wait()
         stack.push_async_callback(deps.courier.stop)
-        stack.push_async_callback(stop_task, asyncio.create_task(deps.courier.keep_delivering()))
+        deps.tasks.start("courier", deps.courier.keep_delivering)
+        stack.push_async_callback(deps.tasks.stop, "courier")
         runner = Runner(deps, jobs(deps, deps, Random()))  # noqa: S311  a moment nobody can foresee, not a secret
         _show_metrics(settings, deps.store, stack)
         stop_on_signal(settings, runner.stop)
+        deps.tasks.on_give_up.append(runner.stop)
         log.info("working", profile=settings.profile)
         await runner.run()
+        deps.tasks.check()
     log.info("stopped")
 
 

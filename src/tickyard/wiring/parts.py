@@ -1,6 +1,5 @@
 """Everything an operation may use, built in order."""
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -32,6 +31,7 @@ from tickyard.sources.http import Source
 from tickyard.sources.issuer.api import MAX_BYTES, Issuer
 from tickyard.store.migrate import is_ready
 from tickyard.store.opening import open_store
+from tickyard.supervisor import Supervisor
 from tickyard.wiring.alerts import open_desk
 from tickyard.wiring.earn import open_earn
 from tickyard.wiring.payments import open_payments
@@ -59,7 +59,13 @@ async def open_deps(settings: Settings, clock: Clock) -> AsyncIterator[ServiceDe
     """Everything an operation may use, opened in order and closed in reverse."""
     rng = Random()  # noqa: S311  jitter, not secrets
     async with contextlib.AsyncExitStack() as stack:
-        rpc = Rpc(settings.rpc_urls, chain_id=settings.chain_id, clock=clock, observe=_observe_rpc)
+        rpc = Rpc(
+            settings.rpc_urls,
+            chain_id=settings.chain_id,
+            clock=clock,
+            max_age_s=settings.head_age_max_s,
+            observe=_observe_rpc,
+        )
         stack.push_async_callback(rpc.close)
         await _check_chain(rpc, settings, clock)
         store = open_store(settings.store_url, clock)
@@ -79,8 +85,10 @@ async def open_deps(settings: Settings, clock: Clock) -> AsyncIterator[ServiceDe
         pools = PoolBook(reader, settings.contracts, settings.fee_tiers, clock)
         registry.on_change.append(pools.look_soon)
         market = Market(registry, Mids(issuer, clock), pools, reader, settings.contracts)
-        for work in (registry.keep_fresh(), _keep_pools_fresh(registry, pools)):
-            stack.push_async_callback(stop_task, asyncio.create_task(work))
+        tasks = Supervisor(clock, rng)
+        stack.push_async_callback(tasks.stop)
+        tasks.start("registry", registry.keep_fresh)
+        tasks.start("pools", partial(_keep_pools_fresh, registry, pools))
         desk = open_desk(settings, clock)
         payments = await stack.enter_async_context(open_payments(settings, store, rpc, clock))
         reading = await stack.enter_async_context(open_research(settings, store, clock, rng))
@@ -90,6 +98,7 @@ async def open_deps(settings: Settings, clock: Clock) -> AsyncIterator[ServiceDe
             market=market,
             rpc=rpc,
             store=store,
+            tasks=tasks,
             alerts=desk,
             courier=Courier(store, desk.egress, desk.keys, clock, rng, user_agent=USER_AGENT),
             payments=payments,
@@ -123,12 +132,6 @@ async def _check_chain(rpc: Rpc, settings: Settings, clock: Clock) -> None:
             if clock.monotonic() > deadline:
                 raise
             await clock.sleep(0.5)
-
-
-async def stop_task(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await task
 
 
 def _observe_rpc(_url_index: int, _method: str, outcome: str, seconds: float) -> None:

@@ -28,6 +28,7 @@ async def open_payments(settings: Settings, store: Store, rpc: Rpc, clock: Clock
             settings.rpc_urls_8453,
             chain_id=SECOND_CHAIN_ID,
             clock=second_clock,
+            max_age_s=settings.head_age_max_s,
             observe=lambda _url, _method, outcome, seconds: observe_upstream("node-8453", outcome, seconds),
         )
         stack.push_async_callback(second_rpc.close)

@@ -4,6 +4,7 @@ Samples cannot be taken again, so a slot is tried until it is over; and a slot t
 a price of another time would be a lie.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -53,8 +54,9 @@ async def run_slot(deps: Deps, lease: Lease | None = None) -> Ticked:
 
     Harmless when it is done twice, here or anywhere else: the round's row decides who was first.
     """
-    prices = await read_prices(deps)
+    # Looked at once: a token that leaves the list while the chain is read was sampled all the same.
     symbols = {asset.address: asset.symbol for asset in deps.market.registry.all() if asset.address}
+    prices = await read_prices(deps, list(symbols))
     async with deps.store.begin() as tx:
         if lease is not None:
             await guard(tx, lease)
@@ -87,14 +89,13 @@ def _price_of(book: PoolBook, words: list[tuple[Pool, bytes | None, bytes | None
     return price if 0 < price < _PRICE_MAX_E9 else None
 
 
-async def read_prices(deps: Deps) -> SlotPrices:
+async def read_prices(deps: Deps, tokens: Sequence[Address]) -> SlotPrices:
     """Two round trips: which block is the newest, and every pool at that block."""
     market = deps.market
     slot = slot_number(deps.clock.now())
     head = await deps.rpc.head()
     if head.timestamp < (slot - 1) * SLOT_S:
         raise UpstreamDown("the chain node shows no block of this slot or the one before")
-    tokens = market.registry.addresses()
     pools = {token: market.pools.of(token) for token in tokens}
     calls = [call for token in tokens for pool in pools[token] for call in state_calls(pool)]
     results = iter((await market.reader.read(calls, block=head.hash)).results if calls else ())

@@ -161,7 +161,13 @@ class Courier:
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._let_go)
+
+    def _let_go(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (trouble := task.exception()) is not None:
+            # Its parcels are in nobody's hand any more and will be found again; the bug must be seen.
+            log.error("a lane of deliveries crashed", kind=type(trouble).__name__, exception=repr(trouble))
 
     async def _run_lane(self, host: str, lane: Lane) -> None:
         try:
