@@ -146,7 +146,14 @@ class Courier:
         self.counts[ended] += times
         metrics.deliveries.labels(ended.value).inc(times)
 
+    def _is_too_old(self, parcel: Parcel) -> bool:
+        """A price of more than an hour ago is no news, whatever kept it here: a long night, a copy, a moved clock."""
+        return self._clock.now() > parcel.created_at + RETRY_FOR
+
     def _sort_in(self, parcel: Parcel) -> None:
+        if self._is_too_old(parcel):
+            self._start(self._give_up(parcel))
+            return
         try:
             url = read_webhook_url(parcel.payload["url"], self._egress.policy)
         except BadRequest:
@@ -187,6 +194,9 @@ class Courier:
                 del self._runners[host], self._lanes[host]
 
     async def _deliver(self, parcel: Parcel, url: WebhookUrl, lane: Lane) -> None:
+        if self._is_too_old(parcel):
+            await self._give_up(parcel)
+            return
         letter = msgspec.convert(parcel.payload, Letter)
         if not self._keys.knows(letter.key_version):
             log.error("the key of an alert is gone, so it cannot be signed", alert=parcel.key)
@@ -197,6 +207,8 @@ class Courier:
 
         async def claim() -> bool:
             nonlocal is_ours
+            if self._is_too_old(parcel):
+                return False
             async with self._store.begin() as tx:
                 claimed = await outbox.start(tx, parcel, self._clock.now())
             is_ours = claimed

@@ -6,10 +6,11 @@ from pathlib import Path
 from sqlalchemy import MetaData, delete, func, select, text
 
 from tickyard.kernel.clock import Clock
-from tickyard.store.copying.backup import VERSION_TABLE, BackupRefused, copy_sqlite
+from tickyard.store.copying.backup import VERSION_TABLE, BackupRefused, copy_sqlite, finish, unfinished_beside
 from tickyard.store.copying.formats import Archive, Copied, opened
 from tickyard.store.migrate import LOCK, is_known, migrate, schema_version
 from tickyard.store.opening import open_store
+from tickyard.store.outbox import UNSENT_IS_UNKNOWN
 from tickyard.store.postgres.engine import PostgresStore, PostgresTransaction
 from tickyard.store.sqlite.engine import SqliteStore
 
@@ -36,7 +37,10 @@ async def _into_sqlite(store: SqliteStore, source: Path) -> None:
     if await schema_version(store) is not None:
         raise BackupRefused("the target is not empty")
     await store.close()
-    await asyncio.to_thread(copy_sqlite, source, store.path)
+    # Whole or not at all: half of it must not look like a store that somebody may start on.
+    unfinished = unfinished_beside(store.path)
+    await asyncio.to_thread(copy_sqlite, source, unfinished)
+    finish(unfinished, store.path)
 
 
 async def _into_postgres(store: PostgresStore, copied: Copied) -> None:
@@ -61,6 +65,9 @@ async def _into_postgres(store: PostgresStore, copied: Copied) -> None:
             arrived = (await tx.execute(select(func.count()).select_from(table))).scalar_one()
             if arrived != copied.rows[table.name]:
                 raise BackupRefused(f"{table.name} did not arrive whole")
+        if "outbox" in copied.columns:
+            # It may have been sent since the copy was made: never again.
+            await tx.execute(text(UNSENT_IS_UNKNOWN))
 
 
 def _check_version(version: str) -> None:
