@@ -225,24 +225,6 @@ def test_a_parcel_older_than_an_hour_is_never_sent(run):
     run(work)
 
 
-def test_a_parcel_that_grows_old_in_our_hand_is_not_sent_either(run):
-    async def work(world, receiver):
-        class Slow(StubResolver):
-            async def resolve(self, *asked, **more):
-                world.clock.offset += RETRY_FOR + timedelta(seconds=1)
-                return await super().resolve(*asked, **more)
-
-        ids = await world.fire(HOSTS[0])
-        world.resolver = Slow(always=["127.0.0.1"])
-        courier = world.courier()
-        await courier.deliver_due()
-        await courier.deliver_due()
-        assert await world.states(ids) == [Delivery.FAILED]
-        assert not receiver.requests
-
-    run(work)
-
-
 def test_pauses_grow_and_end_within_the_hour():
     born = MovedClock().now()
     now, pauses = born, []

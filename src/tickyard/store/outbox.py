@@ -5,8 +5,8 @@
        +--+---give_up--> failed
 
 `sending` is committed before the first byte leaves. A row found in it after a crash becomes `unknown`: it may have
-been sent, so it is never sent again; so does whatever a copy of the store held unsent. Every move is a conditional write;
-the row count says who made it.
+been sent, so it is never sent again; so does whatever a copy of the store held unsent. Every move is a conditional
+write; the row count says who made it.
 """
 
 from collections.abc import Mapping

@@ -55,8 +55,8 @@ class ServiceDeps(Deps):
 
 
 @contextlib.asynccontextmanager
-async def open_deps(settings: Settings, clock: Clock) -> AsyncIterator[ServiceDeps]:
-    """Everything an operation may use, opened in order and closed in reverse."""
+async def open_deps(settings: Settings, clock: Clock, *, is_hurried: bool = False) -> AsyncIterator[ServiceDeps]:
+    """Everything an operation may use, opened in order and closed in reverse. Hurried: callers wait for answers."""
     rng = Random()  # noqa: S311  jitter, not secrets
     async with contextlib.AsyncExitStack() as stack:
         rpc = Rpc(
@@ -68,7 +68,7 @@ async def open_deps(settings: Settings, clock: Clock) -> AsyncIterator[ServiceDe
         )
         stack.push_async_callback(rpc.close)
         await _check_chain(rpc, settings, clock)
-        store = open_store(settings.store_url, clock)
+        store = open_store(settings.store_url, clock, is_hurried=is_hurried)
         stack.push_async_callback(store.close)
         if not await is_ready(store):
             raise SettingsError("the store's schema is missing or older than this code: run `tickyard migrate` first")

@@ -12,7 +12,7 @@ from sqlalchemy import text
 
 from tickyard.deps import Deps
 from tickyard.kernel.errors import UpstreamDown
-from tickyard.observe.metrics import head_at
+from tickyard.observe.watched import head_at
 from tickyard.store.engine import Store
 from tickyard.store.statement import Query
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Final
 
 from sqlalchemy import MetaData, delete, func, select, text
 
@@ -13,6 +14,9 @@ from tickyard.store.opening import open_store
 from tickyard.store.outbox import UNSENT_IS_UNKNOWN
 from tickyard.store.postgres.engine import PostgresStore, PostgresTransaction
 from tickyard.store.sqlite.engine import SqliteStore
+
+_PATIENCE_S: Final = 3600.0
+"""Counting a table of years takes its time."""
 
 
 async def restore(source: Path, where: str, clock: Clock) -> None:
@@ -49,7 +53,7 @@ async def _into_postgres(store: PostgresStore, copied: Copied) -> None:
         raise BackupRefused("the target is not empty")
     # The schema of the copy's own day; newer steps follow once the data is in.
     await migrate(store, to=copied.schema_version)
-    async with store.begin() as tx:
+    async with store.begin(patience_s=_PATIENCE_S) as tx:
         assert isinstance(tx, PostgresTransaction)
         await tx.execute(text("SET LOCAL statement_timeout = 0"))
         present = MetaData()
