@@ -18,6 +18,7 @@ from tickyard.features.research.library import Library
 from tickyard.features.votes.feed import VoteFeed
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
+from tickyard.market.charts import ChartReader
 from tickyard.market.kept_listing import ListingBroken
 from tickyard.market.market import Market
 from tickyard.market.mids import Mids
@@ -84,7 +85,9 @@ async def open_deps(settings: Settings, clock: Clock, *, is_hurried: bool = Fals
         reader = ChainReader(rpc, settings.contracts.multicall3, clock)
         pools = PoolBook(reader, settings.contracts, settings.fee_tiers, clock)
         registry.on_change.append(pools.look_soon)
-        market = Market(registry, Mids(issuer, clock), pools, reader, settings.contracts)
+        charts = ChartReader(reader, pools, settings.contracts)
+        pools.on_found = charts.warm
+        market = Market(registry, Mids(issuer, clock), pools, reader, charts, settings.contracts)
         tasks = Supervisor(clock, rng)
         stack.push_async_callback(tasks.stop)
         tasks.start("registry", registry.keep_fresh)
