@@ -22,6 +22,8 @@ from tickyard.market.charts import ChartReader
 from tickyard.market.kept_listing import ListingBroken
 from tickyard.market.market import Market
 from tickyard.market.mids import Mids
+from tickyard.market.mirror.follow import LiveMarket
+from tickyard.market.mirror.mirror import Mirror
 from tickyard.market.multipliers import read_schedules
 from tickyard.market.pools import PoolBook
 from tickyard.market.reading import ChainReader
@@ -87,9 +89,15 @@ async def open_deps(settings: Settings, clock: Clock, *, is_hurried: bool = Fals
         registry.on_change.append(pools.look_soon)
         charts = ChartReader(reader, pools, settings.contracts)
         pools.on_found = charts.warm
-        market = Market(registry, Mids(issuer, clock), pools, reader, charts, settings.contracts)
         tasks = Supervisor(clock, rng)
         stack.push_async_callback(tasks.stop)
+        live = None
+        if settings.mirror:
+            mirror = Mirror(rpc, reader, charts, settings.contracts, clock, fresh_s=settings.mirror_fresh_ms / 1000)
+            live = LiveMarket(mirror, reader, pools, settings.contracts, clock)
+            stack.push_async_callback(live.close)
+            tasks.start("mirror", live.keep)
+        market = Market(registry, Mids(issuer, clock), pools, reader, charts, settings.contracts, live)
         tasks.start("registry", registry.keep_fresh)
         tasks.start("pools", partial(_keep_pools_fresh, registry, pools))
         desk = open_desk(settings, clock)
