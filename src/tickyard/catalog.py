@@ -1,6 +1,6 @@
 """THE TABLE: one row per operation. Routes, index, API description and docs are made from these rows."""
 
-from tickyard.features import assets, markets, portfolio, prices, quotes, search, stats
+from tickyard.features import assets, depth, markets, portfolio, prices, quotes, search, stats
 from tickyard.features.actions import operations as actions
 from tickyard.features.alerts import operations as alerts
 from tickyard.features.earn import books as earn_books
@@ -50,6 +50,8 @@ CATALOG: tuple[Operation, ...] = (
     row("POST", "/v1/earn/claim", earn.claim, "earn", LOOKUP, name="claim_earn", is_tool=False),
     row("GET", "/v1/earn/epochs/{id}", earn_books.get_epoch_books, "earn", LOOKUP, is_tool=False),
     row("GET", "/v1/payments/{transaction}", books.get_payment, "payments", LOOKUP, is_tool=False),
+    row("GET", "/v1/depth/{symbol}", depth.get_depth, "trading", LOOKUP),
+    row("POST", "/v1/quotes", quotes.get_quotes, "trading", READ, changes=False),
     row("GET", "/v1/status", status.get_status, "registry", (UpstreamDown,)),
 )
 
