@@ -26,6 +26,7 @@ from tickyard.client.errors import (
 )
 from tickyard.client.operations.events import AlertEvent
 from tickyard.client.payer import Payer
+from tickyard.client.stream import StreamEvent
 from tickyard.client.webhook import verify_webhook
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "PaymentRequired",
     "ServiceError",
     "SpendingLimit",
+    "StreamEvent",
     "TickyardError",
     "TooManyRequests",
     "Unreachable",

@@ -68,7 +68,15 @@ class Caller:
                 return msgspec.json.decode(reply.body, type=route.answer)
             except msgspec.DecodeError as error:
                 raise Unreachable(f"the service answered something else than expected ({error})") from None
-        raise _failure(reply)
+        raise failure_of(reply)
+
+    @property
+    def base_url(self) -> str:
+        return self._base_url
+
+    @property
+    def clock(self) -> Clock:
+        return self._clock
 
     async def close(self) -> None:
         if self._session is not None:
@@ -140,7 +148,7 @@ def _retry_after(reply: RawReply) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 7 else None
 
 
-def _failure(reply: RawReply) -> ServiceError:
+def failure_of(reply: RawReply) -> ServiceError:
     try:
         error = msgspec.json.decode(reply.body, type=_ErrorBody).error
         code, message = error.code, error.message

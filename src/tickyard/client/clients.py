@@ -2,13 +2,14 @@
 
 import asyncio
 import threading
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator
 from typing import Any, Final, Self, TypeVar
 
 from tickyard.client.caller import DEFAULT_URL, Caller
 from tickyard.client.operations import ROUTES, AsyncOperations, Operations
 from tickyard.client.payer import Payer
 from tickyard.client.routes import Route
+from tickyard.client.stream import StreamEvent, listen
 from tickyard.kernel.clock import Clock
 
 T = TypeVar("T")
@@ -48,6 +49,17 @@ class AsyncClient(AsyncOperations):
     async def call_json(self, operation: str, **arguments: Any) -> Any:
         """The same, with the answer as plain JSON values, exactly as it came."""
         return await self._caller.call(ROUTES[operation].untyped(), arguments)
+
+    def stream(
+        self,
+        *,
+        symbols: Iterable[str] | None = None,
+        events: Iterable[str] | None = None,
+        last_event_id: str | None = None,
+    ) -> AsyncIterator[StreamEvent]:
+        """What happens, as it happens, for ever: it comes back by itself and goes on where it was."""
+        caller = self._caller
+        return listen(caller.base_url, caller.clock, symbols=symbols, events=events, last_event_id=last_event_id)
 
     async def _call(self, route: Route, values: dict[str, Any]) -> Any:
         return await self._caller.call(route, values)
@@ -96,6 +108,23 @@ class Client(Operations):
     def call_json(self, operation: str, **arguments: Any) -> Any:
         """The same, with the answer as plain JSON values, exactly as it came."""
         return self._call(ROUTES[operation].untyped(), arguments)
+
+    def stream(
+        self,
+        *,
+        symbols: Iterable[str] | None = None,
+        events: Iterable[str] | None = None,
+        last_event_id: str | None = None,
+    ) -> Iterator[StreamEvent]:
+        """What happens, as it happens, for ever: it comes back by itself and goes on where it was."""
+        caller = self._caller
+        told = listen(caller.base_url, caller.clock, symbols=symbols, events=events, last_event_id=last_event_id)
+
+        async def next_one() -> StreamEvent:
+            return await anext(told)
+
+        while True:
+            yield self._wait(next_one())
 
     def _call(self, route: Route, values: dict[str, Any]) -> Any:
         return self._wait(self._caller.call(route, values))

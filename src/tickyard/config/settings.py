@@ -92,6 +92,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Pools that are asked about are held in memory and followed block by block; off: every answer asks the chain."""
     mirror_fresh_ms: Annotated[int, Meta(ge=100, le=60_000)] = 1_500
     """The mirror answers only while the newest block was confirmed within so many milliseconds."""
+    stream_max: Annotated[int, Meta(ge=0, le=100_000)] = 10_000
+    """Connections of the event stream in one process."""
+    stream_max_per_client: Annotated[int, Meta(ge=1, le=100_000)] = 20
+    """Connections of the event stream of one client address."""
+    stream_buffer_kb: Annotated[int, Meta(ge=16, le=65_536)] = 256
+    """What may wait for a slow listener before the connection is cut."""
     depth_floor_usd: Annotated[int, Meta(ge=0)] = 500
     """A pool that less than this moves by 1 % is sampled only where no pool is deeper."""
     deadline_s: Annotated[int, Meta(ge=30, le=86_400)] = 600

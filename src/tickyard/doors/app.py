@@ -17,9 +17,12 @@ from tickyard.doors.http.edge import Edge
 from tickyard.doors.http.limits import RateLimit, client_key, read_networks
 from tickyard.doors.http.pages import Health, Page, Readiness
 from tickyard.doors.http.readiness import Lookout
+from tickyard.doors.http.stream import PATH as STREAM_PATH
+from tickyard.doors.http.stream import StreamDoor
 from tickyard.doors.mcp.door import McpDoor
 from tickyard.doors.paid.gate import Doorkeeper, Gate
 from tickyard.doors.routes import ClientOf, Endpoint, build_router
+from tickyard.features.history.stream.hub import Hub
 from tickyard.kernel.ids import EXAMPLE_WALLET
 from tickyard.kernel.operation import Operation
 from tickyard.observe.log import AccessLog
@@ -55,6 +58,7 @@ class App:
     edge: Edge
     cache: FrontCache
     mcp: McpDoor
+    hub: Hub
 
 
 def build_app(plan: Plan, *, access_log: AccessLog | None) -> App:
@@ -72,6 +76,8 @@ def build_app(plan: Plan, *, access_log: AccessLog | None) -> App:
     pages = make_pages(plan.rows, plan.sandbox_rows, settings, clock.now(), example_wallet=plan.example_wallet)
     for path, (content_type, body) in pages.items():
         routes.append(("GET", path, Page(path, body, cache, [(b"content-type", content_type.encode())])))
+    hub = Hub(deps)
+    routes.append(("GET", STREAM_PATH, StreamDoor(hub, client_of)))
     routes += [("GET", "/healthz", Health()), ("GET", "/readyz", Readiness(Lookout(deps)))]
     mcp = McpDoor(
         plan.rows,
@@ -86,7 +92,7 @@ def build_app(plan: Plan, *, access_log: AccessLog | None) -> App:
         origins=settings.mcp_origins,
     )
     routes += [(method, MCP_PATH, mcp) for method in _ALL_METHODS]
-    return App(_edge(build_router(routes), cache, plan, access_log), cache, mcp)
+    return App(_edge(build_router(routes), cache, plan, access_log), cache, mcp, hub)
 
 
 def _edge(router: Router, cache: FrontCache, plan: Plan, access_log: AccessLog | None) -> Edge:

@@ -43,6 +43,7 @@ mirror_audits = Counter(
 for _outcome in ("same", "different"):
     mirror_audits.labels(_outcome)
 
+stream_listeners = Gauge("tickyard_stream_listeners", "Connections of the event stream", registry=REGISTRY)
 samples_recorded = Counter("tickyard_samples", "Samples recorded", registry=REGISTRY)
 samples_skipped = Counter("tickyard_samples_skipped", "Tokens without a price in a round", registry=REGISTRY)
 alerts_fired = Counter("tickyard_alerts_fired", "Alerts fired", registry=REGISTRY)

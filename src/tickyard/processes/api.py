@@ -43,13 +43,20 @@ async def serve(settings: Settings) -> None:
         app = build_app(plan, access_log=access_log)
         stack.push_async_callback(app.mcp.close)
         deps.tasks.start("rounds", partial(follow_rounds, deps.store, deps.market.samples, clock, app.cache.clear))
+        deps.tasks.start("stream", app.hub.keep)
         show_metrics(settings, settings.metrics_port, deps.store, stack)
         if access_log is not None:
             stack.callback(access_log.flush)
         server = make_server(settings, app.edge, clock)
         _watch(server, app.cache)
-        stop_on_signal(settings, server.stop)
-        deps.tasks.on_give_up.append(server.stop)
+
+        def stop() -> None:
+            # Listeners are told at once: they come back to another replica while the rest is served on.
+            app.hub.close()
+            server.stop()
+
+        stop_on_signal(settings, stop)
+        deps.tasks.on_give_up.append(stop)
         log.info("serving", host=settings.host, port=settings.port, profile=settings.profile)
         await server.serve([door])
         deps.tasks.check()

@@ -6,7 +6,7 @@ import difflib
 import os
 import shutil
 import sys
-from typing import Any, Final, Literal, TextIO, get_args, get_origin
+from typing import Any, Final, Literal, Self, TextIO, get_args, get_origin
 
 import msgspec
 
@@ -141,9 +141,9 @@ async def watch(
     out, clock = out or sys.stdout, clock or WallClock()
     is_live = out.isatty() and not once
     history: dict[str, Any] = {}
-    async with AsyncClient(url) as client:
+    async with AsyncClient(url) as client, _Ticker(client, symbol) as ticker:
         while True:
-            trouble = ""
+            trouble = f"  now {ticker.price}" if ticker.price else ""
             try:
                 history = await client.call_json("get_history", symbol=symbol, interval=interval, limit=_CANDLES_MAX)
             except (Unreachable, UpstreamError, TooManyRequests) as error:
@@ -156,7 +156,46 @@ async def watch(
             print((_CLEAR if is_live else "") + screen, file=out, flush=True)
             if not is_live:
                 return
-            await clock.sleep(_REDRAW_S)
+            await ticker.wait(clock)
+
+
+class _Ticker:
+    """The price as it moves, from the stream: a screen is drawn again when it does, and every few seconds anyway."""
+
+    def __init__(self, client: AsyncClient, symbol: str) -> None:
+        self._client = client
+        self._symbol = symbol
+        self._moved = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self.price: str | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def wait(self, clock: Clock) -> None:
+        if self._task is None:
+            self._task = asyncio.create_task(self._listen())
+        pause = asyncio.ensure_future(clock.sleep(_REDRAW_S))
+        moved = asyncio.ensure_future(self._moved.wait())
+        await asyncio.wait({pause, moved}, return_when=asyncio.FIRST_COMPLETED)
+        pause.cancel()
+        moved.cancel()
+        self._moved.clear()
+
+    async def _listen(self) -> None:
+        try:
+            async for event in self._client.stream(symbols=[self._symbol], events=["price", "sample"]):
+                if event.name == "price":
+                    self.price = str(event.data["price"])
+                if event.name != "snapshot":
+                    self._moved.set()
+        except TickyardError:
+            # A service without a stream: the chart is drawn every few seconds, as ever.
+            return
 
 
 def chart_screen(history: dict[str, Any], columns: int, lines: int, *, colours: bool, trouble: str = "") -> str:
