@@ -12,7 +12,7 @@ to pool; a test holds the estimate within 15 % of what is used.
 
 from typing import Final
 
-from tickyard.chain.v3.math import PoolState, SwapResult
+from tickyard.chain.v3.math import SwapResult
 from tickyard.market.fills import Fill, Mode, Side, Trade
 
 _AROUND: Final = {
@@ -30,10 +30,10 @@ _TICK: Final = 52_000
 _WORD: Final = 7_800
 
 
-def pool_gas(side: Side, curve: PoolState, result: SwapResult) -> int:
+def pool_gas(side: Side, result: SwapResult) -> int:
     """What the quoter would measure for the pool's part: so much for any swap, more for every initialised tick that it
     crosses and for every further word of the bitmap that it walks through."""
-    words = abs((curve.tick // curve.tick_spacing >> 8) - (result.tick_after // curve.tick_spacing >> 8))
+    words = max(0, result.steps - result.ticks_crossed - 1)
     return _ANY_SWAP[side] + _TICK * result.ticks_crossed + _WORD * words
 
 

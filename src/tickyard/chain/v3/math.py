@@ -40,12 +40,26 @@ class SwapResult:
     """Fee included."""
     amount_out: int
     sqrt_price_after: int
-    tick_after: int
     liquidity_after: int
     ticks_crossed: int
     """Initialised ticks. The quoter's figure of this name counts differently and can be higher."""
+    steps: int
+    """Stretches of the curve, each up to an initialised tick, the edge of a word, or the end."""
     is_complete: bool
     """False: the price limit, or the end of all prices, came before the whole amount."""
+    _stopped_at: int | None
+    """The tick, where the swap ended just on one."""
+
+    def ends_at(self, tick: int) -> bool:
+        """Whether this is the tick at which the swap ended: cheaper to check than to find."""
+        if self._stopped_at is not None or not MIN_TICK <= tick < MAX_TICK:
+            return tick == self._stopped_at
+        return sqrt_ratio_at(tick) <= self.sqrt_price_after < sqrt_ratio_at(tick + 1)
+
+    @property
+    def tick_after(self) -> int:
+        # Worked out only for those who want it: it takes as long as all the rest of a small swap.
+        return tick_at(self.sqrt_price_after) if self._stopped_at is None else self._stopped_at
 
 
 def swap(pool: PoolState, *, zero_for_one: bool, amount: int, sqrt_price_limit: int | None = None) -> SwapResult:
@@ -65,7 +79,8 @@ def swap(pool: PoolState, *, zero_for_one: bool, amount: int, sqrt_price_limit: 
     ahead = reversed(pool.ticks[:split]) if zero_for_one else iter(pool.ticks[split:])
     beyond = (MIN_TICK - 1, 0) if zero_for_one else (MAX_TICK + 1, 0)
     goal, net = next(ahead, beyond)
-    remaining, total_in, total_out, crossed = amount, 0, 0, 0
+    remaining, total_in, total_out, crossed, steps = amount, 0, 0, 0, 0
+    ended_between = False
 
     while remaining and price != limit:
         if liquidity:
@@ -77,6 +92,7 @@ def swap(pool: PoolState, *, zero_for_one: bool, amount: int, sqrt_price_limit: 
         stop_price = sqrt_ratio_at(stop)
         target = max(stop_price, limit) if zero_for_one else min(stop_price, limit)
         step = take_step(price, target, liquidity, remaining, pool.fee)
+        steps += 1
         total_in += step.amount_in + step.fee
         total_out += step.amount_out
         remaining = amount - total_in if amount > 0 else amount + total_out
@@ -89,10 +105,12 @@ def swap(pool: PoolState, *, zero_for_one: bool, amount: int, sqrt_price_limit: 
                 crossed += 1
                 goal, net = next(ahead, beyond)
         elif step.sqrt_price != price:
-            tick = tick_at(step.sqrt_price)
+            # Short of its stop, a step is the last one: the amount or the limit has ended it.
+            ended_between = True
         price = step.sqrt_price
 
-    return SwapResult(total_in, total_out, price, tick, liquidity, crossed, not remaining)
+    stopped_at = None if ended_between else tick
+    return SwapResult(total_in, total_out, price, liquidity, crossed, steps, not remaining, stopped_at)
 
 
 def _limit(price: int, asked: int | None, *, zero_for_one: bool) -> int:

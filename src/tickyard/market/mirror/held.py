@@ -52,11 +52,10 @@ class Held:
         ticks = self.chart.ticks
         if isinstance(event, Swapped):
             result = remade(curve, event)
-            if result is None or result.tick_after not in self.chart.span:
+            if result is None or event.tick not in self.chart.span:
                 raise Misfit("a swap does not end where it should")
-            curve = replace(
-                curve, sqrt_price_x96=result.sqrt_price_after, tick=result.tick_after, liquidity=result.liquidity_after
-            )
+            price, liquidity = result.sqrt_price_after, result.liquidity_after
+            curve = PoolState(price, event.tick, liquidity, curve.fee, curve.tick_spacing, curve.ticks)
         elif isinstance(event, Resized):
             curve, ticks = resized(curve, ticks, self.chart.span, event)
         return self._with(curve, ticks, event)
@@ -70,8 +69,7 @@ class Held:
             raise Misfit("a pool gave more than it had")
         tokens, usdg = (balance0, balance1) if self.pool.token_is_0 else (balance1, balance0)
         spot = PoolSpot(self.pool, curve.sqrt_price_x96, curve.liquidity, curve)
-        chart = replace(self.chart, spot=spot, ticks=ticks, usdg=UsdgAmount(usdg), tokens=TokenAmount(tokens))
-        return replace(self, chart=chart)
+        return Held(Chart(spot, self.chart.span, ticks, UsdgAmount(usdg), TokenAmount(tokens)), self.block)
 
     def covers(self, reach: int) -> bool:
         """Whether the ticks are known for so far on both sides of the price."""
@@ -114,7 +112,7 @@ def remade(curve: PoolState, event: Swapped) -> SwapResult | None:
     is_paid = event.amount0 > 0 or event.amount1 > 0
     zero_for_one = event.amount0 > 0 if is_paid else event.sqrt_price_x96 < price
     paid, got = (event.amount0, event.amount1) if zero_for_one else (event.amount1, event.amount0)
-    told = (paid, -got, event.sqrt_price_x96, event.liquidity, event.tick)
+    told = (paid, -got, event.sqrt_price_x96, event.liquidity)
     end = event.sqrt_price_x96
     # No further than a little beyond the end: a lie must not send us through all prices.
     beyond = max(end - end // 64, LOWEST_LIMIT) if zero_for_one else min(end + end // 64, HIGHEST_LIMIT)
@@ -125,8 +123,8 @@ def remade(curve: PoolState, event: Swapped) -> SwapResult | None:
             made = swap(curve, zero_for_one=zero_for_one, amount=amount, sqrt_price_limit=limit)
         except ValueError:
             continue
-        ends = (made.amount_in, made.amount_out, made.sqrt_price_after, made.liquidity_after, made.tick_after)
-        if ends == told:
+        ends = (made.amount_in, made.amount_out, made.sqrt_price_after, made.liquidity_after)
+        if ends == told and made.ends_at(event.tick):
             return made
     return None
 

@@ -115,7 +115,7 @@ class Hub:
             "chainId": self._deps.settings.chain_id,
             "lastSlot": iso(slot_start(newest)) if newest else None,
         }
-        live = {symbol: {**item, **self._prices.latest.get(symbol, {})} for symbol, item in self._samples.items()}
+        live = {symbol: {**item, "live": self._prices.latest.get(symbol)} for symbol, item in self._samples.items()}
         told = Told("snapshot", live, around, "prices")
         nothing = Told("snapshot", {}, {**around, "prices": []})
         return framed(told, listener.symbols, here.text()) or framed(nothing, None, here.text())
@@ -148,6 +148,7 @@ class Hub:
             else:
                 # Nobody listens: who comes next begins where the store is then.
                 self._cursor = None
+                self._prices.latest.clear()
                 beat = now
             await clock.sleep(LOOK_S)
 
@@ -191,6 +192,8 @@ class Hub:
     async def _tell_prices(self) -> None:
         wanting = [listener for listener in self._listeners if "price" in listener.events]
         if not wanting:
+            # What nobody follows is not the newest for long.
+            self._prices.latest.clear()
             return
         symbols: set[str] | None = set()
         for listener in wanting:
