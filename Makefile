@@ -2,13 +2,15 @@
 PORT ?= 8402
 DEMO_HISTORY ?= 3
 DAYS ?= 1000
+N ?= 300
+SEED ?=
 PYTHON ?= python3
 BIN := .venv/bin
 # A sandbox is a dozen processes: each would compile all of the code again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help up test quick prove packaged simulate check bench format lock setup
+.PHONY: help up test quick prove packaged cover mutants simulate check bench format lock setup
 
 help: ## this list
 	@awk 'BEGIN {FS = ":.*## "; print "make TARGET"} /^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' Makefile
@@ -39,6 +41,21 @@ prove: ## run all tests with the proofs at their full count
 packaged: ## check what deploy/ is made of with caddy, promtool and systemd-analyze (apt-get install caddy prometheus systemd)
 	@$(MAKE) --no-print-directory -j2 setup
 	@$(BIN)/python -m pytest deploy/checks
+
+cover: ## measure what the tests without a server run of each room; too little fails
+	@$(MAKE) --no-print-directory -j2 setup
+	@$(MAKE) --no-print-directory .coverage/ready
+	@$(BIN)/python tests/covered.py
+
+mutants: ## break the code N times, and see whether a test notices (N=300 SEED=...)
+	@$(MAKE) --no-print-directory -j2 setup
+	@$(MAKE) --no-print-directory .coverage/ready
+	@cd tests && ../$(BIN)/python -m mutants.run $(N) $(SEED)
+
+# Measuring doubles the machine time, so `make test` does without, and this runs only when something has changed.
+.coverage/ready: $(shell find src tests -name '*.py' -o -name '*.csv')
+	@TICKYARD_PROVE=quick $(WITHOUT) --cover
+	@touch $@
 
 simulate: ## live through DAYS simulated days of the reward program (DAYS=1000)
 	@$(MAKE) --no-print-directory -j2 setup
