@@ -122,7 +122,9 @@ def _statement(node: ast.stmt, text: _Text) -> Iterator[Mutation]:
 
 
 def _is_silent(node: ast.stmt) -> bool:
-    """A docstring or a log line."""
+    """A docstring, a log line, or the names that a module offers."""
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "__all__":
+        return True
     value = node.value if isinstance(node, ast.Expr) else None
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
         return value.func.attr in LOGS

@@ -43,6 +43,7 @@ def test_a_line_is_broken_in_these_ways(line, after):
     [
         '"""A docstring of 1 word."""',
         "import a",
+        "__all__ = ['a']",
         "def f(a: Literal['x'] = None, *, b: Annotated[int, Meta(ge=1)]) -> 'c': ...",
         "Gas = Annotated[str, Meta(examples=['1'])]",
         "log.warning('gone', 1)",
