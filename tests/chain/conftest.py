@@ -112,7 +112,7 @@ class QuietClock(WallClock):
     """Wall time, on which nothing that is done every few seconds comes round again: round trips are counted."""
 
     async def sleep(self, seconds: float) -> None:
-        if seconds >= 5:
+        if seconds > 5:
             await asyncio.Event().wait()
         await super().sleep(seconds)
 

@@ -25,7 +25,7 @@ from tickyard.chain.v3.bitmap import (
 )
 from tickyard.chain.v3.math import PoolState
 from tickyard.chain.v3.pools import Slot0, read_liquidity, read_slot0
-from tickyard.chain.v3.ticks import MAX_TICK, MIN_TICK, sqrt_ratio_at
+from tickyard.chain.v3.ticks import MAX_TICK, MIN_TICK, sqrt_ratio_at, tick_at
 from tickyard.config.pinned import Contracts
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.units import TokenAmount, UsdgAmount
@@ -130,7 +130,7 @@ class ChartReader:
     ) -> tuple[list[Chart | UpstreamDown], list[bytes | None], datetime]:
         """The same, where a pool of which the node makes no sense does not cost the others their reading."""
         for _ in range(_ROUNDS_MAX):
-            guesses = [self._guesses.get((pool, reach), _NOTHING) for pool in pools]
+            guesses = [self._guesses.get((pool, reach)) or self._first_guess(pool, reach) for pool in pools]
             asked = [
                 guess.calls(pool, self._contracts, with_balances=with_balances)
                 for pool, guess in zip(pools, guesses, strict=True)
@@ -165,6 +165,11 @@ class ChartReader:
             for reach in (NEAR, TENTH, FAR):
                 self._guesses.pop((pool, reach), None)
 
+    def _first_guess(self, pool: Pool, reach: int) -> _Guess:
+        """Where the price was when somebody last looked; which ticks are there the bitmap will say."""
+        price = self._book.last_sqrt_price(pool)
+        return _NOTHING if price is None else _Guess(_span(tick_at(price), reach), ())
+
     def _try_chart(
         self, pool: Pool, reach: int, guess: _Guess, results: Sequence[bytes | None]
     ) -> Chart | UpstreamDown | None:
@@ -190,11 +195,16 @@ class ChartReader:
         is_inside = state.tick - reach in guess.span and state.tick + reach in guess.span
         if is_inside and [tick for tick in there if tick in guess.span] == list(guess.ticks):
             curve = curve_of(pool, state, read_liquidity(liquidity), ticks)
+            self._guesses[pool, reach] = guess
             return Chart(replace(spot, curve=curve), guess.span, ticks, *held)
-        far = reach + max(160, reach // _SPARE)
-        span = range(state.tick - far, state.tick + far + 1)
+        span = _span(state.tick, reach)
         self._guesses[pool, reach] = _Guess(span, tuple(tick for tick in there if tick in span))
         return None
+
+
+def _span(tick: int, reach: int) -> range:
+    far = reach + max(160, reach // _SPARE)
+    return range(tick - far, tick + far + 1)
 
 
 def _split(results: list[bytes | None], with_balances: bool) -> list[bytes | None]:
