@@ -159,6 +159,26 @@ def test_so_does_an_answer_that_is_none(mode):
     asyncio.run(bounded())
 
 
+def test_a_node_that_told_another_chain_for_a_moment_is_used_again_within_seconds():
+    class Later(WallClock):
+        skipped = 0
+
+        def monotonic(self):
+            return super().monotonic() + self.skipped
+
+    async def bounded():
+        clock = Later()
+        async with asyncio.timeout(30), Node(chain_id=1) as node, Rpc([node.url], chain_id=4663, clock=clock) as rpc:
+            with pytest.raises(UpstreamDown, match="another chain"):
+                await rpc.block_number()
+            node.chain_id = 4663
+            node.drop_connections()
+            clock.skipped += 6
+            assert await rpc.block_number() == 16
+
+    asyncio.run(bounded())
+
+
 QUOTE = "/v1/quote?symbol=HOOD&side=buy&amount=5"
 
 

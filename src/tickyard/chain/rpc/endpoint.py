@@ -21,7 +21,8 @@ _CHECK_ID: Final = 0
 _CHECK: Final = b'{"jsonrpc":"2.0","id":0,"method":"eth_chainId","params":[]}'
 _REST_FIRST_S: Final = 0.5
 _REST_MOST_S: Final = 30.0
-_FOREIGN_REST_S: Final = 30.0
+_FOREIGN_REST_S: Final = 5.0
+"""A node that serves garbage may tell any chain id: it must be found again within seconds of its recovery."""
 
 
 class NodeUrl:
