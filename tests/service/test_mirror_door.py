@@ -3,7 +3,6 @@
 import asyncio
 from contextlib import asynccontextmanager
 
-from bench import house
 from tickyard.catalog import CATALOG
 from tickyard.doors.app import Plan, build_app
 from tickyard.kernel.clock import WallClock
@@ -12,7 +11,7 @@ from tickyard.sandbox.standins.faults import FaultBoard
 from tickyard.sandbox.standins.issuer import IssuerStandIn
 from tickyard.sandbox.standins.process import open_port
 from tickyard.sandbox.world.listing import load
-from yards import asgi, paperyard, rpcnode
+from yards import asgi, house, paperyard, rpcnode
 
 QUOTE = "/v1/quote?symbol=AAPL&side=buy&amount=100"
 

@@ -8,9 +8,8 @@ import sys
 
 import pytest
 
-from bench import house
 from tickyard.chain.address import checksum
-from yards import paperyard
+from yards import house, paperyard
 
 ELSEWHERE = "0x" + "ee" * 20
 SYMBOL = "HOOD"

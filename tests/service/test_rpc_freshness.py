@@ -6,14 +6,13 @@ from random import Random
 
 import pytest
 
-from bench import house
 from tickyard.catalog import CATALOG
 from tickyard.chain.rpc.client import Rpc, RpcError
 from tickyard.doors.app import Plan, build_app
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
-from yards import asgi, paperyard, rpcnode
+from yards import asgi, house, paperyard, rpcnode
 
 Node = rpcnode.Node
 CLOCK = WallClock()

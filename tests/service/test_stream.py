@@ -6,7 +6,6 @@ import contextlib
 import aiohttp
 import pytest
 
-from bench import house
 from tickyard.catalog import CATALOG
 from tickyard.client import AsyncClient, BadRequest
 from tickyard.doors.app import Plan, build_app
@@ -20,7 +19,7 @@ from tickyard.sandbox.standins.issuer import IssuerStandIn
 from tickyard.sandbox.standins.process import open_port
 from tickyard.sandbox.world.listing import load
 from tickyard.store.tokens import token_ids
-from yards import paperyard, rpcnode, serving
+from yards import house, paperyard, rpcnode, serving
 
 
 @contextlib.asynccontextmanager

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 import aiohttp
 import pytest
 
-from bench import house
 from tickyard.config.settings import read_settings
 from tickyard.deps import Deps
 from tickyard.kernel.clock import WallClock
@@ -20,7 +19,7 @@ from tickyard.store.migrate import migrate
 from tickyard.store.opening import open_store
 from tickyard.worker.jobs import Job
 from tickyard.worker.runner import Runner
-from yards import paperyard, running
+from yards import house, paperyard, running
 
 CLOCK = WallClock()
 SERVICE_TOKEN = "0x" + "5e" * 20

@@ -20,7 +20,6 @@ import aiohttp
 import pytest
 from sqlalchemy import text
 
-from bench import house
 from proof import SEED, count
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address, Symbol
@@ -29,7 +28,7 @@ from tickyard.sandbox.world.holders import write_payout_keystore
 from tickyard.store.migrate import migrate
 from tickyard.store.opening import open_store
 from tickyard.store.tokens import token_ids
-from yards import paperyard, running
+from yards import house, paperyard, running
 
 EVENTS = count(1_000)
 CLOCK = WallClock()

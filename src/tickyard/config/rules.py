@@ -18,6 +18,7 @@ URLS: Final = (
     "filings_url",
     "filings_files_url",
     "votes_url",
+    "traces_url",
     "facilitator_4663",
     "facilitator_8453",
 )

@@ -117,6 +117,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     worker_metrics_port: Annotated[int, Meta(ge=0, le=65535)] = 0
     """Port of a worker's own metrics; default METRICS_PORT + 1."""
     access_log: bool = True
+    traces_url: str = ""
+    """An OpenTelemetry collector (OTLP over HTTP) that takes traces; empty: none are made."""
     history_start: str = HISTORY_START
 
     @property

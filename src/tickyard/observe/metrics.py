@@ -1,6 +1,7 @@
 """Prometheus metrics, served on a port of their own. Requests are counted in `requests`; `watched` asks others."""
 
 import threading
+from collections.abc import Callable
 from functools import cache
 from wsgiref.simple_server import WSGIServer
 
@@ -62,12 +63,18 @@ task_up = Gauge("tickyard_task_up", "Whether a long-lived task is running", ["ta
 task_deaths = Counter("tickyard_task_deaths", "Deaths of long-lived tasks", ["task"], registry=REGISTRY)
 
 
+listeners: list[Callable[[str, str, float], None]] = []
+"""Who else wants to know of each try: nobody, unless traces are on."""
+
+
 def observe_upstream(name: str, outcome: str, seconds: float) -> None:
     """What clients of upstreams call after each try."""
     calls, waited, took = _upstream_counters(name, outcome)
     calls.inc()
     waited.inc(seconds)
     took.observe(seconds)
+    for listener in listeners:
+        listener(name, outcome, seconds)
 
 
 @cache

@@ -15,6 +15,7 @@ from tickyard.processes.folder import ready_folder
 from tickyard.processes.metrics import show_metrics
 from tickyard.processes.serving import Server, bound, make_server
 from tickyard.processes.stopping import stop_on_signal
+from tickyard.processes.tracing import start_tracing
 from tickyard.wiring import open_clock, open_deps
 
 
@@ -47,6 +48,7 @@ async def serve(settings: Settings) -> None:
         show_metrics(settings, settings.metrics_port, deps.store, stack)
         if access_log is not None:
             stack.callback(access_log.flush)
+        start_tracing(settings, "api", stack, app.edge)
         server = make_server(settings, app.edge, clock)
         _watch(server, app.cache)
 

@@ -8,6 +8,7 @@ from tickyard.observe.log import log
 from tickyard.processes.folder import ready_folder
 from tickyard.processes.metrics import show_metrics
 from tickyard.processes.stopping import stop_on_signal
+from tickyard.processes.tracing import start_tracing
 from tickyard.store.engine import Store
 from tickyard.wiring import open_clock, open_deps
 from tickyard.worker.jobs import jobs
@@ -26,6 +27,7 @@ async def work(settings: Settings) -> None:
         stack.push_async_callback(deps.tasks.stop, "courier")
         runner = Runner(deps, jobs(deps, deps, Random()))  # noqa: S311  a moment nobody can foresee, not a secret
         _show_metrics(settings, deps.store, stack)
+        start_tracing(settings, "worker", stack)
         stop_on_signal(settings, runner.stop)
         deps.tasks.on_give_up.append(runner.stop)
         log.info("working", profile=settings.profile)

@@ -7,7 +7,7 @@ into an Error object. It is one class and not a stack of middlewares because eac
 import asyncio
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -96,6 +96,10 @@ class Edge:
         self._second = (0, "")
         self.is_leaving = False
         """This process is about to end: whoever decides where requests go should send them elsewhere."""
+
+    def wrap(self, around: Callable[[ASGIApp], ASGIApp]) -> None:
+        """Put something between the edge and what answers."""
+        self._app = around(self._app)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
