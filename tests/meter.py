@@ -38,6 +38,7 @@ class Meter:
     began_s: float = field(default_factory=time.monotonic)
     parts: dict[str, Cost] = field(default_factory=dict)
     tests_s: dict[str, float] = field(default_factory=dict)
+    """Machine time by test."""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -51,7 +52,7 @@ class Meter:
             part = item.path.relative_to(item.config.rootpath / "tests").parts[0]
             cost = Cost(1, time.monotonic() - began_s, machine_s() - busy_s)
             self.parts.setdefault(part, Cost()).add(cost)
-            self.tests_s[test] = self.tests_s.get(test, 0) + cost.seconds
+            self.tests_s[test] = self.tests_s.get(test, 0) + cost.machine_s
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

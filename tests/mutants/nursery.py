@@ -26,6 +26,7 @@ import pytest
 from mutants.mutations import Mutation
 
 AT_ONCE: Final = 2
+NO_SERVER: Final = "not node and not database"
 LIBRARIES: Final = (
     *("aiohttp", "aiohttp.web", "alembic.command", "coincurve", "Crypto.Hash.keccak", "cryptography.x509", "eth_abi"),
     *("eth_account", "hypothesis", "hypothesis.stateful", "msgspec", "prometheus_client", "psycopg", "sqlalchemy"),
@@ -105,7 +106,21 @@ class Nursery:
     def _all(
         self, jobs: Sequence[Job], copies: list[Path], tell: Callable[[Job, Verdict], None]
     ) -> list[tuple[Job, Verdict]]:
-        waiting, free, children, verdicts = list(reversed(jobs)), list(copies), {}, []
+        children: dict[Path, _Child] = {}
+        try:
+            return self._each(jobs, list(copies), children, tell)
+        finally:
+            for child in children.values():
+                _end(child)
+
+    def _each(
+        self,
+        jobs: Sequence[Job],
+        free: list[Path],
+        children: dict[Path, _Child],
+        tell: Callable[[Job, Verdict], None],
+    ) -> list[tuple[Job, Verdict]]:
+        waiting, verdicts = list(reversed(jobs)), []
         while waiting or children:
             while waiting and free:
                 copy = free.pop()
@@ -151,7 +166,7 @@ class Nursery:
             os.environ.update(self._environment, PYTHONPATH=str(copy / "src"))
             sys.path.insert(0, str(copy / "src"))
             # pytest wants to see its plugins before anybody has imported them; here they are.
-            options = ["-x", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+            options = ["-x", "-m", NO_SERVER, "-W", "ignore::pytest.PytestAssertRewriteWarning"]
             code = pytest.main([*options, *job.tests], plugins=[witness])
         except BaseException:
             trouble = traceback.format_exc()
@@ -170,14 +185,18 @@ def _verdict(child: _Child) -> Verdict | None:
         ended = True
     if not ended and time.monotonic() < child.until:
         return None
-    # Also what the tests have started and a failure has left behind.
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(child.pid, signal.SIGKILL)
-    os.waitpid(child.pid, 0)
-    os.close(child.said)
+    _end(child)
     if not child.text:
         return Verdict(is_killed=True)
     result = json.loads(child.text)
     if result["trouble"]:
         raise RuntimeError(f"pytest could not run {child.job.tests[:3]}: {result['trouble']}")
     return Verdict(result["code"] != 0, (result["failed"] or [None])[0] or None)
+
+
+def _end(child: _Child) -> None:
+    """And what its tests have started and a failure has left behind."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    os.waitpid(child.pid, 0)
+    os.close(child.said)

@@ -6,6 +6,7 @@ back; those that harm nothing are not drawn.
 """
 
 import argparse
+import signal
 import sys
 import time
 import tomllib
@@ -77,6 +78,8 @@ def main(words: list[str]) -> int:
         f"{len(everything)} breaks possible, {len(drawn)} drawn, {len(jobs) - len(drawn) + len(tally.unrun)} known ones"
     )
     began = time.monotonic()
+    # A run that is told to stop ends what it has started.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     _judge(Nursery(ROOT, asked.seed).run(jobs, _tell), tally)
     _say(tally, asked.seed, time.monotonic() - began)
     return 1 if tally.back or (len(drawn) >= ENOUGH and tally.share < WANTED) else 0
