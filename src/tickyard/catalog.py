@@ -5,6 +5,7 @@ from tickyard.features.actions import operations as actions
 from tickyard.features.alerts import operations as alerts
 from tickyard.features.earn import books as earn_books
 from tickyard.features.earn import operations as earn
+from tickyard.features.earn import reserves as earn_reserves
 from tickyard.features.history import operations as history
 from tickyard.features.history import status
 from tickyard.features.research import operations as research
@@ -13,6 +14,7 @@ from tickyard.features.votes import operations as votes
 from tickyard.kernel.errors import BadRequest, NoLiquidity, NotFound, UpstreamDown
 from tickyard.kernel.operation import Operation, row
 from tickyard.kernel.units import UsdgAmount
+from tickyard.kernel.wire import TextAnswer
 from tickyard.payments import books
 
 CENT = UsdgAmount(10_000)
@@ -49,6 +51,17 @@ CATALOG: tuple[Operation, ...] = (
     row("GET", "/v1/earn/status/{address}", earn.get_earn_status, "earn", READ),
     row("POST", "/v1/earn/claim", earn.claim, "earn", LOOKUP, name="claim_earn", is_tool=False),
     row("GET", "/v1/earn/epochs/{id}", earn_books.get_epoch_books, "earn", LOOKUP, is_tool=False),
+    row(
+        "GET",
+        "/v1/earn/epochs/{id}/books.csv.gz",
+        earn_books.get_epoch_file,
+        "earn",
+        LOOKUP,
+        answer=TextAnswer,
+        is_tool=False,
+        is_file=True,
+    ),
+    row("GET", "/v1/earn/reserves", earn_reserves.get_earn_reserves, "earn", (UpstreamDown,)),
     row("GET", "/v1/payments/{transaction}", books.get_payment, "payments", LOOKUP, is_tool=False),
     row("GET", "/v1/depth/{symbol}", depth.get_depth, "trading", LOOKUP),
     row("POST", "/v1/quotes", quotes.get_quotes, "trading", READ, changes=False),

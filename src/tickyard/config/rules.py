@@ -18,6 +18,7 @@ URLS: Final = (
     "filings_url",
     "filings_files_url",
     "votes_url",
+    "second_logs_url",
     "traces_url",
     "facilitator_4663",
     "facilitator_8453",
@@ -58,7 +59,8 @@ def _addresses(settings: "Settings") -> list[str]:
     found = []
     if settings.pay_to and (wrong := problem_with(settings.pay_to)) and not settings.is_sandbox:
         found.append(f"TICKYARD_PAY_TO {wrong}")
-    for name in ("pay_to", "spender", "service_token") if settings.is_sandbox else ("spender", "service_token"):
+    checked = ("spender", "service_token", "payout_desk")
+    for name in ("pay_to", *checked) if settings.is_sandbox else checked:
         if getattr(settings, name) and not is_address(getattr(settings, name)):
             found.append(f"{PREFIX}{name.upper()} must be 0x followed by 40 hex digits")
     return found

@@ -77,6 +77,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The token whose holders share the reward pool; without it the program is off."""
     service_token_first_block: Annotated[int, Meta(ge=0)] = 0
     """The block in which the service token was created: its transfers are read from there on."""
+    second_logs_url: str = ""
+    """A second node of chain 4663, which must show the same transfers of the service token. May carry a key."""
+    payout_desk: str = ""
+    """The desk contract that pays the rewards; without it the program is off."""
+    payout_desk_first_block: Annotated[int, Meta(ge=0)] = 0
+    """The block in which the desk was deployed: its events are read from there on."""
     payout_keystore: str = ""
     """The payout agent alone: its encrypted key file."""
     payout_password_file: str = ""
@@ -132,7 +138,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     @property
     def has_earn(self) -> bool:
-        return self.earn and bool(self.service_token)
+        return self.earn and bool(self.service_token) and bool(self.payout_desk)
 
     @property
     def store_url(self) -> str:
@@ -156,7 +162,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 # Shown as "set" or "not set" by `tickyard doctor`: the values may carry keys.
-SECRET_FIELDS = frozenset({"rpc_urls", "rpc_urls_8453", "database_url"})
+SECRET_FIELDS = frozenset({"rpc_urls", "rpc_urls_8453", "second_logs_url", "database_url"})
 # Read by others than a process of the service: the sandbox, the tests.
 _OTHERS = frozenset({FILE_VARIABLE, *(PREFIX + name for name in ("SANDBOX_RPC_URL", "NODE", "PROVE", "SEED"))})
 
