@@ -35,6 +35,8 @@ def selector(signature):
 PAID, SKIPPED, FAILED = (topic_of(f"{name}(uint256,address,uint256)") for name in ("Paid", "Skipped", "Failed"))
 AUTHORIZATION_USED = topic_of("AuthorizationUsed(address,bytes32)")
 OPENED = topic_of("Opened(uint256,bytes32,uint256)")
+AUTHORIZATION_STATE = selector("authorizationState(address,bytes32)")
+NONCE_BITMAP = selector("nonceBitmap(address,uint256)")
 OPEN_CALL, PAY_CALL = selector("open(uint256,bytes32,uint256)"), selector("pay(uint256,(address,uint256)[])")
 
 
@@ -82,11 +84,14 @@ class State:
     pools: dict = field(default_factory=dict)
     spent: dict = field(default_factory=dict)
     paid: dict = field(default_factory=dict)
+    used: set = field(default_factory=set)
+    """Which signed payments have been taken: (owner, nonce)."""
 
     def copy(self):
         return State(
             self.usdg.copy(), self.token.copy(), self.nonces.copy(), self.allowances.copy(), self.payer, self.paused,
             self.books.copy(), self.pools.copy(), self.spent.copy(), self.paid.copy(),
+            self.used.copy(),
         )  # fmt: skip
 
     def balances(self, to):
@@ -166,6 +171,9 @@ class Chain:
             elif transaction.receiver:
                 self._move(block, mined, transaction.to, transaction.sender, transaction.receiver, transaction.amount)
                 if transaction.authorization:
+                    self.state.used.add((transaction.sender, int(transaction.authorization, 16)))
+                # Permit2 takes a payment without a word; only its bit tells.
+                if transaction.authorization and transaction.to == TOKEN:
                     used = [AUTHORIZATION_USED, word(transaction.sender), transaction.authorization]
                     self._log(block, mined, transaction.to, used, 0)
         except Revert:
@@ -351,7 +359,10 @@ class Chain:
             "70a08231": lambda: state.balances(to).get(account_at(rest, 0), 0),
             "dd62ed3e": lambda: state.allowances.get(account_at(rest, 0), 0),
         }
-        # Everything else that is asked is a nonce bitmap: nothing is used.
+        if name == AUTHORIZATION_STATE:
+            return raw(int((account_at(rest, 0), number_at(rest, 32)) in state.used))
+        if name == NONCE_BITMAP:
+            return raw(bitmap(state.used, account_at(rest, 0), number_at(rest, 32)))
         return raw(values.get(name, lambda: 0)())
 
     def _view_desk(self, name, rest, state):
@@ -483,6 +494,11 @@ def fits(topics, wanted):
         if want is not None and got not in (want if isinstance(want, list) else [want]):
             return False
     return len(topics) >= len(wanted)
+
+
+def bitmap(used, owner, word_number):
+    nonces = [nonce for payer, nonce in used if payer == owner and nonce >> 8 == word_number]
+    return sum(1 << (nonce & 255) for nonce in nonces)
 
 
 def raw(number):

@@ -436,7 +436,7 @@ class World:
             self.truth.lies.add(hash_)
         else:
             chain, asset = (self.second, TOKEN) if is_second else (self.chain, USDG)
-            hash_ = chain.send(payer, asset, PAY_TO, amount, nonce if is_second else "")
+            hash_ = chain.send(payer, asset, PAY_TO, amount, nonce)
             self.truth.settlements[hash_] = (amount, now)
         row = {
             "network": SECOND if is_second else NETWORK, "asset": TOKEN if is_second else USDG, "payer": payer,
