@@ -21,7 +21,8 @@ MULTICALL = "0xca11bde05977b3631167028862be2a173976ca11"
 ZERO = "0x" + "0" * 40
 TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 BASE_FEE = 10**8
-KEPT_STATES = 64
+KEPT_STATES = 4096
+"""Payments are proven by state of their own blocks, at most a day old."""
 
 
 def topic_of(signature):
@@ -169,13 +170,13 @@ class Chain:
             if transaction.to == DESK:
                 self._call_desk(block, mined)
             elif transaction.receiver:
-                self._move(block, mined, transaction.to, transaction.sender, transaction.receiver, transaction.amount)
                 if transaction.authorization:
                     self.state.used.add((transaction.sender, int(transaction.authorization, 16)))
-                # Permit2 takes a payment without a word; only its bit tells.
+                # Permit2 takes a payment without a word; only its bit tells. The other token names it, then moves.
                 if transaction.authorization and transaction.to == TOKEN:
                     used = [AUTHORIZATION_USED, word(transaction.sender), transaction.authorization]
                     self._log(block, mined, transaction.to, used, 0)
+                self._move(block, mined, transaction.to, transaction.sender, transaction.receiver, transaction.amount)
         except Revert:
             mined.status, mined.logs = 0, []
             if before is not None:
@@ -419,7 +420,12 @@ class Chain:
         return hex(self._state_at(where).nonces.get(address, 0))
 
     def _state_at(self, where):
-        """The newest state, or that of a block by its hash: a node keeps a few of them."""
+        """The newest state, or that of a block by its number or its hash: a node keeps so many of them."""
+        if isinstance(where, str) and where.startswith("0x"):
+            number = int(where, 16)
+            if number > self._head or self._states[number] is None:
+                raise Refusal("missing state")
+            return self._states[number]
         if not isinstance(where, dict):
             return self.state if not self._view.lag else self._states[self._head] or self.state
         for block in reversed(self.blocks[max(0, len(self.blocks) - KEPT_STATES) : self._head + 1]):

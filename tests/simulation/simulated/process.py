@@ -193,7 +193,7 @@ class _Wire:
     def deadline(self):
         return self._clock.monotonic() + 5
 
-    async def ask(self, _method, body, read, _deadline=None):
+    async def ask(self, _method, body, read, _deadline=None, *, shows_age=False):
         await self._process.point()
         if self._process.chance("lost_request"):
             raise UpstreamDown("the chain node did not answer")

@@ -43,6 +43,8 @@ DEPTH = 4
 TERMS = EarnTerms(CHAIN_ID, TOKEN, USDG)
 NETWORK, SECOND = f"eip155:{CHAIN_ID}", "eip155:8453"
 PAY_TO = "0x" + "9a" * 20
+PAYMENT_LIFE_S = 36 * 3600
+"""Longer than a chain ever stands still here: what was signed for shorter could not be mined after that."""
 THRESHOLD = 10**24
 CAPS = PayoutCaps(10**15, 10**15, 10**15)
 GONE = (Killed, asyncio.CancelledError)
@@ -442,7 +444,7 @@ class World:
             "network": SECOND if is_second else NETWORK, "asset": TOKEN if is_second else USDG, "payer": payer,
             "nonce": nonce,
             "state": "settled", "holder": "", "lease_until": now, "fingerprint": "", "route": "", "amount_raw": amount,
-            "pay_to": PAY_TO, "valid_before": self.clock.seconds() + 300, "network_time": self.clock.seconds(),
+            "pay_to": PAY_TO, "valid_before": self.clock.seconds() + PAYMENT_LIFE_S, "network_time": self.clock.seconds(),
             "begun_at": now, "settles": 1, "transaction": hash_, "settled_at": now, "proof": "waiting",
         }  # fmt: skip
         with suppress(UpstreamDown):
