@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Coroutine
@@ -18,6 +19,7 @@ _PROCESSES = ("up", "serve", "work", "payout")
 
 
 def main() -> None:
+    _open_standard_streams()
     try:
         _main()
     except BrokenPipeError:
@@ -33,6 +35,18 @@ def main() -> None:
         if sentence is None:
             raise
         _refuse(sentence)
+
+
+def _open_standard_streams() -> None:
+    """Whoever started us may have closed one. The next file or socket would then take its number, be written to by
+    whatever means to complain, and make the event loop abort when it is closed."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  for as long as we live
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
 
 
 def _main() -> None:
@@ -211,5 +225,6 @@ def _version() -> str:
 def _refuse(sentence: str) -> NoReturn:
     command = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
     begun = "does not start" if command in _PROCESSES else f"cannot {command}".rstrip()
-    print(f"tickyard {begun}: {sentence}", file=sys.stderr)
+    with contextlib.suppress(OSError):
+        print(f"tickyard {begun}: {sentence}", file=sys.stderr)
     sys.exit(2)

@@ -122,6 +122,19 @@ def test_the_doctor_says_what_is_bad_and_how_to_mend_it(folder):
     assert "All well" not in done.stdout
 
 
+@pytest.mark.parametrize("closing", ["2>&-", "2>/dev/full", "0<&- 1>&- 2>&-"])
+def test_a_process_without_standard_streams_lives_and_refuses_as_any_other(folder, closing):
+    """A closed one gives its number to the next socket, and the event loop aborts when that is closed."""
+    environ = {**os.environ, **{f"TICKYARD_{name}": value for name, value in GOOD.items()}, "TICKYARD_DATA_DIR": "made"}
+    command = ["/bin/sh", "-c", f"exec {sys.executable} -m tickyard doctor {closing}"]
+    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stdout + done.stderr
+    environ["TICKYARD_PORT"] = "x"
+    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+
+
 def test_the_version_is_told(folder):
     done = run(folder, "--version")
     assert (done.returncode, done.stdout) == (0, "tickyard 1.0.0\n")
