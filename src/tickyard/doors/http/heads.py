@@ -10,6 +10,9 @@ from tickyard.doors.http.refusal import ProtocolRefusal
 
 RequestHeaders = Iterable[tuple[bytes, bytes]]
 
+_HOSTS_KEPT: Final = 256
+GOOD_HOSTS: Final[set[bytes]] = set()
+"""Hosts that were looked at before. Callers know us by a few names; who makes up many is looked at each time."""
 _HOST: Final = re.compile(rb"(?:[A-Za-z0-9._~!$&'()*+,;=%-]*|\[[0-9A-Fa-fv:.]+\])(?::[0-9]*)?")
 
 
@@ -22,14 +25,18 @@ def check_head(parser: Any, url: bytes, headers: RequestHeaders) -> None:
     """Refuse what the parser lets pass."""
     # One Host that can be one, as HTTP/1.1 demands: about any other, proxies in front of us disagree.
     hosts = [value for name, value in headers if name == b"host"]
-    if len(hosts) == 1:
+    if len(hosts) > 1:
+        raise ProtocolRefusal(400, "the Host header is given twice")
+    if not hosts:
+        if parser.get_http_version() != "1.0":
+            raise ProtocolRefusal(400, "the Host header is missing")
+    elif hosts[0] not in GOOD_HOSTS:
         if not _HOST.fullmatch(hosts[0].strip(b" \t")):
             raise ProtocolRefusal(400, "the Host header is not a host")
-    elif hosts:
-        raise ProtocolRefusal(400, "the Host header is given twice")
-    elif parser.get_http_version() != "1.0":
-        raise ProtocolRefusal(400, "the Host header is missing")
-    if url[:1] != b"/" and not httptools.parse_url(url).path:
+        if len(GOOD_HOSTS) < _HOSTS_KEPT:
+            GOOD_HOSTS.add(hosts[0])
+    # A whole address may stand where a path does, but it must have one.
+    if not url.startswith(b"/") and not httptools.parse_url(url).path:
         raise ProtocolRefusal(400, "the request has no path")
 
 

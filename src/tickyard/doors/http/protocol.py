@@ -170,7 +170,6 @@ class LimitedProtocol(HttpToolsProtocol):
             if self.parser.get_method() == b"CONNECT":
                 raise ProtocolRefusal(501, "CONNECT is not supported")
             return
-        check_head(self.parser, self.url, self.headers)
         pipeline = self.pipeline
         if pipeline and len(pipeline) >= self.AHEAD_MAX:
             raise ProtocolRefusal(400, "too many requests sent ahead of their answers")
@@ -180,6 +179,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self._has_answered = True
             self.on_response_complete()
             return
+        check_head(self.parser, self.url, self.headers)
         HttpToolsProtocol.on_headers_complete(self)  # super() would be measurable here
         # It may have come in one piece behind a request that was answered at once: the wait is ours now.
         self._idle_since = None
