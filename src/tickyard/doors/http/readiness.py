@@ -1,7 +1,7 @@
 """Whether this process can serve: a look at the store, the chain, the registry and the tasks, shared by all who ask.
 
-At most one look a second, however many ask, and nobody waits longer than a second: what has not answered by then is not
-ready. A look that takes longer goes on by itself, so that what it finds (a node that must be passed over) is learnt.
+At most two looks a second, however many ask, and nobody waits longer than a second: what has not answered by then is
+not ready. A look that takes longer goes on by itself, so that what it finds (a node to be passed over) is learnt.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from tickyard.observe.watched import head_at
 from tickyard.store.engine import Store
 from tickyard.store.statement import Query
 
-_KEPT_S: Final = 1.0
+_KEPT_S: Final = 0.5
 _PATIENCE_S: Final = 0.8
 REGISTRY_AGE_MAX_S: Final = 24 * 3600
 """The last good list stays true for long: an issuer that is down for an hour is no reason to stop serving."""
