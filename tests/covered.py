@@ -19,10 +19,10 @@ LEAST: Final = {
     "payments/": (96.5, 89),
     "payout/": (90, 83.5),
     "features/earn/": (96, 84),
-    "features/trades/": (96, 81),
+    "features/trades/": (96.5, 83),
     "features/alerts/": (96.5, 92),
-    "features/history/": (98, 90),
-    "market/": (97.5, 91),
+    "features/history/": (98, 94.5),
+    "market/": (97.5, 92.5),
     "chain/": (95.5, 88),
     "": (86, 79),
 }

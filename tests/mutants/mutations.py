@@ -64,16 +64,8 @@ class Mutation:
 def mutations(file: str, source: bytes) -> list[Mutation]:
     """Every break of this file, in the order of the text."""
     text = _Text(file, source)
-    found = {(m.identity, m.line): m for m in _walk(ast.parse(source), text) if _compiles(m.source)}
+    found = {(m.identity, m.line): m for m in _walk(ast.parse(source), text)}
     return sorted(found.values(), key=lambda m: (m.line, m.before, m.after))
-
-
-def _compiles(source: bytes) -> bool:
-    try:
-        compile(source, "mutant", "exec")
-    except SyntaxError:
-        return False
-    return True
 
 
 class _Text:

@@ -26,6 +26,7 @@ import pytest
 from mutants.mutations import Mutation
 
 AT_ONCE: Final = 2
+CONTROL_S: Final = 600
 NO_SERVER: Final = "not node and not database"
 LIBRARIES: Final = (
     *("aiohttp", "aiohttp.web", "alembic.command", "coincurve", "Crypto.Hash.keccak", "cryptography.x509", "eth_abi"),
@@ -45,8 +46,13 @@ class Job:
 @dataclass(frozen=True)
 class Verdict:
     is_killed: bool
-    by: str | None = None
+    failed: Sequence[str] = ()
     is_doubtful: bool = False
+
+    @property
+    def by(self) -> str | None:
+        """The test that noticed. None: the code did not load, or it hung."""
+        return self.failed[0] if self.failed else None
 
 
 @dataclass
@@ -66,11 +72,7 @@ class _Witness:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
-            self.failed.append(report.nodeid)
-
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        if report.failed:
-            self.failed.append("")
+            self.failed.append(report.nodeid.partition("[")[0])
 
 
 class Nursery:
@@ -88,20 +90,18 @@ class Nursery:
             for copy in copies:
                 shutil.copytree(self._root / "src", copy / "src")
             # A break may keep the tests from being found, and so may a list of tests that is too old.
-            everyone = Job(None, ["--collect-only", *sorted({test for job in jobs for test in job.tests})], 300)
+            everyone = Job(None, ["--collect-only", *sorted({test for job in jobs for test in job.tests})], CONTROL_S)
             if any(verdict.is_killed for _, verdict in self._all([everyone], copies, lambda *_: None)):
                 raise RuntimeError("some tests are not there, or do not load: make cover again")
             return self._controlled(self._all(jobs, copies, tell), copies)
 
     def _controlled(self, verdicts: list[tuple[Job, Verdict]], copies: list[Path]) -> list[tuple[Job, Verdict]]:
         """A test that fails without any break has noticed none: those that did are run once more on whole code."""
-        killers = sorted({verdict.by.partition("[")[0] for _, verdict in verdicts if verdict.by})
-        control = [Job(None, [killer], 300) for killer in killers]
-        liars = {job.tests[0] for job, verdict in self._all(control, copies, lambda *_: None) if verdict.is_killed}
-        return [
-            (job, replace(verdict, is_doubtful=bool(verdict.by) and verdict.by.partition("[")[0] in liars))
-            for job, verdict in verdicts
-        ]
+        killers = sorted({verdict.by for _, verdict in verdicts if verdict.by})
+        shares = [killers[number::AT_ONCE] for number in range(AT_ONCE)]
+        control = [Job(None, share, CONTROL_S) for share in shares if share]
+        liars = {test for _, verdict in self._all(control, copies, lambda *_: None) for test in verdict.failed}
+        return [(job, replace(verdict, is_doubtful=verdict.by in liars)) for job, verdict in verdicts]
 
     def _all(
         self, jobs: Sequence[Job], copies: list[Path], tell: Callable[[Job, Verdict], None]
@@ -133,7 +133,7 @@ class Nursery:
                     verdicts.append((child.job, verdict))
                     tell(child.job, verdict)
             soonest = min((child.until for child in children.values()), default=0) - time.monotonic()
-            if children and not free:
+            if children and not (free and waiting):
                 select.select([child.said for child in children.values()], [], [], max(0, soonest))
         return verdicts
 
@@ -166,13 +166,14 @@ class Nursery:
             os.environ.update(self._environment, PYTHONPATH=str(copy / "src"))
             sys.path.insert(0, str(copy / "src"))
             # pytest wants to see its plugins before anybody has imported them; here they are.
-            options = ["-x", "-m", NO_SERVER, "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+            options = ["-x"] if job.what is not None else []
+            options += ["-m", NO_SERVER, "-W", "ignore::pytest.PytestAssertRewriteWarning"]
             code = pytest.main([*options, *job.tests], plugins=[witness])
         except BaseException:
             trouble = traceback.format_exc()
             raise
         finally:
-            os.write(say, json.dumps({"code": int(code), "failed": witness.failed[:1], "trouble": trouble}).encode())
+            os.write(say, json.dumps({"code": int(code), "failed": witness.failed, "trouble": trouble}).encode())
             os._exit(0)
 
 
@@ -191,7 +192,7 @@ def _verdict(child: _Child) -> Verdict | None:
     result = json.loads(child.text)
     if result["trouble"]:
         raise RuntimeError(f"pytest could not run {child.job.tests[:3]}: {result['trouble']}")
-    return Verdict(result["code"] != 0, (result["failed"] or [None])[0] or None)
+    return Verdict(result["code"] != 0, result["failed"])
 
 
 def _end(child: _Child) -> None:

@@ -45,6 +45,8 @@ MOST_S: Final = 120
 @dataclass
 class Tally:
     killed: int = 0
+    unnamed: int = 0
+    """Killed by no test in particular: the code did not load, or hung."""
     survived: list[Mutation] = field(default_factory=list)
     unrun: list[Mutation] = field(default_factory=list)
     unproven: list[Mutation] = field(default_factory=list)
@@ -125,6 +127,7 @@ def _within(tests: list[str], map_: CoverageMap) -> tuple[list[str], float]:
 
 
 def _tell(job: Job, verdict: Verdict) -> None:
+    """At once: a long run can be left early."""
     if not verdict.is_killed:
         print(f"survived {len(job.tests)} tests: {job.what}", flush=True)
 
@@ -138,6 +141,7 @@ def _judge(verdicts: list[tuple[Job, Verdict]], tally: Tally) -> None:
             tally.unproven.append(job.what)
         elif verdict.is_killed:
             tally.killed += 1
+            tally.unnamed += verdict.by is None
         else:
             tally.survived.append(job.what)
 
@@ -153,7 +157,7 @@ def _say(tally: Tally, seed: int, seconds: float) -> None:
             print(f"{title} {mutation}")
     missed = len(tally.survived) + len(tally.unrun)
     print(
-        f"{tally.killed} noticed, {missed} not, {len(tally.unproven)} unproven, {len(tally.back)} known ones back: "
+        f"{tally.killed} noticed ({tally.unnamed} by not loading or by hanging), {missed} not, {len(tally.unproven)} unproven, {len(tally.back)} known ones back: "
         f"{tally.share:.1%} in {seconds:.0f} s, SEED={seed} draws them again"
     )
 

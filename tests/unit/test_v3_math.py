@@ -93,6 +93,14 @@ def test_an_input_that_overflows_256_bits_takes_the_coarse_formula():
     assert price_after_input(price, liquidity, amount, zero_for_one=True) == -(-reserve // (reserve // price + amount))
 
 
+def test_a_sum_of_exactly_two_to_the_256_has_overflown():
+    """The contract's sum wraps to zero there. The exact formula would give 3."""
+    liquidity, price = 2**66, 3 * 2**94
+    amount = (2**256 - (liquidity << 96)) // price
+    assert (liquidity << 96) + amount * price == 2**256
+    assert price_after_input(price, liquidity, amount, zero_for_one=True) == 4
+
+
 @pytest.mark.parametrize("zero_for_one", [True, False])
 def test_more_than_the_liquidity_holds_cannot_come_out(zero_for_one):
     with pytest.raises(ValueError, match="than this liquidity holds"):
