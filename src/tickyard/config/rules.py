@@ -20,10 +20,10 @@ URLS: Final = (
     "votes_url",
     "second_logs_url",
     "traces_url",
-    "facilitator_4663",
-    "facilitator_8453",
 )
 
+PRICES: Final = ("price_research", "price_quote", "price_portfolio", "price_history", "price_build")
+_PRICE: Final = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})?")
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\]")
 _ORIGIN: Final = re.compile(rf"https?://(?:{_HOST.pattern})(?::[0-9]{{1,5}})?/?")
 _DATABASES: Final = ("postgresql://", "postgres://", "postgresql+psycopg://", "sqlite:///")
@@ -71,7 +71,7 @@ def _names(settings: "Settings") -> list[str]:
     for name in URLS:
         if getattr(settings, name) and not _is_http_url(getattr(settings, name)):
             found.append(f"{PREFIX}{name.upper()} must be an http or https address")
-    for name in ("rpc_urls", "rpc_urls_8453"):
+    for name in ("rpc_urls", "rpc_urls_8453", "facilitator_4663", "facilitator_8453"):
         if not all(_is_http_url(url) for url in getattr(settings, name)):
             found.append(f"{PREFIX}{name.upper()} must be http or https addresses separated by commas")
     for text in settings.trusted_proxies:
@@ -94,6 +94,11 @@ def _others(settings: "Settings") -> list[str]:
         found.append("TICKYARD_FILINGS_CONTACT must be an e-mail address: the filings database refuses others")
     if "://" in settings.database_url and not settings.database_url.startswith(_DATABASES):
         found.append("TICKYARD_DATABASE_URL must be a postgresql:// address or the path of a SQLite file")
+    for name in PRICES:
+        if not _PRICE.fullmatch(text := getattr(settings, name)) or not text.strip("0."):
+            found.append(f"{PREFIX}{name.upper()} must be a price in dollars such as 0.01")
+    if not settings.networks:
+        found.append("TICKYARD_NETWORKS must name 4663, 8453 or both")
     try:
         settings.history_start_at  # noqa: B018  reading it is the check
     except ValueError:

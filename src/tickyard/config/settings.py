@@ -14,8 +14,9 @@ import msgspec
 from msgspec import Meta
 
 from tickyard.config import pinned
-from tickyard.config.rules import PREFIX, URLS, problems_of
+from tickyard.config.rules import PREFIX, PRICES, URLS, problems_of
 from tickyard.config.wording import Wrong, read_text, read_value, strangers
+from tickyard.kernel.units import UsdgAmount
 
 FILE_VARIABLE = "TICKYARD_SETTINGS"
 
@@ -65,8 +66,25 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     pay_to: str = ""
     """The address that receives payments, on both networks."""
     spender: str = pinned.SPENDER
-    facilitator_4663: str = ""
-    facilitator_8453: str = ""
+    facilitator_4663: tuple[str, ...] = ()
+    facilitator_8453: tuple[str, ...] = ()
+    """Who settles payments on each network, in the order in which they are asked, separated by commas."""
+    facilitator_4663_headers_file: str = ""
+    facilitator_8453_headers_file: str = ""
+    """File with headers, one `Name: value` a line, that the first facilitator of a network wants to see."""
+    facilitator_4663_key_file: str = ""
+    facilitator_8453_key_file: str = ""
+    """Key file (JSON with id and privateKey) for facilitators that want a signed token with every request."""
+    networks: tuple[Literal["4663", "8453"], ...] = ("4663", "8453")
+    """Where new payments are taken. One that is left out is withdrawn; what was begun there is finished."""
+    receipt_key_file: str = ""
+    """File with an Ed25519 key (PEM) that signs receipts, and nothing else; without it they are not signed."""
+    price_research: str = "0.01"
+    price_quote: str = "0.01"
+    price_portfolio: str = "0.01"
+    price_history: str = "0.01"
+    price_build: str = "0.02"
+    """What a call of each paid route costs, in dollars."""
     finality: str = "finalized"
     """When a block is final: the tag `finalized`, or a number of blocks on top of it."""
     security_contact: str = "mailto:security@tickyard.example"
@@ -135,6 +153,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def final_after(self) -> Literal["finalized"] | int:
         """The tag, or the number of blocks."""
         return int(self.finality) if self.finality.isdigit() else "finalized"
+
+    @property
+    def prices(self) -> dict[str, UsdgAmount]:
+        """The price of each paid operation."""
+        named = ("get_research", "get_quote", "get_portfolio", "get_history", "build_trade")
+        return {row: UsdgAmount.parse(getattr(self, name)) for row, name in zip(named, PRICES, strict=True)}
 
     @property
     def has_earn(self) -> bool:

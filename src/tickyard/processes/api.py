@@ -32,7 +32,7 @@ async def serve(settings: Settings) -> None:
         # Before anything is asked of anybody: a taken port is found at once.
         door = stack.enter_context(bound(settings))
         deps = await stack.enter_async_context(open_deps(settings, clock, is_hurried=True))
-        plan = Plan(rows_of(has_earn=settings.has_earn), deps, payments=deps.payments)
+        plan = Plan(rows_of(has_earn=settings.has_earn, prices=settings.prices), deps, payments=deps.payments)
         if settings.is_sandbox:
             from tickyard.sandbox.controls.attached import open_sandbox
             from tickyard.sandbox.controls.catalog import SANDBOX_CATALOG

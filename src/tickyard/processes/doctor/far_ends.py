@@ -24,8 +24,9 @@ CLOCK_OFF_MAX_S: Final = 5
 
 
 def questions(settings: Settings, clock: Clock, wall: Clock) -> Iterator[Question]:
-    for network, url in (("eip155:4663", settings.facilitator_4663), ("eip155:8453", settings.facilitator_8453)):
-        if url:
+    by_network = {"eip155:4663": settings.facilitator_4663, "eip155:8453": settings.facilitator_8453}
+    for network, urls in by_network.items():
+        for url in urls:
             variable = f"TICKYARD_FACILITATOR_{network.rpartition(':')[2]}"
             mend = f"ask the facilitator's operator, or name another in {variable}; until then nobody can pay there"
             yield Question(f"facilitator {network[7:]}", partial(_supported, url, network), mend)
@@ -119,7 +120,7 @@ async def _votes(settings: Settings, clock: Clock) -> str:
 
 async def _clock(settings: Settings, wall: Clock) -> str:
     """Against whoever tells the time first: signatures, windows and leases rest on it."""
-    for url in (settings.facilitator_8453, settings.facilitator_4663, settings.issuer_url):
+    for url in (*settings.facilitator_8453, *settings.facilitator_4663, settings.issuer_url):
         if not url:
             continue
         try:
