@@ -12,6 +12,7 @@ from tickyard.features.earn import reserves as earn_reserves
 from tickyard.features.history import operations as history
 from tickyard.features.history import status
 from tickyard.features.research import operations as research
+from tickyard.features.trades import check as trades_check
 from tickyard.features.trades import operations as trades
 from tickyard.features.votes import operations as votes
 from tickyard.kernel.errors import BadRequest, NoLiquidity, NotFound, UpstreamDown
@@ -68,6 +69,7 @@ CATALOG: tuple[Operation, ...] = (
     row("GET", "/v1/payments/{transaction}", books.get_payment, "payments", LOOKUP, is_tool=False),
     row("GET", "/v1/depth/{symbol}", depth.get_depth, "trading", LOOKUP),
     row("POST", "/v1/quotes", quotes.get_quotes, "trading", READ, changes=False),
+    row("POST", "/v1/trade/check", trades_check.check_trade, "execution", SWAP, changes=False),
     row("GET", "/v1/status", status.get_status, "registry", (UpstreamDown,)),
 )
 
