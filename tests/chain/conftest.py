@@ -157,7 +157,9 @@ async def _open(stack: AsyncExitStack, yard: Yard, folder: Path) -> Service:
     runner, port = await open_port([IssuerStandIn(FaultBoard(), StandingClock(yard.now), load(), began=yard.now)])
     stack.push_async_callback(runner.cleanup)
     issuer_url = f"http://127.0.0.1:{port}/issuer"
-    deps = await stack.enter_async_context(_paperyard.house.open_house(folder, yard.node.url, issuer_url, clock))
+    # The shared chain stands still between two tests: its age says nothing here.
+    house = _paperyard.house.open_house(folder, yard.node.url, issuer_url, clock, HEAD_AGE_MAX_S="3600")
+    deps = await stack.enter_async_context(house)
     return Service(yard, deps, build_app(Plan(CATALOG, deps), access_log=None).edge)
 
 

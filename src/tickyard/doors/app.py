@@ -129,8 +129,3 @@ def _paid_twins(plan: Plan, free: Mapping[str, Endpoint], client_of: ClientOf) -
             gate = Gate(row, free[row.name], offer, keeper)
             twins += [(method, offer.path, gate) for method in _ALL_METHODS]
     return twins
-
-
-async def check_ready(deps: Deps) -> None:
-    """Raise UpstreamDown while something we cannot serve without is missing."""
-    await Lookout(deps).must_be_ready()
