@@ -11,6 +11,7 @@ from tickyard.doors.http.cache import FrontCache
 from tickyard.doors.http.edge import Edge
 from tickyard.doors.http.fast_path import ReadyProtocol
 from tickyard.doors.http.pages import Readiness
+from tickyard.doors.http.readiness import ReadyReport
 from tickyard.doors.routes import build_router
 from tickyard.kernel.clock import WallClock
 from tickyard.processes.serving import Server
@@ -25,7 +26,7 @@ class Yard:
         cache = FrontCache(clock)
         cache.put(b"/kept", "/kept", BODY, 60)
         self.began, self.go = asyncio.Event(), asyncio.Event()
-        router = build_router([("GET", "/slow", self.slow), ("GET", "/readyz", Readiness(self.well))])
+        router = build_router([("GET", "/slow", self.slow), ("GET", "/readyz", Readiness(self))])
         self.edge = Edge(router, cache, clock, rate_limit=None, access_log=None, profile_header=None)
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.port = self.socket.getsockname()[1]
@@ -42,8 +43,8 @@ class Yard:
         self.callers = []
         self.server = Server(config, self.edge, clock, **{"lame_duck_s": 0.3, "drain_s": 10} | times)
 
-    async def well(self):
-        pass
+    async def report(self):
+        return ReadyReport([], 0, 0, [])
 
     async def slow(self, _scope, _receive, send):
         self.began.set()

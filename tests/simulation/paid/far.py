@@ -113,7 +113,7 @@ class _Wire:
     def deadline(self):
         return self._clock.monotonic() + 5
 
-    async def ask(self, _method, body, read, _deadline=None):
+    async def ask(self, _method, body, read, _deadline=None, **_how):
         process = self._process
         await process.point()
         if process.chance("lost_request"):
