@@ -474,13 +474,17 @@ class Screen(io.StringIO):
         return True
 
 
+class Enough(Exception):
+    """Seen enough. No KeyboardInterrupt: the loop itself would take that."""
+
+
 class Impatient(QuickClock):
     """Leaves after the second look."""
 
     async def sleep(self, seconds):
         await super().sleep(seconds)
         if len(self.pauses) == 2:
-            raise KeyboardInterrupt
+            raise Enough
 
 
 def test_a_live_chart_outlives_a_silence_of_the_service():
@@ -488,7 +492,7 @@ def test_a_live_chart_outlives_a_silence_of_the_service():
 
     async def run():
         async with asyncio.timeout(30), _serving.serving(stand.app) as base:
-            with pytest.raises(KeyboardInterrupt):
+            with pytest.raises(Enough):
                 await watch("AAPL", "5m", base, out=out, clock=Impatient())
 
     asyncio.run(run())
