@@ -21,7 +21,8 @@ NONE_FOUND: Final = 5
 
 def main(options: Sequence[str]) -> int:
     shares: dict[str, list[Path]] = {}
-    for file in sorted(set(HERE.rglob("test_*.py")) - set((HERE / "chain").iterdir())):
+    with_servers = {*(HERE / "chain").iterdir(), *(HERE / "browser").iterdir()}
+    for file in sorted(set(HERE.rglob("test_*.py")) - with_servers):
         shares.setdefault(_share(file), []).append(file)
     print(f"{sum(map(len, shares.values()))} files in {len(shares)} processes, what they say comes at their end")
     began, total, worst = time.monotonic(), 0, 0

@@ -16,6 +16,7 @@ from tickyard.doors.http.cache import FrontCache
 from tickyard.doors.http.edge import Edge
 from tickyard.doors.http.limits import RateLimit, client_key, read_networks
 from tickyard.doors.http.pages import Health, Page, Readiness
+from tickyard.doors.http.web_app import web_routes
 from tickyard.doors.mcp.door import McpDoor
 from tickyard.doors.paid.gate import Doorkeeper, Gate
 from tickyard.doors.routes import ClientOf, Endpoint, build_router
@@ -69,6 +70,7 @@ def build_app(plan: Plan, *, access_log: AccessLog | None) -> App:
     for path, (content_type, body) in pages.items():
         routes.append(("GET", path, Page(path, body, cache, [(b"content-type", content_type.encode())])))
     routes += [("GET", "/healthz", Health()), ("GET", "/readyz", Readiness(lambda: check_ready(deps)))]
+    routes += web_routes([*settings.rpc_urls, *settings.rpc_urls_8453] if settings.is_sandbox else [])
     mcp = McpDoor(
         plan.rows,
         deps,
