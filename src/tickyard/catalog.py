@@ -1,6 +1,6 @@
 """THE TABLE: one row per operation. Routes, index, API description and docs are made from these rows."""
 
-from tickyard.features import assets, markets, portfolio, prices, quotes, stats
+from tickyard.features import assets, markets, portfolio, prices, quotes, search, stats
 from tickyard.features.actions import operations as actions
 from tickyard.features.alerts import operations as alerts
 from tickyard.features.earn import books as earn_books
@@ -115,6 +115,16 @@ CATALOG: tuple[Operation, ...] = (
         ask=assets.AssetAsk,
         answer=assets.AssetDetail,
         failures=(BadRequest, NotFound, UpstreamDown),
+        tag="registry",
+    ),
+    Operation(
+        name="search_assets",
+        method="GET",
+        path="/v1/search",
+        run=search.search_assets,
+        ask=search.SearchAsk,
+        answer=search.FoundAssets,
+        failures=(BadRequest, UpstreamDown),
         tag="registry",
     ),
     Operation(

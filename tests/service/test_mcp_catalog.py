@@ -73,7 +73,16 @@ def test_every_tool_answers_what_http_answers(tmp_path, mode):
 
     outcome = asyncio.run(run())
     worked = {name for name, what in outcome.items() if what == "ok"}
-    assert {"get_quote", "build_trade", "get_portfolio", "list_assets", "get_asset", "get_price", "get_stats"} <= worked
+    assert {
+        "get_quote",
+        "build_trade",
+        "get_portfolio",
+        "list_assets",
+        "search_assets",
+        "get_asset",
+        "get_price",
+        "get_stats",
+    } <= worked
     assert {"get_history", "list_markets"} <= worked
     assert outcome.get("get_alert", "not_found") == "not_found"
 
@@ -89,6 +98,7 @@ NAMES = [
     "explain_research",
     "get_financials",
     "list_assets",
+    "search_assets",
     "get_asset",
     "get_price",
     "list_corporate_actions",

@@ -6,6 +6,7 @@ from tickyard.client.operations.registry_answers import (
     AssetDetail,
     Assets,
     CorporateActions,
+    FoundAssets,
     PriceRecord,
     Prices,
     Status,
@@ -15,6 +16,15 @@ from tickyard.client.routes import AsyncGroup, Group, Param, Route
 ROUTES: dict[str, Route] = {
     "list_assets": Route("GET", "/v1/assets", Assets),
     "get_asset": Route("GET", "/v1/assets/{symbol}", AssetDetail, params=(Param("symbol", str, is_required=True),)),
+    "search_assets": Route(
+        "GET",
+        "/v1/search",
+        FoundAssets,
+        params=(
+            Param("q", str, is_required=True),
+            Param("limit", int),
+        ),
+    ),
     "get_price": Route("GET", "/v1/prices/{symbol}", PriceRecord, params=(Param("symbol", str, is_required=True),)),
     "list_prices": Route("GET", "/v1/prices", Prices, params=(Param("symbols", str | None),)),
     "list_corporate_actions": Route(
@@ -38,6 +48,10 @@ class AsyncRegistryGroup(AsyncGroup):
     async def get_asset(self, *, symbol: str) -> AssetDetail:
         """Look up one asset by its ticker, with a scheduled multiplier change and where it may be traded."""
         return cast(AssetDetail, await self._call(ROUTES["get_asset"], {"symbol": symbol}))
+
+    async def search_assets(self, *, q: str, limit: int = 10) -> FoundAssets:
+        """Find assets by ticker, name, ISIN or token address, the best match first."""
+        return cast(FoundAssets, await self._call(ROUTES["search_assets"], {"q": q, "limit": limit}))
 
     async def get_price(self, *, symbol: str) -> PriceRecord:
         """Read the equity quote of one asset: bid, ask and mid per underlying share and, times the multiplier, per
@@ -69,6 +83,10 @@ class RegistryGroup(Group):
     def get_asset(self, *, symbol: str) -> AssetDetail:
         """Look up one asset by its ticker, with a scheduled multiplier change and where it may be traded."""
         return cast(AssetDetail, self._call(ROUTES["get_asset"], {"symbol": symbol}))
+
+    def search_assets(self, *, q: str, limit: int = 10) -> FoundAssets:
+        """Find assets by ticker, name, ISIN or token address, the best match first."""
+        return cast(FoundAssets, self._call(ROUTES["search_assets"], {"q": q, "limit": limit}))
 
     def get_price(self, *, symbol: str) -> PriceRecord:
         """Read the equity quote of one asset: bid, ask and mid per underlying share and, times the multiplier, per

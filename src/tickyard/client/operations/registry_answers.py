@@ -1,6 +1,6 @@
 """Shapes of the answers in the group 'registry'. Written by `python -m tickyard.clientgen`."""
 
-from typing import Any
+from typing import Any, Literal
 
 from tickyard.client.operations.shared import ErrorDetail
 from tickyard.client.routes import Answer
@@ -35,6 +35,20 @@ class AssetDetail(Answer):
     isin: str
     pending_multiplier: str | None
     trading_capabilities: Any
+
+
+class FoundAsset(Answer):
+    symbol: str
+    name: str
+    address: str | None
+    isin: str
+    match: Literal["address", "isin", "name", "symbol"]
+
+
+class FoundAssets(Answer):
+    query: str
+    count: int
+    assets: list[FoundAsset]
 
 
 class UnderlyingPrice(Answer):

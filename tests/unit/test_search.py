@@ -1,0 +1,59 @@
+"""Finding assets: what is found, in which order, and what must not be."""
+
+import pytest
+
+from tickyard.features.search import Known, find_match
+
+TOKEN = "0xaf3d76f1834a1d425780943c99ea8a608f8a93f9"
+OTHER = "0x875f7121a37a8af309b8e85f297b46aa19d85dad"
+APPLE = Known("AAPL", "Apple", "US0378331005", TOKEN)
+HOSPITALITY = Known("APLE", "Apple Hospitality REIT", "US03784Y2000", OTHER)
+BERKSHIRE = Known("BRK.B", "Berkshire Hathaway Inc. Class B", "US0846707026", None)
+
+
+def best(query, *assets):
+    found = [(find_match(query, each), each.symbol) for each in assets]
+    return [symbol for match, symbol in sorted((fit, symbol) for fit, symbol in found if fit is not None)]
+
+
+@pytest.mark.parametrize(
+    ("query", "match"),
+    [
+        ("AAPL", (0, "symbol")),
+        ("aapl", (0, "symbol")),
+        ("us0378331005", (0, "isin")),
+        ("apple", (1, "name")),
+        ("aa", (2, "symbol")),
+        ("app", (3, "name")),
+        ("ple", None),
+        ("US03783310", None),
+        (TOKEN, (0, "address")),
+        (TOKEN.upper().replace("0X", "0x"), (0, "address")),
+        (OTHER, None),
+        (TOKEN[:-1], None),
+    ],
+)
+def test_an_asset_is_found_by_what_people_know_of_it(query, match):
+    assert find_match(query, APPLE) == match
+
+
+def test_words_may_come_in_any_order_and_by_their_beginning():
+    assert find_match("hathaway berk", BERKSHIRE) == (4, "name")
+    assert find_match("class b", BERKSHIRE) == (4, "name")
+    assert find_match("berkshire insurance", BERKSHIRE) is None
+
+
+def test_the_better_match_comes_first():
+    assert best("apple", HOSPITALITY, APPLE) == ["AAPL", "APLE"]
+    assert best("ap", HOSPITALITY, APPLE) == ["APLE", "AAPL"]
+
+
+def test_an_asset_without_address_or_isin_is_not_found_by_nothing():
+    bare = Known("X", "Nameless", "", None)
+    assert find_match("", bare) != (0, "isin")
+    assert find_match(TOKEN, bare) is None
+
+
+def test_signs_alone_find_nothing():
+    assert find_match("...", APPLE) is None
+    assert find_match("%", APPLE) is None
