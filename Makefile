@@ -1,6 +1,6 @@
 # tickyard: everything a newcomer types. Each target sets up what it needs.
 PORT ?= 8402
-DEMO_HISTORY ?= 0
+DEMO_HISTORY ?= 3
 DAYS ?= 1000
 PYTHON ?= python3
 BIN := .venv/bin

@@ -70,7 +70,7 @@ async def sandbox(folder: Path) -> AsyncIterator[str]:
     """A whole sandbox; yields its base URL."""
     port = free_port()
     base = f"http://127.0.0.1:{port}"
-    async with _process("up", "--port", str(port), log=folder / "up.log") as process:
+    async with _process("up", "--port", str(port), "--demo-history", "0", log=folder / "up.log") as process:
         await _ready(base, process)
         yield base
 

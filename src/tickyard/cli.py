@@ -30,7 +30,7 @@ def _main() -> None:
     up = commands.add_parser("up", help="run the whole service on a sandbox of its own")
     up.add_argument("--port", type=int, default=int(os.environ.get("TICKYARD_PORT") or 8402))
     up.add_argument(
-        "--demo-history", type=int, default=0, metavar="DAYS", help="fill so many days of synthetic history"
+        "--demo-history", type=int, default=3, metavar="DAYS", help="fill so many days of synthetic history"
     )
     commands.add_parser("serve", help="run the API")
     commands.add_parser("work", help="run a worker: samples, alerts and all that is due at a time")

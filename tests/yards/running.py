@@ -81,11 +81,12 @@ class Caller:
 class Up(Caller):
     """One running sandbox."""
 
-    def __init__(self, port=None, **environ):
+    def __init__(self, port=None, demo_days=0, **environ):
         self.port = port or free_port()
+        self.demo_days = demo_days
         self.base = f"http://127.0.0.1:{self.port}"
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tickyard", "up", "--port", str(self.port)],
+            [sys.executable, "-m", "tickyard", "up", "--port", str(self.port), "--demo-history", str(self.demo_days)],
             cwd=ROOT,
             env={**os.environ, **environ},
             stdout=subprocess.PIPE,

@@ -92,6 +92,10 @@ def _gifts(world: World) -> list[QueuedCall]:
         mint_step(place.SERVICE_TOKEN, demo, 2_000_000 * _TOKEN),
         mint_step(place.SERVICE_TOKEN, alice, 1_250_000 * _TOKEN),
         mint_step(place.SERVICE_TOKEN, bob, 999_999 * _TOKEN),
+        # Something to look at and to sell from the first minute on.
+        mint_step(world.tokens["AAPL"], demo, 4 * _TOKEN),
+        mint_step(world.tokens["NVDA"], demo, 15 * _TOKEN + _TOKEN // 2),
+        mint_step(world.tokens["SPY"], demo, 2 * _TOKEN),
         mint_step(world.tokens["AAPL"], alice, 12 * _TOKEN + _TOKEN // 2),
         mint_step(world.tokens["CRWD"], alice, 3 * _TOKEN),
         mint_step(world.tokens["AMC"], alice, 400 * _TOKEN),
