@@ -2,9 +2,11 @@
 
 from typing import Annotated, Literal
 
+import msgspec
 import pytest
 from msgspec import Meta
 
+from tickyard.catalog import CATALOG
 from tickyard.doors.http.binding import Binder
 from tickyard.kernel.errors import BadRequest
 from tickyard.kernel.operation import Operation
@@ -55,7 +57,7 @@ def test_unknown_parameters_are_ignored_whatever_they_hold():
         (b"limit=1_0", "limit must be an integer from 1 to 300"),
         (b"limit=" + b"9" * 5000, "limit must be an integer from 1 to 300"),
         (b"limit=%D9%A1", "limit must be an integer from 1 to 300"),
-        (b"interval=2h", "interval must be one of 1h, 5m"),
+        (b"interval=2h", "interval must be one of 5m, 1h"),
         (b"limit=1&limit=1", "limit is given twice"),
         (b"limit=1&l%69mit=2", "limit is given twice"),
         (b"interval=%ff", "interval is not UTF-8 text"),
@@ -86,8 +88,8 @@ def test_the_symbol_is_measured_after_decoding(symbol):
         (b'{"symbol":"A","symbol":"B","side":"buy"}', "the body has a key twice"),
         (b'{"symbol":"A","side":NaN}', "NaN is not JSON"),
         (b'{"symbol":"A","side":-Infinity}', "-Infinity is not JSON"),
-        (b'{"symbol":5,"side":"buy"}', "symbol must be 1 to 16 characters long"),
-        (b'{"symbol":"A","side":true}', "side must be one of buy, sell"),
+        (b'{"symbol":5,"side":"buy"}', "symbol must be a string: 1 to 16 characters long"),
+        (b'{"symbol":"A","side":true}', "side must be a string: one of buy, sell"),
         (b'{"symbol":"A","side":' + b"9" * 5000 + b"}", "the body has a number that is too long"),
         (b"[" * 60_000, "the body is not valid JSON"),
         (b'{"symbol":"A","side":"\xff"}', "the body is not valid JSON"),
@@ -105,3 +107,30 @@ def test_one_ask_has_one_canonical_target():
     targets = {one.canonical_target(one.from_url({"symbol": symbol}, query)) for symbol, query in spellings}
     assert targets == {b"/v1/history/AAPL"}
     assert one.canonical_target(one.from_url({"symbol": "a/b"}, b"limit=7")) == b"/v1/history/A%2FB?limit=7"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"amount": 100}, "amount must be a string: digits, optionally followed by a dot and digits"),
+        ({"amount": "1" * 101}, "amount must be at most 100 characters long"),
+        ({"amount": "1e3"}, "amount must be digits, optionally followed by a dot and digits"),
+        ({"symbol": "A" * 17}, "symbol must be 1 to 16 characters long"),
+        ({"side": "hold"}, "side must be one of buy, sell"),
+        ({"side": None}, "side must be a string: one of buy, sell"),
+    ],
+)
+def test_a_refusal_tells_the_mistake_that_was_made(body, said):
+    whole = {"symbol": "AAPL", "side": "buy", "amount": "100", "recipient": "0x" + "11" * 20}
+    with pytest.raises(BadRequest) as refused:
+        Binder(_row("build_trade")).from_body({}, msgspec.json.encode({**whole, **body}))
+    assert refused.value.message == said
+
+
+def test_choices_are_told_in_their_natural_order():
+    with pytest.raises(BadRequest, match="interval must be one of 5m, 15m, 1h, 4h, 1d"):
+        Binder(_row("get_history")).from_url({"symbol": "AAPL"}, b"interval=2h")
+
+
+def _row(name):
+    return next(row for row in CATALOG if row.name == name)

@@ -7,7 +7,7 @@ says what it must be, so the sentence is made here from the field's own declarat
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import inspect
@@ -49,10 +49,11 @@ def rules_of(ask: type[Ask]) -> dict[str, FieldRule]:
     """The rules of an ask's fields, by wire name."""
     described = inspect.type_info(ask)
     assert isinstance(described, inspect.StructType)
-    return {field.encode_name: _rule(field) for field in described.fields}
+    hints = get_type_hints(ask)
+    return {field.encode_name: _rule(field, hints[field.name]) for field in described.fields}
 
 
-def _rule(field: inspect.Field) -> FieldRule:
+def _rule(field: inspect.Field, hint: Any) -> FieldRule:
     kind = field.type
     extra: dict[str, Any] = {}
     if isinstance(kind, inspect.Metadata):
@@ -66,7 +67,7 @@ def _rule(field: inspect.Field) -> FieldRule:
     return FieldRule(
         name=field.encode_name,
         attribute=field.name,
-        must_be=extra.get("says") or _says(kind),
+        must_be=extra.get("says") or _choices(hint) or _says(kind),
         is_integer=isinstance(kind, inspect.IntType),
         read=extra.get("read"),
         default=None if field.default is msgspec.NODEFAULT else field.default,
@@ -75,10 +76,16 @@ def _rule(field: inspect.Field) -> FieldRule:
     )
 
 
+def _choices(hint: Any) -> str | None:
+    """The choices of a field in the order in which they were written: msgspec's description sorts them as text."""
+    for part in (hint, *get_args(hint)):
+        if get_origin(part) is Literal:
+            return "one of " + ", ".join(map(str, get_args(part)))
+    return None
+
+
 def _says(kind: inspect.Type) -> str:
     match kind:
-        case inspect.LiteralType(values=values):
-            return "one of " + ", ".join(str(value) for value in values)
         case inspect.IntType(ge=low, le=high) if low is not None and high is not None:
             return f"an integer from {low} to {high}"
         case inspect.IntType():
@@ -96,6 +103,8 @@ def _says(kind: inspect.Type) -> str:
 
 
 _AT = re.compile(r"at `\$\.([A-Za-z0-9_]+)")
+_NO_TEXT = re.compile(r"Expected `str(?: \| null)?`, got")
+_TOO_LONG = re.compile(r"Expected `str` of length <= (\d+)")
 _NAMED = re.compile(r"(missing required|unknown) field `([^`]*)`")
 
 
@@ -107,5 +116,10 @@ def sentence(error: msgspec.ValidationError, rules: dict[str, FieldRule]) -> str
         shown = "".join(c if c.isprintable() else "?" for c in name[:64])
         return f"{shown} is required" if what.startswith("missing") else f"unknown field: {shown}"
     if (found := _AT.search(text)) and found[1] in rules:
-        return rules[found[1]].refusal().message
+        rule = rules[found[1]]
+        if _NO_TEXT.match(text):
+            return f"{rule.name} must be a string: {rule.must_be}"
+        if longest := _TOO_LONG.match(text):
+            return f"{rule.name} must be at most {longest[1]} characters long"
+        return rule.refusal().message
     return "the body must be a JSON object with the documented fields"
