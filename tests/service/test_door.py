@@ -17,6 +17,7 @@ from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import NotFound, UpstreamDown
 from tickyard.kernel.operation import Kept, NoAsk, Operation
 from tickyard.kernel.wire import Answer, Ask, SymbolField
+from tickyard.observe.lines import Lines
 from tickyard.observe.log import AccessLog, configure_logging
 
 
@@ -140,8 +141,9 @@ def test_a_failure_becomes_the_error_object(ask, app):
 
 def test_a_crash_is_a_500_that_tells_nothing(ask, app):
     log = io.StringIO()
-    configure_logging(log)
+    lines = configure_logging(log)
     response = ask(app, "GET", "/v1/crash", headers={"x-request-id": "my-id"})
+    lines.drain()
     assert (response.status, response.error["code"]) == (500, "internal_error")
     assert b"secret" not in response.body
     event = json.loads(log.getvalue().splitlines()[0])
@@ -245,11 +247,13 @@ def test_too_many_requests_are_429_also_when_kept(ask, build):
 
 def test_access_lines_show_the_route_and_never_the_query(ask, build):
     out = io.StringIO()
-    log = AccessLog(out)
+    lines = Lines(out)
+    log = AccessLog(lines)
     app = build(access_log=log)
     ask(app, "GET", "/v1/items/A?secret=hunter2")
     ask(app, "GET", "/nothing/hunter2")
     log.flush()
-    lines = [json.loads(line) for line in out.getvalue().splitlines()]
-    assert [(line["route"], line["status"]) for line in lines] == [("/v1/items/{symbol}", 200), ("(none)", 404)]
+    lines.drain()
+    shown = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert [(line["route"], line["status"]) for line in shown] == [("/v1/items/{symbol}", 200), ("(none)", 404)]
     assert "hunter2" not in out.getvalue()

@@ -226,7 +226,7 @@ def test_a_failure_is_a_tool_error_with_the_error_object(mode, name, arguments, 
 
 
 def test_a_crash_is_a_tool_error_that_tells_nothing(capsys):
-    configure_logging()
+    lines = configure_logging()
 
     async def work(client, _base):
         return await client.call_tool("crash", {})
@@ -234,6 +234,7 @@ def test_a_crash_is_a_tool_error_that_tells_nothing(capsys):
     result = with_client(MODES[0], work)
     assert json.loads(result.content[0].text)["error"]["code"] == "internal_error"
     assert "secret" not in result.content[0].text
+    lines.drain()
     assert "tool crashed" in "".join(capsys.readouterr())
 
 
@@ -302,7 +303,7 @@ def test_resources_and_prompts_can_be_read(mode):
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "api.example.com@evil", ""]
+    "host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "api.example.com!evil", ""]
 )
 def test_a_strange_host_is_421(host):
     status, _, body = posted(LIST, {**JSON, "host": host})

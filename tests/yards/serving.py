@@ -51,7 +51,7 @@ async def running(config: uvicorn.Config, sock: socket.socket) -> AsyncIterator[
 
 
 @contextlib.asynccontextmanager
-async def serving(app: ASGIApp, sock: socket.socket | None = None) -> AsyncIterator[str]:
+async def serving(app: ASGIApp, sock: socket.socket | None = None, *, keep_alive_s: float = 5) -> AsyncIterator[str]:
     """Serve until the end of the block; yields the base URL."""
     sock = sock or socket.create_server(("127.0.0.1", 0))
     # As `tickyard serve` does; an application of somebody else has nothing ready.
@@ -65,6 +65,7 @@ async def serving(app: ASGIApp, sock: socket.socket | None = None) -> AsyncItera
         log_config=None,
         access_log=False,
         proxy_headers=False,
+        timeout_keep_alive=keep_alive_s,  # type: ignore[arg-type]  a timer takes parts of a second
     )
     async with running(config, sock):
         yield f"http://127.0.0.1:{sock.getsockname()[1]}"

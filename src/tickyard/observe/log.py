@@ -9,11 +9,12 @@ The standard library's logging carries it all, so that our events and those of l
 
 import asyncio
 import logging
-import sys
 from datetime import UTC, datetime
 from typing import Any, Final, TextIO
 
 import msgspec
+
+from tickyard.observe.lines import Lines, standard_error
 
 _VALUE_MAX: Final = 256
 _FLUSH_S: Final = 0.1
@@ -33,8 +34,8 @@ class EventLog:
     def warning(self, event: str, **fields: Any) -> None:
         self._logger.warning(event, extra={_FIELDS: fields})
 
-    def error(self, event: str, **fields: Any) -> None:
-        self._logger.error(event, extra={_FIELDS: fields})
+    def error(self, event: str, *, cause: BaseException | None = None, **fields: Any) -> None:
+        self._logger.error(event, exc_info=cause, extra={_FIELDS: fields})
 
     def exception(self, event: str, **fields: Any) -> None:
         """An error with the traceback of the exception being handled."""
@@ -44,12 +45,26 @@ class EventLog:
 log: Final = EventLog(logging.getLogger("tickyard"))
 
 
-def configure_logging(stream: TextIO | None = None) -> None:
+def configure_logging(stream: TextIO | None = None) -> Lines:
     """Send our events and the libraries' warnings to one stream, as JSON lines."""
-    handler = logging.StreamHandler(stream or sys.stderr)
+    lines = Lines(stream) if stream is not None else standard_error()
+    handler = _Handing(lines)
     handler.setFormatter(_JsonLines())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logging.getLogger("tickyard").setLevel(logging.INFO)
+    return lines
+
+
+class _Handing(logging.Handler):
+    def __init__(self, lines: Lines) -> None:
+        super().__init__()
+        self._lines = lines
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self._lines.write(self.format(record) + "\n")
+        except Exception:  # noqa: BLE001  a value that cannot be shown must not end what it was said about
+            self._lines.lost += 1
 
 
 class _JsonLines(logging.Formatter):
@@ -71,8 +86,8 @@ class _JsonLines(logging.Formatter):
 class AccessLog:
     """Access lines, written in batches so that a request does not wait for the terminal."""
 
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self._stream = stream or sys.stderr
+    def __init__(self, to: Lines | None = None) -> None:
+        self._to = to or standard_error()
         self._lines: list[str] = []
         self._flush_due = False
 
@@ -91,6 +106,5 @@ class AccessLog:
     def flush(self) -> None:
         self._flush_due = False
         if self._lines:
-            self._stream.write("".join(self._lines))
-            self._stream.flush()
+            self._to.write("".join(self._lines))
             self._lines.clear()

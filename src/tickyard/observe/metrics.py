@@ -13,6 +13,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, start_http_serv
 from prometheus_client.core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from tickyard.observe.lines import standard_error
+
 REGISTRY = CollectorRegistry()
 
 upstream_calls = Counter(
@@ -42,6 +44,22 @@ outbox_overdue_s = Gauge(
 )
 last_slot = Gauge("tickyard_last_slot_seconds", "Start of the newest recorded slot, Unix seconds", registry=REGISTRY)
 coverage = Gauge("tickyard_coverage_samples", "Samples of the last 24 hours", ["symbol"], registry=REGISTRY)
+
+protocol_refusals = Counter(
+    "tickyard_protocol_refusals", "Connections refused before a request was read", ["status"], registry=REGISTRY
+)
+
+
+class LostLines(Collector):
+    """What a full or closed standard error has swallowed."""
+
+    def collect(self) -> Iterable[Metric]:
+        lost = CounterMetricFamily("tickyard_log_lines_lost", "Log lines that could not be written")
+        lost.add_metric([], standard_error().lost)
+        return [lost]
+
+
+REGISTRY.register(LostLines())
 
 
 class RequestCounts(Collector):

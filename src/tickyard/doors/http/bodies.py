@@ -31,6 +31,12 @@ async def collect(receive: Receive) -> bytes | None:
     return bytes(body)
 
 
+def declares_too_much(scope: Scope) -> bool:
+    """Known before the body is asked for: who waits for our word to send it must not be told to go on."""
+    declared = header(scope, b"content-length")
+    return declared is not None and declared.isdigit() and int(declared) > BODY_MAX_BYTES
+
+
 async def read_json_body(scope: Scope, receive: Receive) -> bytes:
     """A body that says it is JSON, within its bounds."""
     content_type = (header(scope, b"content-type") or b"").partition(b";")[0].strip().lower()
@@ -38,9 +44,15 @@ async def read_json_body(scope: Scope, receive: Receive) -> bytes:
         raise BodyRefused(415, "the body must be application/json")
     if header(scope, b"content-encoding") is not None:
         raise BodyRefused(415, "a compressed body is not accepted")
+    if declares_too_much(scope):
+        raise _too_large()
     body = await collect(receive)
     if body is None:
         raise BodyRefused(400, "the body did not arrive whole")
     if len(body) > BODY_MAX_BYTES:
-        raise BodyRefused(413, f"the body is over {BODY_MAX_BYTES // 1024} KiB")
+        raise _too_large()
     return body
+
+
+def _too_large() -> BodyRefused:
+    return BodyRefused(413, f"the body is over {BODY_MAX_BYTES // 1024} KiB")

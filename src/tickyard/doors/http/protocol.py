@@ -1,12 +1,11 @@
 """HTTP/1.1 under limits: what a client may make us hold, and for how long.
 
-uvicorn leaves three things open: it collects headers of any size, it waits for ever for the rest of
-a request, and it waits for ever for a client that does not read. This protocol closes them and
-answers what it refuses with our Error object. Everything else is uvicorn's own.
+uvicorn leaves three things open: it collects headers of any size, it waits for ever for the rest of a request, and
+for a client that does not read. This protocol closes them and answers what it refuses with our Error object.
 
-The limits cost next to nothing on a healthy connection. A request that arrives in one piece never
-arms a timer and is never measured: both happen only when a piece ends in the middle of a request.
-What is left is paid for by the keep-alive timer, which uvicorn makes anew for each answer: ours lasts.
+The limits cost next to nothing on a healthy connection. A request that arrives in one piece never arms a timer
+and is never measured: both happen only when a piece ends in the middle of a request. What is left is paid for by
+the keep-alive timer, which uvicorn makes anew for each answer: ours lasts.
 """
 
 from asyncio import TimerHandle, Transport
@@ -15,7 +14,7 @@ from typing import Any, Final
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from tickyard.doors.http.refusal import MALFORMED, ProtocolRefusal
+from tickyard.doors.http.refusal import ProtocolRefusal, check_head, reason_of
 
 NO_REQUEST: Final[list[tuple[bytes, bytes]]] = []
 """Stands for the headers while no request has begun. The parser puts a new list in its place."""
@@ -116,7 +115,7 @@ class LimitedProtocol(HttpToolsProtocol):
         except httptools.HttpParserUpgrade as offer:
             self._parse_without_upgrade(data[offer.args[0] :])
         except httptools.HttpParserError as error:
-            self._refuse(error.__context__)
+            self._refuse(reason_of(error, data))
         if self.headers is not NO_REQUEST:
             self._look_at_rest(part, len(data))
         elif self._answering is not None and not self._answering.response_complete:
@@ -135,6 +134,8 @@ class LimitedProtocol(HttpToolsProtocol):
         """The piece ended in the middle of a request: count it, and set a deadline for the rest."""
         if self._is_refused:
             return
+        # Whoever is in the middle of a request is not idle, even right behind an answer given at once.
+        self._idle_since = None
         if part is self.headers:
             self._fed += size
             if self._fed > self.HEAD_MAX:
@@ -154,7 +155,7 @@ class LimitedProtocol(HttpToolsProtocol):
             except httptools.HttpParserUpgrade as offer:
                 rest = rest[offer.args[0] :]
             except httptools.HttpParserError as error:
-                self._refuse(error.__context__)
+                self._refuse(reason_of(error, rest))
                 return
 
     def _head_without_upgrade(self) -> bytes:
@@ -176,8 +177,9 @@ class LimitedProtocol(HttpToolsProtocol):
             self._fed = 0
         if self.parser.should_upgrade():
             if self.parser.get_method() == b"CONNECT":
-                raise ProtocolRefusal(400, "CONNECT is not supported")
+                raise ProtocolRefusal(501, "CONNECT is not supported")
             return
+        check_head(self.url, self.headers, self.parser)
         pipeline = self.pipeline
         if pipeline and len(pipeline) >= self.AHEAD_MAX:
             raise ProtocolRefusal(400, "too many requests sent ahead of their answers")
@@ -188,6 +190,8 @@ class LimitedProtocol(HttpToolsProtocol):
             self.on_response_complete()
             return
         HttpToolsProtocol.on_headers_complete(self)  # super() would be measurable here
+        # It may have come in one piece behind a request that was answered at once: the wait is ours now.
+        self._idle_since = None
         if not pipeline:
             self._answering = self.cycle
         self._in_body = True
@@ -246,6 +250,8 @@ class LimitedProtocol(HttpToolsProtocol):
             self._watch_closing()
             return
         self.flow.resume_reading()
+        if self.headers is not NO_REQUEST:
+            return  # in the middle of the next request, or of a body, which have deadlines of their own
         self._idle_since = self.loop.time()
         if self._idle_watch is None:
             self._idle_watch = self.loop.call_later(self.timeout_keep_alive, self._check_idle)
@@ -264,12 +270,11 @@ class LimitedProtocol(HttpToolsProtocol):
             # uvicorn reads on after every answer, so the queue would grow faster than it is served.
             self.flow.pause_reading()
 
-    def _refuse(self, reason: BaseException | None) -> None:
+    def _refuse(self, refusal: ProtocolRefusal) -> None:
         """Answer and hang up, after the answers to the good requests that came before."""
         broken = self.cycle if self._in_body else None
         self._is_refused = True
         self._disarm()
-        refusal = reason if isinstance(reason, ProtocolRefusal) else MALFORMED
         self._last_words = refusal.render(self.server_state.default_headers)
         if broken is not None and broken is self._answering:
             if broken.response_started:

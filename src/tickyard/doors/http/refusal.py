@@ -1,24 +1,35 @@
 """What is said to a client that breaks the rules of HTTP itself, before we hang up."""
 
+import re
 import secrets
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from tickyard.kernel.wire import error_body
+from tickyard.observe.log import log
+from tickyard.observe.metrics import protocol_refusals
+
+_HOST: Final = re.compile(rb"(?:[A-Za-z0-9._~!$&'()*+,;=%-]*|\[[0-9A-Fa-fv:.]+\])(?::[0-9]*)?")
+# Of a piece with several requests, the one that the parser did not understand is none of these.
+_UNKNOWN: Final = re.compile(rb"(?:\A|\n)(?!(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) )[!-~]+ [!-~]+ HTTP/[0-9]")
+_HALF_A_WORD: Final = re.compile(rb"[A-Za-z][!-~]*")
 
 
 class ProtocolRefusal(Exception):
     """An answer after which we hang up. Parser callbacks raise it."""
 
-    def __init__(self, status: int, message: str) -> None:
+    def __init__(self, status: int, message: str, code: str = "bad_request") -> None:
         super().__init__(status, message)
         self.status = status
         self.message = message
+        self.code = code
 
     def render(self, default_headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-        body = error_body("bad_request", self.message)
+        protocol_refusals.labels(str(self.status)).inc()
+        body = error_body(self.code, self.message)
         head = b"".join(b"%s: %s\r\n" % pair for pair in default_headers)
         head += b"content-type: application/json\r\ncache-control: no-store\r\naccess-control-allow-origin: *\r\n"
         head += b"x-request-id: %s\r\nconnection: close\r\n" % secrets.token_hex(16).encode()
@@ -26,3 +37,33 @@ class ProtocolRefusal(Exception):
 
 
 MALFORMED: Final = ProtocolRefusal(400, "the request is not valid HTTP")
+UNKNOWN_METHOD: Final = ProtocolRefusal(501, "this method is not known here")
+CRASHED: Final = ProtocolRefusal(500, "something went wrong on our side", "internal_error")
+
+
+def check_head(url: bytes, headers: Iterable[tuple[bytes, bytes]], parser: Any) -> None:
+    """What the parser leaves open about a complete head."""
+    # One Host that can be one, as HTTP/1.1 demands: about any other, proxies in front of us disagree.
+    hosts = [value for name, value in headers if name == b"host"]
+    if len(hosts) == 1:
+        if not _HOST.fullmatch(hosts[0].strip(b" \t")):
+            raise ProtocolRefusal(400, "the Host header is not a host")
+    elif hosts:
+        raise ProtocolRefusal(400, "the Host header is given twice")
+    elif parser.get_http_version() != "1.0":
+        raise ProtocolRefusal(400, "the Host header is missing")
+    if url[:1] != b"/" and not httptools.parse_url(url).path:
+        raise ProtocolRefusal(400, "the request has no path")
+
+
+def reason_of(error: httptools.HttpParserError, data: bytes) -> ProtocolRefusal:
+    """Whose fault it is that the parser stopped in this piece."""
+    cause = error.__context__
+    if isinstance(cause, ProtocolRefusal):
+        return cause
+    if isinstance(error, httptools.HttpParserCallbackError) and not isinstance(cause, httptools.HttpParserError):
+        # Not the request is broken, but we are.
+        log.error("a connection crashed", cause=cause)
+        return CRASHED
+    is_method = isinstance(error, httptools.HttpParserInvalidMethodError)
+    return UNKNOWN_METHOD if is_method and (_UNKNOWN.search(data) or _HALF_A_WORD.fullmatch(data)) else MALFORMED

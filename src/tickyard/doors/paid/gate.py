@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tickyard.chain.address import checksum
 from tickyard.doors.http.answers import send_error
-from tickyard.doors.http.bodies import collect
+from tickyard.doors.http.bodies import collect, declares_too_much
 from tickyard.doors.paid.replies import Capture, receipt_value, send_challenge, send_reply
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
@@ -127,6 +127,8 @@ class Gate:
         if not any(name in _BODY_HEADERS for name, _ in scope["headers"]):
             # There is none, so nobody has to be waited for.
             return await collect(receive)
+        if declares_too_much(scope):
+            return b""
         try:
             async with asyncio.timeout(self._keeper.body_wait_s):
                 return await collect(receive)
