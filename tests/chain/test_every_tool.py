@@ -11,7 +11,7 @@ import pytest
 from mcp.client.client import Client
 
 from tickyard.catalog import CATALOG
-from tickyard.doors.describe.examples import example_of
+from tickyard.doors.describe.examples import example_of, with_wallet
 from tickyard.doors.mcp.tools import Tool
 
 pytestmark = pytest.mark.node
@@ -20,6 +20,8 @@ FIRST_GENERATION = Path(__file__).parent / "conformance" / "first_generation.mjs
 TOOLS = {row.name: row for row in CATALOG if row.is_tool}
 ALERT = {"symbol": "AAPL", "condition": "above", "price": 900000, "webhookUrl": "https://hooks.example.com/tools"}
 # Each call makes another one.
+# Examples show nobody's wallet, for which nothing is built.
+WALLET = "0x875F7121A37a8Af309B8e85f297B46Aa19d85daD"
 UNREPEATABLE = {"create_alert"}
 TRIES = 8
 
@@ -45,7 +47,7 @@ def calls(up):
 def arguments_of(row, known):
     schema = Tool(row, None, None).input_schema
     needed = [name for name in schema["properties"] if name in schema.get("required", []) or name == "secret"]
-    example = example_of(row.ask)
+    example = with_wallet(example_of(row.ask), WALLET)
     return {name: known.get(name, example[name]) for name in needed}
 
 

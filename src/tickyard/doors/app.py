@@ -9,7 +9,7 @@ from starlette.routing import Router
 from starlette.types import ASGIApp
 
 from tickyard.deps import Deps
-from tickyard.doors.describe.examples import example_of
+from tickyard.doors.describe.examples import example_of, with_wallet
 from tickyard.doors.describe.pages import make_pages
 from tickyard.doors.describe.paths import MCP_PATH
 from tickyard.doors.http.cache import FrontCache
@@ -19,6 +19,7 @@ from tickyard.doors.http.pages import Health, Page, Readiness
 from tickyard.doors.mcp.door import McpDoor
 from tickyard.doors.paid.gate import Doorkeeper, Gate
 from tickyard.doors.routes import ClientOf, Endpoint, build_router
+from tickyard.kernel.ids import EXAMPLE_WALLET
 from tickyard.kernel.operation import Operation
 from tickyard.observe.log import AccessLog
 from tickyard.payments.cashier import Cashier
@@ -40,6 +41,8 @@ class Plan:
     terms: Terms | None = None
     cashier: Cashier | None = None
     """With terms and a cashier, every row that has a price gets its paid twin."""
+    example_wallet: str = EXAMPLE_WALLET
+    """Whose address examples show. The sandbox has one that may be used; elsewhere everybody has their own."""
     sandbox_rows: tuple[Operation, ...] = ()
     sandbox_deps: Any = field(default=None)
 
@@ -65,7 +68,7 @@ def build_app(plan: Plan, *, access_log: AccessLog | None) -> App:
         (row.method, row.path, {**endpoints, **controls}[row.name]) for row in (*plan.rows, *plan.sandbox_rows)
     ]
     routes += _paid_twins(plan, endpoints, client_of)
-    pages = make_pages(plan.rows, plan.sandbox_rows, settings, clock.now())
+    pages = make_pages(plan.rows, plan.sandbox_rows, settings, clock.now(), example_wallet=plan.example_wallet)
     for path, (content_type, body) in pages.items():
         routes.append(("GET", path, Page(path, body, cache, [(b"content-type", content_type.encode())])))
     routes += [("GET", "/healthz", Health()), ("GET", "/readyz", Readiness(lambda: check_ready(deps)))]
@@ -75,6 +78,7 @@ def build_app(plan: Plan, *, access_log: AccessLog | None) -> App:
         cache,
         base_url=settings.base_url,
         openapi=pages["/openapi.json"][1],
+        example_wallet=plan.example_wallet,
         client_of=client_of,
         quotas={name: endpoint.take for name, endpoint in endpoints.items() if endpoint.has_quota},
         hosts=settings.mcp_hosts,
@@ -110,8 +114,8 @@ def _paid_twins(plan: Plan, free: Mapping[str, Endpoint], client_of: ClientOf) -
     twins: Routes = []
     for row in plan.rows:
         if row.price is not None:
-            examples: tuple[dict[str, Any], Any] = (example_of(row.ask), example_of(row.answer))
-            offer = PaidOffer(row, plan.terms, ask_example=examples[0], answer_example=examples[1])
+            asked, answered = (with_wallet(example_of(kind), plan.example_wallet) for kind in (row.ask, row.answer))
+            offer = PaidOffer(row, plan.terms, ask_example=asked, answer_example=answered)
             gate = Gate(row, free[row.name], offer, keeper)
             twins += [(method, offer.path, gate) for method in _ALL_METHODS]
     return twins

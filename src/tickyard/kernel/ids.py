@@ -19,6 +19,9 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _UPPER = str.maketrans({chr(c): chr(c - 32) for c in range(ord("a"), ord("z") + 1)})
 
 ZERO_ADDRESS = Address("0x" + "0" * 40)
+EXAMPLE_WALLET = "0x54272d10F4fF50Ee2530899012E36f9c6e9E1fCB"
+"""Stands for the caller's own wallet in examples. The last 20 bytes of the Keccak-256 hash of the words "tickyard: put
+your own wallet here", so nobody has a key for it: what is sent there is lost, and a build for it is refused."""
 
 
 def read_symbol(text: str) -> Symbol:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from tickyard.kernel.ids import ADDRESS_PATTERN, SYMBOL_MAX, Address, Symbol, read_address, read_symbol
+from tickyard.kernel.ids import ADDRESS_PATTERN, EXAMPLE_WALLET, SYMBOL_MAX, Address, Symbol, read_address, read_symbol
 from tickyard.kernel.units import AMOUNT_MAX_CHARS, AMOUNT_PATTERN
 
 # The vocabulary of fields. `says` completes the sentence "<field> must be ..."; `read` turns a caller's text
@@ -34,7 +34,7 @@ SymbolField = Annotated[
 AddressField = Annotated[
     Address,
     _text(
-        "0xaF3D76f1834A1d425780943C99Ea8A608f8a93f9",
+        EXAMPLE_WALLET,
         "0x followed by 40 hex digits",
         pattern=ADDRESS_PATTERN,
         description="An account or contract on the chain.",

@@ -8,6 +8,7 @@ from typing import Final
 import uvicorn
 
 from tickyard.catalog import rows_of
+from tickyard.chain.address import checksum
 from tickyard.config.settings import Settings
 from tickyard.doors.app import Plan, build_app
 from tickyard.doors.http.fast_path import ReadyProtocol
@@ -45,7 +46,9 @@ async def serve(settings: Settings) -> None:
         if settings.is_sandbox:
             from tickyard.sandbox.controls.attached import open_sandbox
             from tickyard.sandbox.controls.catalog import SANDBOX_CATALOG
+            from tickyard.sandbox.world.wallets import wallets
 
+            plan.example_wallet = checksum(wallets()[0].address)
             plan.sandbox_rows = SANDBOX_CATALOG
             plan.sandbox_deps = await stack.enter_async_context(open_sandbox(deps, deps))
         app = build_app(plan, access_log=access_log)

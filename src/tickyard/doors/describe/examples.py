@@ -1,9 +1,12 @@
-"""Examples for the API description, composed from the examples that the fields themselves carry."""
+"""Examples for the API description: worked-out figures, and else the examples that the fields themselves carry."""
 
 from typing import Any
 
 import msgspec
 from msgspec import inspect
+
+from tickyard.doors.describe.worked import WORKED
+from tickyard.kernel.ids import EXAMPLE_WALLET
 
 
 def example_of(kind: type[msgspec.Struct]) -> Any:
@@ -29,8 +32,9 @@ def _example(kind: inspect.Type) -> Any:
         case inspect.Metadata(type=inner, extra_json_schema=schema):
             examples = (schema or {}).get("examples")
             return examples[0] if examples else _example(inner)
-        case inspect.StructType(fields=fields):
-            return {field.encode_name: _of_field(field) for field in fields}
+        case inspect.StructType(cls=cls, fields=fields):
+            composed = {field.encode_name: _of_field(field) for field in fields}
+            return _laid_over(composed, WORKED.get(cls.__name__, {}))
         case inspect.ListType(item_type=item) | inspect.VarTupleType(item_type=item):
             return [_example(item)]
         case inspect.UnionType(types=types):
@@ -40,9 +44,9 @@ def _example(kind: inspect.Type) -> Any:
         case inspect.BoolType():
             return False
         case inspect.IntType():
-            return 1
+            return 12
         case inspect.FloatType():
-            return 1.5
+            return 12.5
         case inspect.DictType():
             return {}
         case inspect.AnyType() | inspect.RawType():
@@ -51,3 +55,25 @@ def _example(kind: inspect.Type) -> Any:
             return "text"
         case _:
             raise TypeError(f"no example for {kind}")
+
+
+def _laid_over(composed: Any, worked: Any) -> Any:
+    """The worked-out parts in place of the composed ones; a list of them over as many copies of the first entry."""
+    if isinstance(worked, dict) and isinstance(composed, dict):
+        return composed | {name: _laid_over(composed.get(name), value) for name, value in worked.items()}
+    if isinstance(worked, list) and isinstance(composed, list) and composed:
+        return [_laid_over(composed[0], part) for part in worked]
+    return worked
+
+
+def with_wallet(value: Any, wallet: str) -> Any:
+    """The same with another wallet in place of the example's: in the sandbox, one that may be used."""
+    match value:
+        case str():
+            return value.replace(EXAMPLE_WALLET, wallet)
+        case dict():
+            return {name: with_wallet(part, wallet) for name, part in value.items()}
+        case list():
+            return [with_wallet(part, wallet) for part in value]
+        case _:
+            return value

@@ -8,6 +8,7 @@ from tickyard.doors.describe.discovery import documents
 from tickyard.doors.describe.docs.page import render_docs
 from tickyard.doors.describe.index import Index, endpoint_lines
 from tickyard.doors.describe.openapi import TITLE, describe
+from tickyard.kernel.ids import EXAMPLE_WALLET
 from tickyard.kernel.operation import Operation
 from tickyard.kernel.wire import encode
 
@@ -16,7 +17,12 @@ _SANDBOX_DESCRIPTION = f"{_DESCRIPTION} This is a sandbox: a local chain, made-u
 
 
 def make_pages(
-    rows: Sequence[Operation], sandbox_rows: Sequence[Operation], settings: Settings, now: datetime
+    rows: Sequence[Operation],
+    sandbox_rows: Sequence[Operation],
+    settings: Settings,
+    now: datetime,
+    *,
+    example_wallet: str = EXAMPLE_WALLET,
 ) -> dict[str, tuple[str, bytes]]:
     """Content type and bytes by path."""
     description = _SANDBOX_DESCRIPTION if settings.is_sandbox else _DESCRIPTION
@@ -30,9 +36,11 @@ def make_pages(
         endpoints=endpoint_lines(rows, sandbox_rows),
     )
     found = documents(rows, base_url=base_url, description=description, contact=settings.security_contact, now=now)
-    return {
+    pages = {
         "/": ("application/json", encode(index)),
         "/openapi.json": ("application/json", encode(document)),
         "/docs": ("text/html; charset=utf-8", render_docs(document)),
         **{each.path: (each.content_type, each.body) for each in found},
     }
+    wallet, shown = EXAMPLE_WALLET.encode(), example_wallet.encode()
+    return {path: (content_type, body.replace(wallet, shown)) for path, (content_type, body) in pages.items()}

@@ -21,6 +21,7 @@ from tickyard.doors.http.limits import client_key
 from tickyard.doors.mcp.guard import HostGuard
 from tickyard.doors.mcp.tools import Take, build_tools
 from tickyard.doors.routes import ClientOf
+from tickyard.kernel.ids import EXAMPLE_WALLET
 from tickyard.kernel.operation import Operation
 
 
@@ -33,6 +34,7 @@ class McpDoor:
         *,
         base_url: str,
         openapi: bytes,
+        example_wallet: str = EXAMPLE_WALLET,
         client_of: ClientOf = client_key,
         quotas: Mapping[str, Take] = MappingProxyType({}),
         hosts: Iterable[str] = (),
@@ -46,6 +48,7 @@ class McpDoor:
         self._base_url = base_url
         self._cache = cache
         self._openapi = openapi
+        self._wallet = example_wallet
         self._client_of = client_of
         self._quotas = quotas
         self._build = build
@@ -94,7 +97,7 @@ class McpDoor:
         """Hold the protocol's own context open: it must be left by the task that entered it."""
         try:
             protocol = await asyncio.to_thread(_load)
-            tools = build_tools(self._rows, self._deps, self._cache, self._quotas)
+            tools = build_tools(self._rows, self._deps, self._cache, self._quotas, self._wallet)
             ours = partial(protocol.build_server, tools, self._client_of, self._openapi, self._base_url)
             async with protocol.open_protocol((self._build or ours)()) as app:
                 self._app = app

@@ -13,12 +13,14 @@ import msgspec
 from msgspec import inspect
 
 from tickyard.doors.calling import Calling
+from tickyard.doors.describe.examples import with_wallet
 from tickyard.doors.describe.openapi import headline, typed_enums
 from tickyard.doors.http.binding import Binder
 from tickyard.doors.http.cache import FrontCache
 from tickyard.doors.http.limits import Verdict
 from tickyard.doors.mcp.texts import describe_tool
 from tickyard.kernel.errors import BadRequest, Failure, UpstreamDown
+from tickyard.kernel.ids import EXAMPLE_WALLET
 from tickyard.kernel.operation import Operation
 from tickyard.kernel.wire import error_body
 from tickyard.observe.log import log
@@ -78,9 +80,19 @@ class Tool:
         return (await self._calling.answer(ask)).body
 
 
-def build_tools(rows: Iterable[Operation], deps: Any, cache: FrontCache, quotas: Mapping[str, Take]) -> dict[str, Tool]:
+def build_tools(
+    rows: Iterable[Operation],
+    deps: Any,
+    cache: FrontCache,
+    quotas: Mapping[str, Take],
+    example_wallet: str = EXAMPLE_WALLET,
+) -> dict[str, Tool]:
     """`quotas`: by operation, the bucket that it shares with its HTTP route."""
-    return {row.name: Tool(row, deps, cache, quotas.get(row.name)) for row in rows if row.is_tool}
+    tools = {row.name: Tool(row, deps, cache, quotas.get(row.name)) for row in rows if row.is_tool}
+    for tool in tools.values():
+        tool.input_schema = with_wallet(tool.input_schema, example_wallet)
+        tool.output_schema = with_wallet(tool.output_schema, example_wallet)
+    return tools
 
 
 def annotations(row: Operation) -> dict[str, bool]:

@@ -2,7 +2,7 @@
 
 from tickyard.config.pinned import Contracts
 from tickyard.kernel.errors import BadRequest, NoLiquidity
-from tickyard.kernel.ids import ZERO_ADDRESS, Address
+from tickyard.kernel.ids import EXAMPLE_WALLET, ZERO_ADDRESS, Address
 
 _BPS = 10_000
 # The router takes 1 for the sender and 2 for itself, where anybody may collect what arrives.
@@ -24,6 +24,8 @@ def maximum_in(quoted_in: int, slippage_bps: int) -> int:
 
 def check_recipient(recipient: Address, token: Address, pools: list[Address], contracts: Contracts) -> None:
     """Refuse recipients whose tokens would be lost or up for grabs."""
+    if recipient == EXAMPLE_WALLET.lower():
+        raise BadRequest("put your own wallet here: this recipient is the example of the documentation, without a key")
     if recipient in _SENTINELS:
         raise BadRequest("recipient must be a wallet: this address means something else to the router")
     ours = {getattr(contracts, name) for name in contracts.__struct_fields__}

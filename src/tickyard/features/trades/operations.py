@@ -13,7 +13,7 @@ from tickyard.features.trades.bounds import check_recipient
 from tickyard.features.trades.calldata import Swap
 from tickyard.features.trades.note import Circumstances, write_note
 from tickyard.kernel.errors import NoLiquidity, UpstreamDown
-from tickyard.kernel.ids import ADDRESS_PATTERN, Address, Symbol, read_address
+from tickyard.kernel.ids import ADDRESS_PATTERN, EXAMPLE_WALLET, Address, Symbol, read_address
 from tickyard.kernel.units import ratio_text
 from tickyard.kernel.wire import AddressText, AmountField, Answer, Ask, ChainId, SymbolField, Ticker
 from tickyard.market.asset import Asset
@@ -24,7 +24,7 @@ from tickyard.sources.issuer.api import IssuerQuote
 RecipientField = Annotated[
     str,
     Meta(
-        examples=["0x875F7121A37a8Af309B8e85f297B46Aa19d85daD"],
+        examples=[EXAMPLE_WALLET],
         pattern=ADDRESS_PATTERN,
         description="The wallet that signs, sends and receives.",
         extra={"says": "0x followed by 40 hex digits"},
