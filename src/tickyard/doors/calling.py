@@ -33,6 +33,7 @@ class Calling:
         self._may_keep = operation.method == "GET"
 
     async def answer(self, ask: Ask) -> KeptEntry | Fresh:
+        ask = ask.settled()
         target = self.binder.canonical_target(ask) if self._may_keep else b""
         if target and (entry := self._cache.get(target)) is not None:
             return entry

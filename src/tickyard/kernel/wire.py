@@ -4,7 +4,7 @@ Python names are snake_case, wire names camelCase; the translation happens here 
 """
 
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import msgspec
 from msgspec import Meta
@@ -65,6 +65,10 @@ ChainId = Annotated[int, Meta(examples=[4663])]
 
 class Ask(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
     """What a caller may send. Unknown body fields are refused."""
+
+    def settled(self) -> Self:
+        """The ask that stands for all that get the same answer: what is kept is kept once for all of them."""
+        return self
 
 
 class Answer(msgspec.Struct, rename="camel", kw_only=True):

@@ -1,7 +1,7 @@
 """The front cache: ready bytes for free GETs whose answer may be reused.
 
 It stands before routing and validation, so a hit costs little more than sending the bytes. It is filled only
-with validated 200 answers, under the one canonical spelling of their URL; it is bounded, and it never
+with validated 200 answers, under the one canonical spelling of their URL; it is bounded in bytes, and it never
 stands in front of the payment gate (a paid path is never filled).
 """
 
@@ -13,8 +13,9 @@ from starlette.types import Scope, Send
 from tickyard.doors.http.answers import JSON, Headers, accepts_gzip, compress, etag_of, tag_matches
 from tickyard.kernel.clock import Clock
 
-_ENTRIES_MAX = 8192
-
+_BYTES_MAX: Final = 64 * 1024 * 1024
+_FRAME_BYTES: Final = 4096
+"""What an entry weighs beside its bodies: its forms, their headers and heads, its key."""
 
 _STATUS_LINES: Final = {200: b"HTTP/1.1 200 OK\r\n", 304: b"HTTP/1.1 304 Not Modified\r\n"}
 
@@ -48,6 +49,7 @@ class KeptEntry:
         "not_modified",
         "plain",
         "route",
+        "size",
         "turns_at",
         "until",
         "zipped",
@@ -61,6 +63,7 @@ class KeptEntry:
         """The moment at which the forms are to be renewed, or the answer is too old."""
         self.etag = etag_of(body)
         self._zipped_body = compress(body)
+        self.size = _FRAME_BYTES + len(body) + len(self._zipped_body or b"")
         self._first = content_type
         self._tagged: Headers = [(b"etag", self.etag), (b"vary", b"accept-encoding")]
         self.plain: Form
@@ -88,9 +91,12 @@ class KeptEntry:
 
 
 class FrontCache:
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, bytes_max: int = _BYTES_MAX) -> None:
         self._clock = clock
+        self._bytes_max = bytes_max
         self._entries: dict[bytes, KeptEntry] = {}
+        self.size = 0
+        """Bytes held, about."""
 
     def get(self, target: bytes, now: float | None = None) -> KeptEntry | None:
         entry = self._entries.get(target)
@@ -98,26 +104,36 @@ class FrontCache:
             now = self._clock.timestamp()
         if entry is not None and entry.turns_at <= now:
             if entry.until <= now:
-                del self._entries[target]
+                self._forget(target)
                 return None
             entry.renew(now)
         return entry
 
     def put(self, target: bytes, route: str, body: bytes, seconds: int, content_type: Headers = JSON) -> KeptEntry:
-        """Keep an answer; the oldest one makes room."""
+        """Keep an answer; the oldest ones make room."""
         now = self._clock.timestamp()
         entry = KeptEntry(route, body, now + seconds, content_type)
         entry.renew(now)
         if seconds > 0:
-            self._entries.pop(target, None)
-            if len(self._entries) >= _ENTRIES_MAX:
-                del self._entries[next(iter(self._entries))]
+            if target in self._entries:
+                self._forget(target)
+            self.size += entry.size
             self._entries[target] = entry
+            # One that is too large for all of the room goes with the others.
+            while self.size > self._bytes_max:
+                self._forget(next(iter(self._entries)))
         return entry
 
     def clear(self) -> None:
         """Something the answers were made from has changed."""
         self._entries.clear()
+        self.size = 0
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def _forget(self, target: bytes) -> None:
+        self.size -= self._entries.pop(target).size
 
 
 def _length(body: bytes) -> tuple[bytes, bytes]:

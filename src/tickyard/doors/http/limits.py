@@ -5,6 +5,7 @@ Each client has a token bucket in the memory of this process. Inside it is one n
 which the bucket will be full again: a bucket that is full says nothing and can be forgotten.
 """
 
+import re
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -21,6 +22,7 @@ HOPS_MAX = 16
 NO_ADDRESS = "local"
 """A peer without an address: a Unix socket."""
 
+_WITH_PORT = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+))(?::[0-9]{1,5})?")
 _SECOND = 1_000_000_000
 _WINDOW = WINDOW_S * _SECOND
 
@@ -59,13 +61,19 @@ def client_key(scope: Mapping[str, Any], trusted_proxies: Networks = ()) -> str:
     # Each hop appends the one before it: from the right, the first we do not know is the client.
     # What stands to the left of it was written by the client and proves nothing.
     for hop in reversed(forwarded.decode("latin-1").rsplit(",", HOPS_MAX)[-HOPS_MAX:]):
-        address = _read_address(hop.strip(" \t"))
+        address = _read_hop(hop.strip(" \t"))
         if address is None:
             return _bucket_name(peer[0])
         key = _bucket_name(str(address))
         if not _is_trusted(str(address), trusted_proxies):
             break
     return key
+
+
+def _read_hop(text: str) -> IPv4Address | IPv6Address | None:
+    """An address as proxies write it: some add the port, and then put brackets around IPv6."""
+    with_port = _WITH_PORT.fullmatch(text)
+    return _read_address((with_port[1] or with_port[2]) if with_port else text)
 
 
 def _read_address(text: str) -> IPv4Address | IPv6Address | None:

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, Self
 
+import msgspec
 from msgspec import Meta
 
 from tickyard.deps import Deps
@@ -86,6 +87,18 @@ class HistoryAsk(Ask):
         Literal["json", "csv"],
         Meta(description="csv: one line per candle, prices exact.", extra={"http_only": True}),
     ] = "json"
+
+    def settled(self) -> Self:
+        """Up to the next opening of a candle: every moment in between gives the same candles."""
+        if self.before is None:
+            return self
+        interval_s = SECONDS[self.interval]
+        buckets = -(-_seconds_up(_moment(self.before)) // interval_s)
+        try:
+            before = iso(_EPOCH + timedelta(seconds=buckets * interval_s))
+        except OverflowError:
+            return self  # within a day of the end of the calendar
+        return msgspec.structs.replace(self, before=before)
 
 
 async def get_history(deps: Deps, ask: HistoryAsk) -> Kept[History] | Kept[TextAnswer]:

@@ -24,7 +24,8 @@ _PRINTABLE: Final = re.compile(r"[\x21-\x7e]+")
 _FORBIDDEN: Final = frozenset("\\\"'<>^`{}|")
 _FORM: Final = re.compile(r"https://([^/?#]*)([/?][^#]*)?")
 _AUTHORITY: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?")
-_LABEL: Final = re.compile(r"[a-z0-9_-]{1,63}")
+# A hyphen stands between letters: resolvers and certificates disagree about any other.
+_LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _QUAD_LIKE: Final = re.compile(r"[0-9.]+")
 # The resolver takes a last label such as 0x7f for a number.
 _HEX_NUMBER: Final = re.compile(r"0x[0-9a-f]*")
