@@ -41,6 +41,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     port: Port = 8402
     metrics_port: Annotated[int, Meta(ge=0, le=65535)] = 0
     """Loopback port of the Prometheus metrics; default PORT + 1000."""
+    keep_alive_s: Annotated[int, Meta(ge=1, le=3600)] = 130
+    """How long an idle connection is kept: longer than a proxy in front keeps its own, or it meets closed ones."""
+    lame_duck_s: Annotated[int, Meta(ge=0, le=600)] = 5
+    """How long a process that was told to stop still serves, with /readyz at 503, until proxies have noticed."""
+    drain_s: Annotated[int, Meta(ge=0, le=600)] = 60
+    """How long it then finishes what has begun: a paid call may wait 15 s for its body and 43 s for upstreams."""
     data_dir: str = "data"
     rpc_urls: tuple[str, ...] = ()
     """Nodes of chain 4663, best first, separated by commas. May carry keys: never shown."""

@@ -2,34 +2,17 @@
 
 import asyncio
 import contextlib
-from collections.abc import Iterator
-from typing import Final
-
-import uvicorn
 
 from tickyard.catalog import rows_of
 from tickyard.chain.address import checksum
 from tickyard.config.settings import Settings
 from tickyard.doors.app import Plan, build_app
-from tickyard.doors.http.fast_path import ReadyProtocol
 from tickyard.features.history.follow import follow_rounds
 from tickyard.observe.log import AccessLog, log
 from tickyard.observe.metrics import serve_metrics
+from tickyard.processes.serving import make_server
 from tickyard.processes.stopping import stop_on_signal
 from tickyard.wiring import open_clock, open_deps, stop_task
-
-_DRAIN_S: Final = 3
-
-
-class _Server(uvicorn.Server):
-    """uvicorn ends the process by its own signal as soon as it has drained; ours has more to put away."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-    def stop(self) -> None:
-        self.should_exit = True
 
 
 async def serve(settings: Settings) -> None:
@@ -60,21 +43,7 @@ async def serve(settings: Settings) -> None:
         stack.callback(metrics_server.shutdown)
         if access_log is not None:
             stack.callback(access_log.flush)
-        config = uvicorn.Config(
-            app.edge,
-            host=settings.host,
-            port=settings.port,
-            loop="none",
-            http=ReadyProtocol,
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            timeout_graceful_shutdown=_DRAIN_S,
-        )
-        server = _Server(config)
+        server = make_server(settings, app.edge, clock)
         stop_on_signal(settings, server.stop)
         log.info("serving", host=settings.host, port=settings.port, profile=settings.profile)
         await server.serve()

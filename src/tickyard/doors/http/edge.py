@@ -4,6 +4,7 @@ Request id, CORS, rate limit, the front cache, access line and metrics, and the 
 into an Error object. It is one class and not a stack of middlewares because each layer would cost every request.
 """
 
+import asyncio
 import secrets
 import time
 from collections.abc import Mapping
@@ -48,7 +49,8 @@ _PREFLIGHT: Final[Headers] = [
     (b"access-control-max-age", b"86400"),
 ]
 # Never limited: probes, and the paid twins, whose callers must meet the challenge first.
-_UNLIMITED: Final = (b"/v1/x402/", b"/healthz", b"/readyz")
+_READINESS: Final = b"/readyz"
+_UNLIMITED: Final = (b"/v1/x402/", b"/healthz", _READINESS)
 
 
 @dataclass(slots=True)
@@ -92,6 +94,8 @@ class Edge:
         self._id_prefix = secrets.token_hex(6).encode()
         self._id_count = 0
         self._second = (0, "")
+        self.is_leaving = False
+        """This process is about to end: whoever decides where requests go should send them elsewhere."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -176,8 +180,17 @@ class Edge:
         # Routes match the path as it was sent: an encoded slash or dot is then just a character of a parameter.
         scope["path"] = scope["raw_path"].decode("latin-1")
         scope[ROUTE] = "(none)"
+        if self.is_leaving and scope["raw_path"] == _READINESS:
+            await send_error(exchange.forward, 503, "upstream_error", "not ready: this process is stopping")
+            return _READINESS.decode()
         try:
             await self._app(scope, receive, exchange.forward)
+        except asyncio.CancelledError:
+            if not self.is_leaving:
+                raise
+            if not exchange.has_started:
+                message = "the service was restarted before it could answer; send the same request again"
+                await send_error(exchange.forward, 502, "upstream_error", message, [(b"retry-after", b"1")])
         except Exception:  # noqa: BLE001  the last resort: whatever escapes is a bug and becomes a 500
             log.exception("request crashed", route=scope[ROUTE], request_id=exchange.extra[0][1].decode())
             if not exchange.has_started:

@@ -28,6 +28,8 @@ class ReadyProtocol(LimitedProtocol):
         # Answers keep their order, and nobody is sent more than they read.
         if method is None or (earlier is not None and not earlier.response_complete) or self.flow.write_paused:
             return False
+        if self._is_leaving():
+            return False
         if self.expect_100_continue or not parser.should_keep_alive() or parser.get_http_version() != "1.1":
             return False
         ready = self._ready(method, self.url, self.headers, self.client)

@@ -170,6 +170,9 @@ class Parts:
         return {
             # A sandbox is for trying things out: no limit unless somebody wants to try that too.
             "TICKYARD_RATE_LIMIT": "0",
+            # And for stopping at once: no proxy stands in front of it.
+            "TICKYARD_LAME_DUCK_S": "0",
+            "TICKYARD_DRAIN_S": "2",
             **os.environ,
             "TICKYARD_PROFILE": "sandbox",
             "TICKYARD_HOST": "127.0.0.1",
