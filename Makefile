@@ -8,7 +8,7 @@ BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help up test quick prove simulate check bench format lock setup
+.PHONY: help up test quick prove packaged simulate check bench format lock setup
 
 help: ## this list
 	@awk 'BEGIN {FS = ":.*## "; print "make TARGET"} /^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' Makefile
@@ -34,6 +34,11 @@ prove: ## run all tests with the proofs at their full count
 	@$(MAKE) --no-print-directory -j2 setup
 	@TICKYARD_PROVE=full $(WITH_SERVERS)
 	@TICKYARD_PROVE=full $(WITHOUT)
+
+# Programs of Debian's packages: apt-get install caddy prometheus systemd
+packaged: ## check what deploy/ is made of with caddy, promtool and systemd-analyze (apt-get install caddy prometheus systemd)
+	@$(MAKE) --no-print-directory -j2 setup
+	@$(BIN)/python -m pytest deploy/checks
 
 simulate: ## live through DAYS simulated days of the reward program (DAYS=1000)
 	@$(MAKE) --no-print-directory -j2 setup

@@ -47,6 +47,9 @@ def test_each_process_connects_with_an_account_of_its_own_in_its_own_role(servic
 
 def test_the_example_settings_are_settings():
     environ = {"TICKYARD_SETTINGS": str(DEPLOY / "settings.example.toml")}
+    with pytest.raises(SettingsError, match=r"^TICKYARD_PAY_TO is a placeholder"):
+        read_settings(environ)
+    environ["TICKYARD_PAY_TO"] = "0x" + "7a" * 20
     assert read_settings(environ).database_url.startswith("postgresql://")
     text = (DEPLOY / "settings.example.toml").read_text()
     optional = re.findall(r"^# (service_token\w*|payout_max\w+) = (\S+)$", text, re.MULTILINE)

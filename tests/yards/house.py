@@ -42,7 +42,7 @@ def environment(folder: Path, rpc_url: str, issuer_url: str) -> dict[str, str]:
         "DATA_DIR": str(folder),
         "RATE_LIMIT": "0",
         "SECRET_KEY_FILE": str(keys),
-        "PAY_TO": "0x" + "77" * 20,
+        "PAY_TO": "0x" + "7a" * 20,
         "FILINGS_CONTACT": "nobody@example.com",
         **dict.fromkeys(nowhere, "http://127.0.0.1:1"),
     }

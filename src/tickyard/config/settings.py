@@ -4,26 +4,21 @@ Every field is one variable: `TICKYARD_` + the field's name in upper case. The s
 the keys of the optional TOML file that `TICKYARD_SETTINGS` points to; the environment wins.
 """
 
-import ipaddress
-import re
 import tomllib
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta
 
 from tickyard.config import pinned
-from tickyard.kernel.ids import is_address
+from tickyard.config.rules import PREFIX, URLS, problems_of
+from tickyard.config.wording import Wrong, read_text, read_value, strangers
 
-PREFIX = "TICKYARD_"
 FILE_VARIABLE = "TICKYARD_SETTINGS"
 
-_HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\]")
-_ORIGIN = re.compile(rf"https?://(?:{_HOST.pattern})(?::[0-9]{{1,5}})?/?")
 HISTORY_START = "2026-09-16T00:00:00Z"
 
 Port = Annotated[int, Meta(ge=1, le=65535)]
@@ -144,118 +139,64 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 # Shown as "set" or "not set" by `tickyard doctor`: the values may carry keys.
 SECRET_FIELDS = frozenset({"rpc_urls", "rpc_urls_8453", "database_url"})
-_NEEDED_ON_MAINNET = (
-    ("rpc_urls_8453", "a node of chain 8453"),
-    ("pay_to", "the address that receives payments"),
-    ("facilitator_4663", "the facilitator that settles USDG"),
-    ("facilitator_8453", "the facilitator that settles USDC"),
-    ("secret_key_file", "the file with the alert keys, one line of `1` and 64 random hex digits"),
-    ("filings_contact", "a contact address for the filings database"),
-)
+# Read by others than a process of the service: the sandbox, the tests.
+_OTHERS = frozenset({FILE_VARIABLE, *(PREFIX + name for name in ("SANDBOX_RPC_URL", "NODE", "PROVE", "SEED"))})
 
 
 def read_settings(environ: Mapping[str, str]) -> Settings:
     """Settings from the environment and the optional file. Raises SettingsError naming all that is wrong."""
+    fields = {field.name: field for field in msgspec.structs.fields(Settings)}
     values: dict[str, Any] = {}
+    problems: list[str] = []
     if path := environ.get(FILE_VARIABLE):
-        values.update(_read_file(Path(path)))
-    for field in msgspec.structs.fields(Settings):
-        text = environ.get(PREFIX + field.name.upper())
-        if text is not None and text != "":
-            values[field.name] = _from_text(field.type, text)
-    values = {name: _trim_url(name, value) for name, value in values.items()}
-    try:
-        settings = msgspec.convert(values, Settings, strict=False)
-    except msgspec.ValidationError as error:
-        raise SettingsError(f"a setting is wrong: {error}") from None
+        written = _read_file(Path(path))
+        problems += [_stranger(name, near) for name, near in strangers(written, fields).items()]
+        for name in written.keys() & fields.keys():
+            try:
+                values[name] = read_value(fields[name].type, written[name])
+            except Wrong as wrong:
+                problems.append(f"{name} {wrong}")
+    ours = {name for name in environ if name.startswith(PREFIX)} - _OTHERS
+    typed = {name.removeprefix(PREFIX).lower() for name in ours}
+    problems += [
+        _stranger(_variable(name), near and _variable(near)) for name, near in strangers(typed, fields).items()
+    ]
+    for name, field in fields.items():
+        if text := environ.get(_variable(name)):
+            try:
+                values[name] = read_text(field.type, text)
+            except Wrong as wrong:
+                problems.append(f"{_variable(name)} {wrong}")
+    if problems:
+        raise SettingsError("; ".join(problems))
+    settings = Settings(**{name: _trimmed(name, value) for name, value in values.items()})
     if not settings.base_url:
         settings = msgspec.structs.replace(settings, base_url=f"http://{settings.host}:{settings.port}")
     if not settings.metrics_port:
         settings = msgspec.structs.replace(settings, metrics_port=(settings.port + 1000) % 65536 or 1)
     if not settings.worker_metrics_port:
         settings = msgspec.structs.replace(settings, worker_metrics_port=(settings.metrics_port + 1) % 65536 or 1)
-    problems = list(_problems(settings))
-    if problems:
-        raise SettingsError("; ".join(problems))
+    if found := problems_of(settings):
+        raise SettingsError("; ".join(found))
     return settings
+
+
+def _variable(name: str) -> str:
+    return PREFIX + name.upper()
+
+
+def _stranger(name: str, near: str) -> str:
+    return f"{name} is no setting" + (f": did you mean {near}?" if near else "")
 
 
 def _read_file(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text())
-    except OSError:
-        raise SettingsError(f"the settings file named by {FILE_VARIABLE} cannot be read") from None
+    except (OSError, UnicodeDecodeError):
+        raise SettingsError(f"the settings file {path}, named by {FILE_VARIABLE}, cannot be read") from None
     except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"the settings file named by {FILE_VARIABLE} is not TOML: {error}") from None
+        raise SettingsError(f"the settings file {path}, named by {FILE_VARIABLE}, is not TOML: {error}") from None
 
 
-def _from_text(kind: Any, text: str) -> Any:
-    if kind is bool:
-        return {"true": True, "1": True, "on": True, "false": False, "0": False, "off": False}.get(text.lower(), text)
-    is_list = getattr(kind, "__origin__", None) is tuple
-    return [part.strip() for part in text.split(",") if part.strip()] if is_list else text
-
-
-def _trim_url(name: str, value: Any) -> Any:
-    return value.rstrip("/") if name in _URLS and isinstance(value, str) else value
-
-
-def _problems(settings: Settings) -> list[str]:
-    found = []
-    if not settings.rpc_urls:
-        found.append(
-            "TICKYARD_RPC_URLS is not set: the service needs a node of chain 4663 (`tickyard up` brings its own)"
-        )
-    if not settings.is_sandbox:
-        for name, what in _NEEDED_ON_MAINNET:
-            if not getattr(settings, name):
-                found.append(f"{PREFIX}{name.upper()} is not set: {what}")
-    for name in _URLS:
-        if getattr(settings, name) and not _is_http_url(getattr(settings, name)):
-            found.append(f"{PREFIX}{name.upper()} must be an http or https address")
-    for name in ("rpc_urls", "rpc_urls_8453"):
-        if not all(_is_http_url(url) for url in getattr(settings, name)):
-            found.append(f"{PREFIX}{name.upper()} must be http or https addresses separated by commas")
-    for name in ("pay_to", "spender", "service_token"):
-        if getattr(settings, name) and not is_address(getattr(settings, name)):
-            found.append(f"{PREFIX}{name.upper()} must be 0x followed by 40 hex digits")
-    if settings.finality != "finalized" and not (settings.finality.isascii() and settings.finality.isdigit()):
-        found.append("TICKYARD_FINALITY must be the word finalized or a number of blocks")
-    for text in settings.trusted_proxies:
-        if not _is_network(text):
-            found.append(f"TICKYARD_TRUSTED_PROXIES: {text!r} is not a network such as 10.0.0.0/8")
-    for text in settings.mcp_hosts:
-        if not _HOST.fullmatch(text):
-            found.append(f"TICKYARD_MCP_HOSTS: {text!r} is not a host name such as api.example.com")
-    for text in settings.mcp_origins:
-        if not _ORIGIN.fullmatch(text):
-            found.append(f"TICKYARD_MCP_ORIGINS: {text!r} is not an origin such as https://app.example")
-    try:
-        settings.history_start_at  # noqa: B018  reading it is the check
-    except ValueError:
-        found.append("TICKYARD_HISTORY_START must be an ISO 8601 time")
-    return found
-
-
-_URLS = (
-    "base_url",
-    "issuer_url",
-    "filings_url",
-    "filings_files_url",
-    "votes_url",
-    "facilitator_4663",
-    "facilitator_8453",
-)
-
-
-def _is_http_url(text: str) -> bool:
-    parts = urlsplit(text)
-    return parts.scheme in ("http", "https") and bool(parts.hostname)
-
-
-def _is_network(text: str) -> bool:
-    try:
-        ipaddress.ip_network(text)
-    except ValueError:
-        return False
-    return True
+def _trimmed(name: str, value: Any) -> Any:
+    return value.rstrip("/") if name in URLS and isinstance(value, str) else value
