@@ -63,9 +63,23 @@ class PoolFigures:
         self.depth = Fraction(0)
         if self.is_usable:
             self.price = (self.root**2 if pool.token_is_0 else 1 / self.root**2) * 10**12
-            step = Fraction(isqrt(101 * 10**398), 10**200) - 1
-            self.depth = self.liquidity * step * (self.root if pool.token_is_0 else 1 / self.root) / 10**6
+            self.depth = Fraction(self._least(yard, pool, slot0[0]), 10**6)
         self.tvl = self.usdg + Fraction(dollars((self.price or 0) * self.tokens))
+
+    def _least(self, yard, pool, root):
+        """The dollars of a swap to a price 1 % up, and of one to a price 1 % down: the chain itself makes both."""
+        roots = {up: isqrt(root**2 * num // den) for up, num, den in self._targets(pool.token_is_0)}
+        dollars = []
+        for target in roots.values():
+            with yard.undone():
+                before = number(yard, USDG, "balanceOf(address)", pool.pool)
+                yard.push_price(pool.pool, target)
+                dollars.append(abs(number(yard, USDG, "balanceOf(address)", pool.pool) - before))
+        return min(dollars)
+
+    @staticmethod
+    def _targets(token_is_0):
+        return [(up, *((100 + up, 100) if token_is_0 else (100, 100 + up))) for up in (1, -1)]
 
     def row(self):
         return {

@@ -188,16 +188,3 @@ def test_the_spot_price_is_exact_in_both_token_orders(sqrt_price_x96, token_is_t
         price = pools.spot_price(sqrt_price_x96, token_is_token0)
         assert abs(Decimal(price.num) / price.den - reference) <= reference * Decimal(10) ** -150
         assert pools.price_e9(sqrt_price_x96, token_is_token0) == int(reference * 10**9 + Decimal(10) ** -60)
-
-
-@given(sqrt_prices, st.integers(0, 2**128 - 1), st.booleans())
-def test_depth_is_the_usdg_that_moves_the_price_by_one_percent(sqrt_price_x96, liquidity, usdg_is_token0):
-    with localcontext(prec=200):
-        root = Decimal(sqrt_price_x96) / 2**96
-        if usdg_is_token0:
-            moved = root / Decimal("1.01").sqrt()
-            reference = liquidity * (1 / moved - 1 / root)
-        else:
-            reference = liquidity * (root * Decimal("1.01").sqrt() - root)
-        depth = pools.depth_usdg(sqrt_price_x96, liquidity, usdg_is_token0)
-        assert -1 - Decimal(10) ** -9 < depth - reference <= 0

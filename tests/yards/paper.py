@@ -91,6 +91,8 @@ class PaperChain:
         if to == MAINNET.quoter:
             return self._quote(data)
         if to == MAINNET.factory:
+            if selector(data) == "22afcccb":
+                return word(TICK_SPACINGS[int.from_bytes(data[4:36], "big")])
             return self._get_pool(data)
         if to == MAINNET.router:
             return word(int(MAINNET.factory, 16))
@@ -117,6 +119,9 @@ class PaperChain:
             "ddca3f43": word(market.fee),
             "3850c7bd": b"".join(map(word, (root, tick, 0, 1, 1, 0, 1))),
             "1a686502": word(liquidity),
+            # The liquidity of paper goes on for ever: there are no ticks.
+            "5339c296": word(0),
+            "f30dba93": bytes(8 * 32),
         }
         return answers.get(selector(data))
 

@@ -84,6 +84,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     sample_spread_s: Annotated[int, Meta(ge=0, le=240)] = 20
     """A round is read at a random moment within so many seconds of its slot."""
     fee_tiers: tuple[Annotated[int, Meta(ge=1, lt=1_000_000)], ...] = (100, 500, 3000, 10000)
+    depth_floor_usd: Annotated[int, Meta(ge=0)] = 500
+    """A pool that less than this moves by 1 % is sampled only where no pool is deeper."""
     deadline_s: Annotated[int, Meta(ge=30, le=86_400)] = 600
     """How long a built swap may be sent before it reverts."""
     rate_limit: Annotated[int, Meta(ge=0)] = 600

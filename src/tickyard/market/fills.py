@@ -77,11 +77,20 @@ def best_fill(trade: Trade, fills: Iterable[Fill]) -> Fill:
     One leg is the same in every fill, so the best has the most coming in
     (exactIn) or the least going out (exactOut) on the other.
     """
-    sign = 1 if trade.mode is Mode.EXACT_IN else -1
-    best = max(fills, key=lambda fill: (sign * trade.open_leg(fill), fill.before.depth), default=None)
-    if best is None:
+    best = tied_best(trade, fills)
+    if not best:
         raise NoLiquidity("no pool can fill this trade")
-    return best
+    return best[0] if len(best) == 1 else max(best, key=lambda fill: fill.before.depth)
+
+
+def tied_best(trade: Trade, fills: Iterable[Fill]) -> list[Fill]:
+    """The fills that are equally the best: nearly always one."""
+    fills = list(fills)
+    if len(fills) < 2:
+        return fills
+    choose = max if trade.mode is Mode.EXACT_IN else min
+    leg = choose(trade.open_leg(fill) for fill in fills)
+    return [fill for fill in fills if trade.open_leg(fill) == leg]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +132,9 @@ class Question:
             if data is None or not state.is_usable:
                 continue
             quoted = read_quote(data)
-            if not is_partial(quoted, limit):
+            # What moves nothing on the open leg is no fill either: nobody sends dollars for no tokens.
+            is_nothing = not quoted.amount and self.trade.mode is Mode.EXACT_IN
+            if not is_nothing and not is_partial(quoted, limit):
                 fills.append(_believable(self.trade, state, quoted, limit))
         return fills
 

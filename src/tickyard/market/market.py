@@ -1,16 +1,17 @@
 """The market: one object with all that features read."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from tickyard.chain.multicall import HEAVY_CALLS, Call
 from tickyard.config.pinned import Contracts
 from tickyard.kernel.errors import NoLiquidity
 from tickyard.kernel.ids import Address
-from tickyard.market.fills import Fill, Question, Trade
+from tickyard.market.charts import NEAR, ChartReader, ChartReading
+from tickyard.market.fills import Fill, Question, Trade, tied_best
 from tickyard.market.mids import Mids
-from tickyard.market.pools import PoolBook
+from tickyard.market.pools import Pool, PoolBook
 from tickyard.market.reading import CallTemplate, ChainReader, ChainReading
 from tickyard.market.registry import Registry
 from tickyard.market.samples import LatestSamples
@@ -32,11 +33,15 @@ class Market:
     mids: Mids
     pools: PoolBook
     reader: ChainReader
+    charts: ChartReader
     contracts: Contracts
     samples: LatestSamples = field(default_factory=LatestSamples)
     _offers: SharedFlight[tuple[Address, Trade, tuple[Call, ...]], Offer] = field(default_factory=SharedFlight)
     _readings: SharedFlight[tuple[Call, ...], ChainReading] = field(default_factory=SharedFlight)
     _filled: SharedFlight[tuple[CallTemplate, Address], ChainReading] = field(default_factory=SharedFlight)
+    _looks: SharedFlight[tuple[tuple[Pool, ...], int, tuple[Call, ...]], ChartReading] = field(
+        default_factory=SharedFlight
+    )
 
     async def offer(self, token: Address, trade: Trade, extra: Sequence[Call] = ()) -> Offer:
         """Ask every pool at one block, in one round trip. Who asks the same meanwhile shares the answer."""
@@ -52,7 +57,23 @@ class Market:
             # Now the prices are fresh, and so is the question.
             question = Question.to([pool for pool, _ in question.asked], question.trade, self.pools)
             offer = await self._ask_pools(question, extra)
-        return offer
+        return await self._with_depth(question.trade, offer)
+
+    async def _with_depth(self, trade: Trade, offer: Offer) -> Offer:
+        """Of equal fills the deeper pool's is taken: then, and only then, one must know how deep they are."""
+        tied = tied_best(trade, offer.fills)
+        if len(tied) < 2:
+            return offer
+        reading = await self.look([fill.before.pool for fill in tied])
+        charts = {chart.spot.pool: chart.spot for chart in reading.charts}
+        fills = [replace(fill, before=charts.get(fill.before.pool, fill.before)) for fill in offer.fills]
+        return replace(offer, fills=fills)
+
+    async def look(self, pools: Sequence[Pool], *, reach: int = NEAR, extra: Sequence[Call] = ()) -> ChartReading:
+        """Pools with their ticks and what they hold, and extra calls, at one block. Who asks the same meanwhile
+        shares the answer."""
+        key = (tuple(pools), reach, tuple(extra))
+        return await self._looks.share(key, lambda: self.charts.read(key[0], reach=reach, extra=key[2]))
 
     async def _ask_pools(self, question: Question, extra: Sequence[Call]) -> Offer:
         if extra:

@@ -90,6 +90,10 @@ class ChainReader:
         )
         return self._judge(results, is_latest=block == "latest")
 
+    async def newest(self) -> str:
+        """The newest block's hash, for readings that take several requests."""
+        return (await self._rpc.head()).hash
+
     async def read_form(self, form: CallTemplate, values: Sequence[Gap]) -> ChainReading:
         """The same for a form."""
         return await self._read_whole(form.fill(values), form.count, lambda: form.calls(*values))

@@ -19,6 +19,7 @@ from tickyard.features.research.library import Library
 from tickyard.features.votes.feed import VoteFeed
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
+from tickyard.market.charts import ChartReader
 from tickyard.market.market import Market
 from tickyard.market.mids import Mids
 from tickyard.market.multipliers import read_schedules
@@ -77,7 +78,9 @@ async def open_deps(settings: Settings, clock: Clock) -> AsyncIterator[ServiceDe
         reader = ChainReader(rpc, settings.contracts.multicall3, clock)
         pools = PoolBook(reader, settings.contracts, settings.fee_tiers, clock)
         registry.on_change.append(pools.look_soon)
-        market = Market(registry, Mids(issuer, clock), pools, reader, settings.contracts)
+        charts = ChartReader(reader, pools, settings.contracts)
+        pools.on_found = charts.warm
+        market = Market(registry, Mids(issuer, clock), pools, reader, charts, settings.contracts)
         for work in (registry.keep_fresh(), _keep_pools_fresh(registry, pools)):
             stack.push_async_callback(stop_task, asyncio.create_task(work))
         desk = open_desk(settings, clock)

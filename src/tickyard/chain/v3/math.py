@@ -10,15 +10,13 @@ no amount for the trader and is not modelled.
 """
 
 from bisect import bisect_left
-from dataclasses import dataclass, replace
-from math import isqrt
+from dataclasses import dataclass
 
 from tickyard.chain.v3.steps import take_step
 from tickyard.chain.v3.ticks import MAX_SQRT_RATIO, MAX_TICK, MIN_SQRT_RATIO, MIN_TICK, sqrt_ratio_at, tick_at
 
 LOWEST_LIMIT = MIN_SQRT_RATIO + 1
 HIGHEST_LIMIT = MAX_SQRT_RATIO - 1
-_MOST = 2**255 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,26 +93,6 @@ def swap(pool: PoolState, *, zero_for_one: bool, amount: int, sqrt_price_limit: 
         price = step.sqrt_price
 
     return SwapResult(total_in, total_out, price, tick, liquidity, crossed, not remaining)
-
-
-def input_to_reach(pool: PoolState, sqrt_price: int) -> int:
-    """What must be paid in, fee included, to bring the price exactly here on the active liquidity alone.
-
-    Ticks are left out of it, so slot0 and liquidity suffice: it is a measure of depth, not a quote.
-    """
-    if sqrt_price == pool.sqrt_price_x96:
-        return 0
-    active = replace(pool, ticks=())
-    zero_for_one = sqrt_price < pool.sqrt_price_x96
-    return swap(active, zero_for_one=zero_for_one, amount=_MOST, sqrt_price_limit=sqrt_price).amount_in
-
-
-def usdg_to_move(pool: PoolState, *, usdg_is_token0: bool, bps: int = 100) -> int:
-    """USDG that buys the token's price up by this many hundredths of a percent on the active liquidity."""
-    # The pool's price is token1 per token0: dearer tokens raise it when USDG is token1, and lower it otherwise.
-    num, den = (10_000, 10_000 + bps) if usdg_is_token0 else (10_000 + bps, 10_000)
-    target = isqrt(pool.sqrt_price_x96**2 * num // den)
-    return input_to_reach(pool, min(max(target, LOWEST_LIMIT), HIGHEST_LIMIT))
 
 
 def _limit(price: int, asked: int | None, *, zero_for_one: bool) -> int:
