@@ -84,6 +84,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     sample_spread_s: Annotated[int, Meta(ge=0, le=240)] = 20
     """A round is read at a random moment within so many seconds of its slot."""
     fee_tiers: tuple[Annotated[int, Meta(ge=1, lt=1_000_000)], ...] = (100, 500, 3000, 10000)
+    mirror: bool = True
+    """Pools that are asked about are held in memory and followed block by block; off: every answer asks the chain."""
+    mirror_fresh_ms: Annotated[int, Meta(ge=100, le=60_000)] = 1_500
+    """The mirror answers only while the newest block was confirmed within so many milliseconds."""
     depth_floor_usd: Annotated[int, Meta(ge=0)] = 500
     """A pool that less than this moves by 1 % is sampled only where no pool is deeper."""
     deadline_s: Annotated[int, Meta(ge=30, le=86_400)] = 600

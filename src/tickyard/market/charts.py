@@ -39,8 +39,8 @@ MIDDLE: Final = 7_000
 """Ticks that hold a move of 10 %, and a trade with an impact of up to a half."""
 FAR: Final = 27_740
 """Ticks that hold sixteen times the price and a sixteenth of it: no quote goes further."""
-_SPARE: Final = 160
-"""Looked at beyond that, so that a price which moves a little stays inside."""
+_SPARE: Final = 8
+"""One part in so many more is looked at, so that a price which moves a little stays inside; 160 ticks at least."""
 CALLS_MAX: Final = 3_000
 """A multicall of so many of these takes some 20 M gas: nodes allow 50."""
 _ROUNDS_MAX: Final = 5
@@ -73,6 +73,8 @@ class ChartReading:
     extra: list[bytes | None]
     at: datetime
     """The block's time."""
+    block: int | None = None
+    """Its number, where it was named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +191,8 @@ class ChartReader:
         if is_inside and [tick for tick in there if tick in guess.span] == list(guess.ticks):
             curve = curve_of(pool, state, read_liquidity(liquidity), ticks)
             return Chart(replace(spot, curve=curve), guess.span, ticks, *held)
-        span = range(state.tick - reach - _SPARE, state.tick + reach + _SPARE + 1)
+        far = reach + max(160, reach // _SPARE)
+        span = range(state.tick - far, state.tick + far + 1)
         self._guesses[pool, reach] = _Guess(span, tuple(tick for tick in there if tick in span))
         return None
 

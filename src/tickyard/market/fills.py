@@ -1,6 +1,6 @@
 """A trade, and what each pool would make of it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache, partial
@@ -106,6 +106,14 @@ class Question:
         sells = trade.side is Side.SELL
         return cls(trade, tuple((pool, price_limit(price, pool.token_is_0 == sells)) for pool, price in priced))
 
+    def at(self, prices: Mapping[Pool, int]) -> "Question":
+        """The same, with limits for pools that stand at these square-root prices; those without one are left out."""
+        sells = self.trade.side is Side.SELL
+        priced = [(pool, price) for pool, price in prices.items() if price]
+        return Question(
+            self.trade, tuple((pool, price_limit(price, pool.token_is_0 == sells)) for pool, price in priced)
+        )
+
     @property
     def pools(self) -> tuple[Pool, ...]:
         return tuple([pool for pool, _ in self.asked])
@@ -175,7 +183,7 @@ def _is_near(sqrt_price: int, limit: int) -> bool:
 def _believable(trade: Trade, state: PoolSpot, quoted: Quoted, limit: int) -> Fill:
     """The fill, unless no pool could have given it: the price goes towards its limit, and nobody gets more than
     the price before the trade."""
-    fill = _fill(trade, state, quoted.amount, quoted.gas)
+    fill = fill_of(trade, state, quoted.amount, quoted.gas)
     spot, is_up = state.price, limit > state.sqrt_price_x96
     assert spot is not None
     at_spot, paid = spot.num * fill.token, fill.usdg * 10**12 * spot.den
@@ -186,7 +194,8 @@ def _believable(trade: Trade, state: PoolSpot, quoted: Quoted, limit: int) -> Fi
     return fill
 
 
-def _fill(trade: Trade, state: PoolSpot, amount: int, gas: int) -> Fill:
+def fill_of(trade: Trade, state: PoolSpot, amount: int, gas: int) -> Fill:
+    """The offer of a pool that gives, or takes, so much on the open leg."""
     if isinstance(trade.fixed, UsdgAmount):
         return Fill(state, trade.fixed, TokenAmount(amount), gas)
     return Fill(state, UsdgAmount(amount), trade.fixed, gas)

@@ -12,6 +12,7 @@ to pool; a test holds the estimate within 15 % of what is used.
 
 from typing import Final
 
+from tickyard.chain.v3.math import PoolState, SwapResult
 from tickyard.market.fills import Fill, Mode, Side, Trade
 
 _AROUND: Final = {
@@ -20,6 +21,18 @@ _AROUND: Final = {
     (Side.SELL, Mode.EXACT_IN): 40_400,
     (Side.SELL, Mode.EXACT_OUT): 45_600,
 }
+
+
+_STEP: Final = 66_000
+_WORD: Final = 5_200
+_TICK: Final = 25_000
+
+
+def pool_gas(curve: PoolState, result: SwapResult) -> int:
+    """What the quoter would measure for the pool's part: so much for any swap, more for every initialised tick that it
+    crosses and for every further word of the bitmap that it walks through."""
+    words = abs((curve.tick // curve.tick_spacing >> 8) - (result.tick_after // curve.tick_spacing >> 8))
+    return _STEP + _TICK * result.ticks_crossed + _WORD * words
 
 
 def swap_gas(trade: Trade, fill: Fill) -> int:

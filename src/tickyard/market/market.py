@@ -2,15 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from tickyard.chain.multicall import HEAVY_CALLS, Call
 from tickyard.config.pinned import Contracts
-from tickyard.kernel.errors import NoLiquidity
+from tickyard.kernel.errors import NoLiquidity, UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.market.charts import NEAR, ChartReader, ChartReading
 from tickyard.market.fills import Fill, Question, Trade, tied_best
 from tickyard.market.mids import Mids
+from tickyard.market.mirror.follow import LiveMarket
 from tickyard.market.pools import Pool, PoolBook
 from tickyard.market.reading import CallTemplate, ChainReader, ChainReading
 from tickyard.market.registry import Registry
@@ -25,6 +26,8 @@ class Offer:
     fills: list[Fill]
     extra: list[bytes | None]
     at: datetime
+    block: int | None = None
+    """Its number, where it was named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +38,48 @@ class Market:
     reader: ChainReader
     charts: ChartReader
     contracts: Contracts
+    live: LiveMarket | None = None
+    """The mirror; None: it is switched off, and every answer takes its round trip."""
     samples: LatestSamples = field(default_factory=LatestSamples)
     _offers: SharedFlight[tuple[Address, Trade, tuple[Call, ...]], Offer] = field(default_factory=SharedFlight)
-    _readings: SharedFlight[tuple[Call, ...], ChainReading] = field(default_factory=SharedFlight)
+    _readings: SharedFlight[tuple[str, tuple[Call, ...]], ChainReading] = field(default_factory=SharedFlight)
     _filled: SharedFlight[tuple[CallTemplate, Address], ChainReading] = field(default_factory=SharedFlight)
     _looks: SharedFlight[tuple[tuple[Pool, ...], int, tuple[Call, ...]], ChartReading] = field(
         default_factory=SharedFlight
     )
 
     async def offer(self, token: Address, trade: Trade, extra: Sequence[Call] = ()) -> Offer:
-        """Ask every pool at one block, in one round trip. Who asks the same meanwhile shares the answer."""
-        question = Question.to(self.pools.of(token), trade, self.pools)
+        """Every pool at one block: from memory while that is proven and fresh, else in one round trip. Who asks the
+        same meanwhile shares the answer. With extra calls there is always a trip, for those."""
+        pools = self.pools.of(token)
+        if self.live is not None and pools:
+            offer = await self._remembered(self.live, pools, trade, extra)
+            if offer is not None:
+                return offer
+        question = Question.to(pools, trade, self.pools)
         if not question.asked:
             raise NoLiquidity("this asset has no TOKEN/USDG pool with a price")
         key = (token, trade, tuple(extra))
         return await self._offers.share(key, lambda: self._put(question, key[2]))
+
+    async def _remembered(
+        self, live: LiveMarket, pools: Sequence[Pool], trade: Trade, extra: Sequence[Call]
+    ) -> Offer | None:
+        """The offer from memory, and the extra calls at the same block. None: it must be asked for."""
+        served = live.offer(pools, trade)
+        if served is None:
+            return None
+        head, fills = served
+        words: list[bytes | None] = []
+        if extra:
+            try:
+                words = (await self.read(extra, block=head.hash)).results
+            except UpstreamDown:
+                # The block may have left the chain meanwhile: the newest one knows.
+                return None
+        elif not fills and all(not self.pools.last_sqrt_price(pool) for pool in pools):
+            return None
+        return Offer(fills, words, datetime.fromtimestamp(head.timestamp, UTC), head.number)
 
     async def _put(self, question: Question, extra: Sequence[Call]) -> Offer:
         offer = await self._ask_pools(question, extra)
@@ -73,6 +103,18 @@ class Market:
         """Pools with their ticks and what they hold, and extra calls, at one block. Who asks the same meanwhile
         shares the answer."""
         key = (tuple(pools), reach, tuple(extra))
+        served = self.live.serve(key[0]) if self.live is not None and pools else None
+        if served is not None:
+            head, charts = served
+            at = datetime.fromtimestamp(head.timestamp, UTC)
+            if not extra:
+                return ChartReading(charts, [], at, head.number)
+            try:
+                words = (await self.read(key[2], block=head.hash)).results
+            except UpstreamDown:
+                words = None
+            if words is not None:
+                return ChartReading(charts, words, at, head.number)
         return await self._looks.share(key, lambda: self.charts.read(key[0], reach=reach, extra=key[2]))
 
     async def _ask_pools(self, question: Question, extra: Sequence[Call]) -> Offer:
@@ -84,10 +126,10 @@ class Market:
         results = reading.results
         return Offer(question.fills(self.pools, results), results[len(results) - len(extra) :], reading.at)
 
-    async def read(self, calls: Sequence[Call]) -> ChainReading:
+    async def read(self, calls: Sequence[Call], *, block: str = "latest") -> ChainReading:
         """Light calls at one block. Who asks the same meanwhile shares the answer."""
-        key = tuple(calls)
-        return await self._readings.share(key, lambda: self.reader.read(key))
+        key = (block, tuple(calls))
+        return await self._readings.share(key, lambda: self.reader.read(key[1], block=block))
 
     async def read_form(self, form: CallTemplate, address: Address) -> ChainReading:
         """The same for a form."""

@@ -31,6 +31,17 @@ multiplier_differences = Counter(
     "tickyard_multiplier_differences", "Multipliers on which registry and chain disagreed", registry=REGISTRY
 )
 
+mirror_steps = Counter(
+    "tickyard_mirror_steps", "Looks of the mirror at the chain by outcome", ["outcome"], registry=REGISTRY
+)
+mirror_drops = Counter("tickyard_mirror_drops", "What the mirror let go, by reason", ["reason"], registry=REGISTRY)
+mirror_pools = Gauge("tickyard_mirror_pools", "Pools that the mirror can answer for", registry=REGISTRY)
+mirror_audits = Counter(
+    "tickyard_mirror_audits", "Quotes compared with the node by outcome", ["outcome"], registry=REGISTRY
+)
+for _outcome in ("same", "different"):
+    mirror_audits.labels(_outcome)
+
 samples_recorded = Counter("tickyard_samples", "Samples recorded", registry=REGISTRY)
 samples_skipped = Counter("tickyard_samples_skipped", "Tokens without a price in a round", registry=REGISTRY)
 alerts_fired = Counter("tickyard_alerts_fired", "Alerts fired", registry=REGISTRY)

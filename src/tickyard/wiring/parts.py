@@ -22,6 +22,8 @@ from tickyard.kernel.errors import UpstreamDown
 from tickyard.market.charts import ChartReader
 from tickyard.market.market import Market
 from tickyard.market.mids import Mids
+from tickyard.market.mirror.follow import LiveMarket
+from tickyard.market.mirror.mirror import Mirror
 from tickyard.market.multipliers import read_schedules
 from tickyard.market.pools import PoolBook
 from tickyard.market.reading import ChainReader
@@ -80,7 +82,13 @@ async def open_deps(settings: Settings, clock: Clock) -> AsyncIterator[ServiceDe
         registry.on_change.append(pools.look_soon)
         charts = ChartReader(reader, pools, settings.contracts)
         pools.on_found = charts.warm
-        market = Market(registry, Mids(issuer, clock), pools, reader, charts, settings.contracts)
+        live = None
+        if settings.mirror:
+            mirror = Mirror(rpc, reader, charts, settings.contracts, clock, fresh_s=settings.mirror_fresh_ms / 1000)
+            live = LiveMarket(mirror, reader, pools, settings.contracts, clock)
+            stack.push_async_callback(live.close)
+            stack.push_async_callback(stop_task, asyncio.create_task(live.keep()))
+        market = Market(registry, Mids(issuer, clock), pools, reader, charts, settings.contracts, live)
         for work in (registry.keep_fresh(), _keep_pools_fresh(registry, pools)):
             stack.push_async_callback(stop_task, asyncio.create_task(work))
         desk = open_desk(settings, clock)

@@ -1,0 +1,171 @@
+"""One pool in memory, and how its own logs move it.
+
+A log must follow from what is held: a swap is made again here and must end where the log says, a position must cost
+what the log says. A log that does not fit is not argued with, the pool is read anew.
+"""
+
+from dataclasses import dataclass, replace
+
+from tickyard.chain import erc20
+from tickyard.chain.multicall import Call
+from tickyard.chain.v3.bitmap import TickLiquidity, read_tick, tick_info
+from tickyard.chain.v3.events import Event, Initialized, Paid, Resized, Swapped
+from tickyard.chain.v3.math import HIGHEST_LIMIT, LOWEST_LIMIT, PoolState, SwapResult, swap
+from tickyard.chain.v3.pools import read_liquidity, read_slot0
+from tickyard.chain.v3.steps import amount0_owed, amount0_paid, amount1_owed, amount1_paid
+from tickyard.chain.v3.ticks import MAX_TICK, MIN_TICK, sqrt_ratio_at
+from tickyard.config.pinned import Contracts
+from tickyard.kernel.units import TokenAmount, UsdgAmount
+from tickyard.market.charts import Chart, Ticks
+from tickyard.market.pools import Pool, PoolSpot, state_calls
+
+_MOST = 2**255 - 1
+
+
+class Misfit(Exception):
+    """A log that cannot follow from what we hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A pool as it stands at a block. Never changed: a log makes a new one."""
+
+    chart: Chart
+    block: str
+    """The hash of the block at which the node's own state was last seen to be this."""
+
+    @property
+    def pool(self) -> Pool:
+        return self.chart.spot.pool
+
+    @property
+    def balances(self) -> tuple[int, int]:
+        """(token0, token1)."""
+        held = (self.chart.tokens, self.chart.usdg)
+        return held if self.pool.token_is_0 else (held[1], held[0])
+
+    def after(self, event: Event) -> "Held":
+        """The pool after this log. Raises Misfit."""
+        curve = self.chart.spot.curve
+        if curve is None or isinstance(event, Initialized):
+            raise Misfit("a pool got its price")
+        ticks = self.chart.ticks
+        if isinstance(event, Swapped):
+            result = remade(curve, event)
+            if result is None or result.tick_after not in self.chart.span:
+                raise Misfit("a swap does not end where it should")
+            curve = replace(
+                curve, sqrt_price_x96=result.sqrt_price_after, tick=result.tick_after, liquidity=result.liquidity_after
+            )
+        elif isinstance(event, Resized):
+            curve, ticks = resized(curve, ticks, self.chart.span, event)
+        return self._with(curve, ticks, event)
+
+    def _with(self, curve: PoolState, ticks: Ticks, event: Swapped | Resized | Paid) -> "Held":
+        # What is burned is owed to its owner, and leaves the pool when it is collected.
+        is_burn = isinstance(event, Resized) and event.liquidity <= 0
+        in0, in1 = (0, 0) if is_burn else (event.amount0, event.amount1)
+        balance0, balance1 = self.balances[0] + in0, self.balances[1] + in1
+        if balance0 < 0 or balance1 < 0:
+            raise Misfit("a pool gave more than it had")
+        tokens, usdg = (balance0, balance1) if self.pool.token_is_0 else (balance1, balance0)
+        spot = PoolSpot(self.pool, curve.sqrt_price_x96, curve.liquidity, curve)
+        chart = replace(self.chart, spot=spot, ticks=ticks, usdg=UsdgAmount(usdg), tokens=TokenAmount(tokens))
+        return replace(self, chart=chart)
+
+    def covers(self, reach: int) -> bool:
+        """Whether the ticks are known for so far on both sides of the price."""
+        curve = self.chart.spot.curve
+        if curve is None:
+            return True
+        low, high = max(curve.tick - reach, MIN_TICK), min(curve.tick + reach, MAX_TICK)
+        return low >= self.chart.span[0] and high <= self.chart.span[-1]
+
+    def witness_calls(self, contracts: Contracts) -> list[Call]:
+        """What the node must say of the pool if it stands as we believe.
+
+        New ticks come with a position, a position with tokens: the balances betray a log that was kept from us.
+        """
+        own = erc20.balance_of(self.pool.address)
+        ticks = [Call(self.pool.address, tick_info(tick)) for tick in self.chart.ticks]
+        return [*state_calls(self.pool), Call(contracts.usdg, own), Call(self.pool.token, own), *ticks]
+
+    def is_borne_out(self, results: list[bytes | None]) -> bool:
+        """Whether the node says just that. Raises UpstreamDown where it makes no sense."""
+        told = [data for data in results if data is not None]
+        if len(told) != len(results):
+            return False
+        slot0, spot, curve = read_slot0(told[0]), self.chart.spot, self.chart.spot.curve
+        if (slot0.sqrt_price_x96, read_liquidity(told[1])) != (spot.sqrt_price_x96, spot.liquidity):
+            return False
+        if curve is not None and slot0.tick != curve.tick:
+            return False
+        if tuple(map(erc20.read_amount, told[2:4])) != (self.chart.usdg, self.chart.tokens):
+            return False
+        return all(read_tick(data) == known for data, known in zip(told[4:], self.chart.ticks.values(), strict=True))
+
+
+def remade(curve: PoolState, event: Swapped) -> SwapResult | None:
+    """The swap that the log tells of, made here. None: no swap from this state ends so.
+
+    The log does not say what was asked for: an exact input, an exact output, or whatever goes up to a price.
+    """
+    price = curve.sqrt_price_x96
+    is_paid = event.amount0 > 0 or event.amount1 > 0
+    zero_for_one = event.amount0 > 0 if is_paid else event.sqrt_price_x96 < price
+    paid, got = (event.amount0, event.amount1) if zero_for_one else (event.amount1, event.amount0)
+    told = (paid, -got, event.sqrt_price_x96, event.liquidity, event.tick)
+    end = event.sqrt_price_x96
+    # No further than a little beyond the end: a lie must not send us through all prices.
+    beyond = max(end - end // 64, LOWEST_LIMIT) if zero_for_one else min(end + end // 64, HIGHEST_LIMIT)
+    for amount, limit in ((paid, beyond), (got, beyond), (_MOST, end)):
+        if not amount or not (limit < price if zero_for_one else limit > price):
+            continue
+        try:
+            made = swap(curve, zero_for_one=zero_for_one, amount=amount, sqrt_price_limit=limit)
+        except ValueError:
+            continue
+        ends = (made.amount_in, made.amount_out, made.sqrt_price_after, made.liquidity_after, made.tick_after)
+        if ends == told:
+            return made
+    return None
+
+
+def resized(curve: PoolState, ticks: Ticks, span: range, event: Resized) -> tuple[PoolState, Ticks]:
+    lower, upper, size = event.lower, event.upper, event.liquidity
+    if not MIN_TICK <= lower < upper <= MAX_TICK or lower % curve.tick_spacing or upper % curve.tick_spacing:
+        raise Misfit("a position lies where none can")
+    if (event.amount0, event.amount1) != _worth(curve, event):
+        raise Misfit("a position does not cost what it should")
+    if not size:
+        return curve, ticks
+    changed = dict(ticks)
+    for tick, net in ((lower, size), (upper, -size)):
+        if tick not in span:
+            continue
+        old = changed.pop(tick, TickLiquidity(0, 0))
+        new = TickLiquidity(old.gross + size, old.net + net)
+        if new.gross < 0 or abs(new.net) > new.gross:
+            raise Misfit("more liquidity was taken than was there")
+        if new.gross:
+            changed[tick] = new
+    ordered = {tick: changed[tick] for tick in sorted(changed)}
+    inside = size if lower <= curve.tick < upper else 0
+    if curve.liquidity + inside < 0:
+        raise Misfit("more liquidity was taken than was there")
+    nets = tuple([(tick, each.net) for tick, each in ordered.items()])
+    return replace(curve, liquidity=curve.liquidity + inside, ticks=nets), ordered
+
+
+def _worth(curve: PoolState, event: Resized) -> tuple[int, int]:
+    """What such a position costs, or gives back, at the present price; signed like the event."""
+    size, is_mint = abs(event.liquidity), event.liquidity > 0
+    low, high = sqrt_ratio_at(event.lower), sqrt_ratio_at(event.upper)
+    zero, one = (amount0_owed, amount1_owed) if is_mint else (amount0_paid, amount1_paid)
+    sign = 1 if is_mint else -1
+    if curve.tick < event.lower:
+        return sign * zero(low, high, size), 0
+    if curve.tick >= event.upper:
+        return 0, sign * one(low, high, size)
+    price = curve.sqrt_price_x96
+    return sign * zero(price, high, size), sign * one(low, price, size)

@@ -1,0 +1,199 @@
+"""The mirror: the pools that are asked about, in memory, at one block.
+
+Logs say what has changed, and the node's own state at the block's hash says whether that was all: price, liquidity,
+every tick that we hold and what the pool holds are read at each step for every pool that is served. So a log that is
+hidden, repeated, altered or of another branch can cost a pool its place here until it is read anew, and can never give
+a wrong figure. A pool that nobody has asked about for a minute is not looked at, and is not served.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from tickyard.chain.multicall import Call
+from tickyard.chain.rpc.client import Head, Rpc
+from tickyard.config.pinned import Contracts
+from tickyard.kernel.clock import Clock
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.kernel.ids import Address
+from tickyard.market.charts import FAR, Chart, ChartReader
+from tickyard.market.mirror.held import Held, Misfit
+from tickyard.market.mirror.logs import read_logs
+from tickyard.market.pools import Pool
+from tickyard.market.reading import ChainReader
+from tickyard.observe import metrics
+from tickyard.observe.log import log
+
+QUIET_S: Final = 60.0
+"""A pool is followed for so long after somebody asked about it."""
+_HOT_MAX: Final = 400
+_BUILT_AT_ONCE: Final = 80
+_WITNESSES_MAX: Final = 4_000
+"""Calls in one request. A pool takes a dozen, and a real market has a hundred pools. Where it is too much for a node,
+the request is halved."""
+_GAP_MAX: Final = 1_000
+"""Blocks over which logs are read; after a longer sleep the pools themselves say what has changed."""
+
+
+class Mirror:
+    def __init__(
+        self,
+        rpc: Rpc,
+        reader: ChainReader,
+        charts: ChartReader,
+        contracts: Contracts,
+        clock: Clock,
+        *,
+        fresh_s: float,
+    ) -> None:
+        self._rpc = rpc
+        self._reader = reader
+        self._charts = charts
+        self._contracts = contracts
+        self._clock = clock
+        self._fresh_s = fresh_s
+        self._held: dict[Address, Held] = {}
+        self._asked: dict[Pool, float] = {}
+        self._confirmed_at = float("-inf")
+        self._turn = 0
+        self.block: Head | None = None
+
+    def serve(self, pools: Sequence[Pool]) -> tuple[Head, list[Chart]] | None:
+        """These pools at one block, proven there and fresh; None: ask the chain. Asking is what keeps them here."""
+        now = self._clock.monotonic()
+        asked, held, block = self._asked, self._held, self.block
+        for pool in pools:
+            asked[pool] = now
+        if block is None or now - self._confirmed_at > self._fresh_s:
+            return None
+        charts = []
+        for pool in pools:
+            one = held.get(pool.address)
+            if one is None or one.block != block.hash:
+                return None
+            charts.append(one.chart)
+        return block, charts
+
+    def hot(self) -> list[Pool]:
+        """The pools that somebody has asked about within the last minute, the latest first."""
+        since = self._clock.monotonic() - QUIET_S
+        self._asked = {pool: at for pool, at in self._asked.items() if at > since}
+        latest = sorted(self._asked, key=lambda pool: -self._asked[pool])
+        return latest[:_HOT_MAX]
+
+    def drop(self, reason: str) -> None:
+        """Forget everything: what we hold is not to be trusted."""
+        metrics.mirror_drops.labels(reason).inc()
+        self._charts.forget([held.pool for held in self._held.values()])
+        self._held = {}
+        self.block = None
+
+    async def step(self) -> frozenset[Address]:
+        """Go to the newest block; the tokens whose pools have moved. UpstreamDown: nothing was learned."""
+        asked_at = self._clock.monotonic()
+        head = await self._rpc.head()
+        pools = self.hot()
+        if self.block is not None and head.hash == self.block.hash:
+            watched = [pool for pool in pools if not self._is_proven(pool, head)]
+            drafts: dict[Address, Held] = {}
+        else:
+            if self.block is not None and head.number < self.block.number and self._is_fresh(asked_at):
+                # A node that lags, or a branch that is gone: who could tell? Until it is clear we serve nothing.
+                metrics.mirror_steps.labels("behind").inc()
+                self._confirmed_at = min(self._confirmed_at, asked_at - self._fresh_s)
+                return frozenset()
+            drafts = await self._follow(head)
+            watched = [*pools, *self._next_to_audit(pools)]
+        before = self._held
+        proven, broken = await self._witness(head, watched, {**before, **drafts})
+        moved = frozenset(
+            held.pool.token
+            for address, held in proven.items()
+            if address not in before or before[address].chart.spot != held.chart.spot
+        )
+        self._held = {**before, **drafts, **proven}
+        for pool in broken:
+            self._held.pop(pool.address, None)
+        self.block, self._confirmed_at = head, asked_at
+        built = await self._build(head, broken)
+        metrics.mirror_steps.labels("ok").inc()
+        metrics.mirror_pools.set(sum(self._is_proven(pool, head) for pool in pools))
+        return moved | built
+
+    def _is_fresh(self, now: float) -> bool:
+        return now - self._confirmed_at <= self._fresh_s
+
+    def _is_proven(self, pool: Pool, head: Head) -> bool:
+        held = self._held.get(pool.address)
+        return held is not None and held.block == head.hash
+
+    async def _follow(self, head: Head) -> dict[Address, Held]:
+        """What the logs since our block make of the pools that we hold. A pool that they do not fit is let go."""
+        block = self.block
+        if block is None or not self._held or not 0 < head.number - block.number <= _GAP_MAX:
+            return {}
+        logs = await read_logs(self._rpc, [*self._held], block, head)
+        if logs is None:
+            metrics.mirror_drops.labels("branch").inc()
+            log.warning("the chain has another branch, every pool is looked at anew", block=head.number)
+            return {}
+        drafts: dict[Address, Held] = {}
+        for entry in logs:
+            held = drafts.get(entry.pool) or self._held.get(entry.pool)
+            if held is None:
+                continue
+            try:
+                drafts[entry.pool] = held.after(entry.event)
+            except Misfit as misfit:
+                # The pool's own state, read next, differs as well; then it is built anew.
+                metrics.mirror_drops.labels("misfit").inc()
+                log.warning("a log does not fit", pool=entry.pool, reason=str(misfit))
+        return drafts
+
+    def _next_to_audit(self, pools: Sequence[Pool]) -> list[Pool]:
+        """One pool a step that nobody asks about: what is held and not looked at would rot unseen."""
+        others = [held.pool for held in self._held.values() if held.pool not in set(pools)]
+        self._turn += 1
+        return [others[self._turn % len(others)]] if others else []
+
+    async def _witness(
+        self, head: Head, pools: Sequence[Pool], believed: dict[Address, Held]
+    ) -> tuple[dict[Address, Held], list[Pool]]:
+        """Those pools that stand at this block as we believe, and those that do not or are not known."""
+        known = [believed[pool.address] for pool in pools if pool.address in believed]
+        broken = [pool for pool in pools if pool.address not in believed]
+        asked = [held.witness_calls(self._contracts) for held in known]
+        calls: list[Call] = [call for its in asked for call in its]
+        if not calls:
+            return {}, broken
+        reading = await self._reader.read(calls, block=head.hash, max_calls_per_chunk=_WITNESSES_MAX)
+        proven, start = {}, 0
+        for held, its in zip(known, asked, strict=True):
+            results = reading.results[start : start + len(its)]
+            start += len(its)
+            if _is_borne_out(held, results) and held.covers(FAR):
+                proven[held.pool.address] = Held(held.chart, head.hash)
+            else:
+                broken.append(held.pool)
+        return proven, broken
+
+    async def _build(self, head: Head, pools: Sequence[Pool]) -> frozenset[Address]:
+        """Read pools from nothing, at the block where the others stand."""
+        self._charts.forget(pools)
+        built: set[Address] = set()
+        for first in range(0, len(pools), _BUILT_AT_ONCE):
+            part = pools[first : first + _BUILT_AT_ONCE]
+            charts, _, _ = await self._charts.read_each(part, reach=FAR, block=head.hash)
+            for chart in charts:
+                if isinstance(chart, UpstreamDown):
+                    log.warning("a pool could not be read", reason=chart.message)
+                    continue
+                self._held[chart.spot.pool.address] = Held(chart, head.hash)
+                built.add(chart.spot.pool.token)
+        return frozenset(built)
+
+
+def _is_borne_out(held: Held, results: list[bytes | None]) -> bool:
+    try:
+        return held.is_borne_out(results)
+    except UpstreamDown:
+        return False
