@@ -1,6 +1,6 @@
 """THE TABLE: one row per operation. Routes, index, API description and docs are made from these rows."""
 
-from tickyard.features import assets, markets, portfolio, prices, quotes, search, stats
+from tickyard.features import assets, depth, markets, portfolio, prices, quotes, search, stats
 from tickyard.features.actions import operations as actions
 from tickyard.features.alerts import operations as alerts
 from tickyard.features.earn import books as earn_books
@@ -289,6 +289,27 @@ CATALOG: tuple[Operation, ...] = (
         failures=(BadRequest, NotFound, UpstreamDown),
         tag="payments",
         is_tool=False,
+    ),
+    Operation(
+        name="get_depth",
+        method="GET",
+        path="/v1/depth/{symbol}",
+        run=depth.get_depth,
+        ask=depth.DepthAsk,
+        answer=depth.Depth,
+        failures=(BadRequest, NotFound, UpstreamDown),
+        tag="trading",
+    ),
+    Operation(
+        name="get_quotes",
+        method="POST",
+        path="/v1/quotes",
+        run=quotes.get_quotes,
+        ask=quotes.QuotesAsk,
+        answer=quotes.Quotes,
+        failures=(BadRequest, UpstreamDown),
+        tag="trading",
+        changes=False,
     ),
     Operation(
         name="get_status",

@@ -62,7 +62,7 @@ def test_ten_thousand_quotes_over_three_hundred_blocks_equal_the_quoters(world, 
                     for _ in range(rng.randint(1, 6)):
                         await bustle.act()
                     seen["reorganised"] += 1
-                    followed.mirror._confirmed_at = float("-inf")
+                    await followed.mirror.step()
                 await followed.mirror.step()
                 await compare(followed, quotes // blocks)
                 # Whoever was absent has been asked for by now.

@@ -94,6 +94,8 @@ NAMES = [
     "get_history",
     "get_stats",
     "get_quote",
+    "get_quotes",
+    "get_depth",
     "build_trade",
     "get_portfolio",
     "get_research",

@@ -35,8 +35,8 @@ from tickyard.observe.log import log
 
 NEAR: Final = 128
 """Ticks that hold a move of 1 % either way."""
-MIDDLE: Final = 7_000
-"""Ticks that hold a move of 10 %, and a trade with an impact of up to a half."""
+TENTH: Final = 1_100
+"""Ticks that hold a move of 10 % either way."""
 FAR: Final = 27_740
 """Ticks that hold sixteen times the price and a sixteenth of it: no quote goes further."""
 _SPARE: Final = 8
@@ -162,7 +162,7 @@ class ChartReader:
 
     def forget(self, pools: Iterable[Pool]) -> None:
         for pool in pools:
-            for reach in (NEAR, MIDDLE, FAR):
+            for reach in (NEAR, TENTH, FAR):
                 self._guesses.pop((pool, reach), None)
 
     def _try_chart(

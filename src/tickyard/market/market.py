@@ -3,15 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import islice
+from typing import Self
 
 from tickyard.chain.multicall import HEAVY_CALLS, Call
+from tickyard.chain.rpc.client import Head
 from tickyard.config.pinned import Contracts
 from tickyard.kernel.errors import NoLiquidity, UpstreamDown
 from tickyard.kernel.ids import Address
-from tickyard.market.charts import NEAR, ChartReader, ChartReading
+from tickyard.market.charts import NEAR, Chart, ChartReader, ChartReading
 from tickyard.market.fills import Fill, Question, Trade, tied_best
 from tickyard.market.mids import Mids
 from tickyard.market.mirror.follow import LiveMarket
+from tickyard.market.mirror.offers import fills_of
 from tickyard.market.pools import Pool, PoolBook
 from tickyard.market.reading import CallTemplate, ChainReader, ChainReading
 from tickyard.market.registry import Registry
@@ -28,6 +32,16 @@ class Offer:
     at: datetime
     block: int | None = None
     """Its number, where it was named."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedBlock:
+    number: int
+    at: datetime
+
+    @classmethod
+    def of(cls, head: Head) -> Self:
+        return cls(head.number, datetime.fromtimestamp(head.timestamp, UTC))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +130,45 @@ class Market:
             if words is not None:
                 return ChartReading(charts, words, at, head.number)
         return await self._looks.share(key, lambda: self.charts.read(key[0], reach=reach, extra=key[2]))
+
+    async def look_at_block(self, pools: Sequence[Pool], *, reach: int) -> tuple["NamedBlock", list[Chart]]:
+        """Pools with their ticks at a block that can be named. Without the mirror: its name is one more trip."""
+        served = self.live.serve(pools) if self.live is not None and pools else None
+        if served is not None:
+            return NamedBlock.of(served[0]), served[1]
+        head = await self.reader.head()
+        if not pools:
+            return NamedBlock.of(head), []
+        reading = await self.charts.read(pools, reach=reach, block=head.hash)
+        return NamedBlock.of(head), reading.charts
+
+    async def offers(self, trades: Sequence[tuple[Address, Trade]]) -> tuple["NamedBlock", list[list[Fill]]]:
+        """The complete fills of many trades, all at one block."""
+        pools = {token: self.pools.of(token) for token, _ in trades}
+        every = [pool for its in pools.values() for pool in its]
+        served = self.live.serve(every) if self.live is not None and every else None
+        if served is not None:
+            charts = {chart.spot.pool: chart for chart in served[1]}
+            return NamedBlock.of(served[0]), [
+                fills_of([charts[pool] for pool in pools[token]], trade) for token, trade in trades
+            ]
+        head = await self.reader.head()
+        reading = await self.charts.read(every, block=head.hash) if every else None
+        spots = {chart.spot.pool: chart.spot for chart in reading.charts} if reading else {}
+        # Limits set by how the pools stand at this very block: there is no second try as for a single quote.
+        roots = {pool: spot.sqrt_price_x96 for pool, spot in spots.items()}
+        questions = [Question(trade, ()).at({pool: roots[pool] for pool in pools[token]}) for token, trade in trades]
+        calls = [question.calls(self.contracts) for question in questions]
+        asked = [call for its in calls for call in its]
+        if not asked:
+            return NamedBlock.of(head), [[] for _ in trades]
+        told = await self.reader.read(asked, block=head.hash, max_calls_per_chunk=HEAVY_CALLS)
+        words = iter(told.results)
+        offered: list[list[Fill]] = []
+        for question, its in zip(questions, calls, strict=True):
+            fills = question.fills(self.pools, list(islice(words, len(its))))
+            offered.append([replace(fill, before=spots[fill.before.pool]) for fill in fills])
+        return NamedBlock.of(head), offered
 
     async def _ask_pools(self, question: Question, extra: Sequence[Call]) -> Offer:
         if extra:

@@ -13,7 +13,7 @@ from typing import Final
 from tickyard.chain import aggregate3
 from tickyard.chain.abi import read_uint
 from tickyard.chain.multicall import LIGHT_CALLS, Call, aggregate
-from tickyard.chain.rpc.client import Block, Rpc, RpcError
+from tickyard.chain.rpc.client import Block, Head, Rpc, RpcError
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
@@ -89,6 +89,15 @@ class ChainReader:
             self._rpc, self._multicall, asked, block=block, max_calls_per_chunk=max_calls_per_chunk
         )
         return self._judge(results, is_latest=block == "latest")
+
+    async def head(self) -> Head:
+        """The newest block, by its number, hash and time."""
+        head = await self._rpc.head()
+        if head.timestamp > self._clock.seconds() + _AHEAD_MAX_S:
+            raise UpstreamDown("the chain node tells a time that has not come")
+        if head.timestamp < self._newest_s - _LAG_MAX_S:
+            raise UpstreamDown("the chain node is behind what it has shown before")
+        return head
 
     async def newest(self) -> str:
         """The newest block's hash, for readings that take several requests."""

@@ -134,3 +134,50 @@ class Markets(Answer):
     total: int
     markets: list[MarketRow]
     as_of: str
+
+
+class PriceMove(Answer):
+    move_pct: str
+    usdg: str
+    tokens: str
+
+
+class PoolDepth(Answer):
+    pool: str
+    fee_tier: int
+    price: str | None
+    depth_usd: str
+    up: list[PriceMove]
+    down: list[PriceMove]
+
+
+class AllDepth(Answer):
+    up: list[PriceMove]
+    down: list[PriceMove]
+
+
+class LargestTrade(Answer):
+    buy_usd: str
+    sell_tokens: str
+
+
+class Depth(Answer):
+    symbol: str
+    chain_id: int
+    block_number: int
+    as_of: str
+    pools: list[PoolDepth]
+    all: AllDepth
+    largest: LargestTrade | None
+
+
+class QuotesItem(Answer):
+    quote: Quote | None
+    error: ErrorDetail | None
+
+
+class Quotes(Answer):
+    block_number: int
+    as_of: str
+    count: int
+    quotes: list[QuotesItem]

@@ -26,6 +26,7 @@ from tickyard.observe.log import log
 QUIET_S: Final = 60.0
 """A pool is followed for so long after somebody asked about it."""
 _HOT_MAX: Final = 400
+NEVER: Final = -(10**9)
 _BUILT_AT_ONCE: Final = 80
 _WITNESSES_MAX: Final = 4_000
 """Calls in one request. A pool takes a dozen, and a real market has a hundred pools. Where it is too much for a node,
@@ -53,7 +54,7 @@ class Mirror:
         self._fresh_s = fresh_s
         self._held: dict[Address, Held] = {}
         self._asked: dict[Pool, float] = {}
-        self._confirmed_at = float("-inf")
+        self._confirmed_at: float = NEVER
         self._turn = 0
         self.block: Head | None = None
 
@@ -99,7 +100,7 @@ class Mirror:
             if self.block is not None and head.number < self.block.number and self._is_fresh(asked_at):
                 # A node that lags, or a branch that is gone: who could tell? Until it is clear we serve nothing.
                 metrics.mirror_steps.labels("behind").inc()
-                self._confirmed_at = min(self._confirmed_at, asked_at - self._fresh_s)
+                self._confirmed_at = NEVER
                 return frozenset()
             drafts = await self._follow(head)
             watched = [*pools, *self._next_to_audit(pools)]

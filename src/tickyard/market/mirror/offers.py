@@ -27,5 +27,5 @@ def fills_of(charts: Iterable[Chart], trade: Trade) -> list[Fill]:
         result = swap(curve, zero_for_one=zero_for_one, amount=amount, sqrt_price_limit=limit)
         open_leg = result.amount_out if is_exact_in else result.amount_in
         if open_leg and result.sqrt_price_after != limit:
-            fills.append(fill_of(trade, spot, open_leg, pool_gas(curve, result)))
+            fills.append(fill_of(trade, spot, open_leg, pool_gas(trade.side, curve, result)))
     return fills
