@@ -12,7 +12,10 @@ from tickyard.features.research import operations as research
 from tickyard.features.research.answer import Research
 from tickyard.features.research.explanation import Explanation
 from tickyard.features.research.financials import Financials
+from tickyard.features.trades import check as trades_check
+from tickyard.features.trades import check_wire as trades_check_wire
 from tickyard.features.trades import operations as trades
+from tickyard.features.trades import wire as trades_wire
 from tickyard.features.votes import operations as votes
 from tickyard.kernel.errors import BadRequest, NoLiquidity, NotFound, UpstreamDown
 from tickyard.kernel.operation import Operation
@@ -91,8 +94,8 @@ CATALOG: tuple[Operation, ...] = (
         method="POST",
         path="/v1/trade/build",
         run=trades.build_trade,
-        ask=trades.BuildAsk,
-        answer=trades.TradeBuild,
+        ask=trades_wire.BuildAsk,
+        answer=trades_wire.TradeBuild,
         failures=(BadRequest, NotFound, NoLiquidity, UpstreamDown),
         tag="trading",
         changes=False,
@@ -309,6 +312,17 @@ CATALOG: tuple[Operation, ...] = (
         answer=quotes.Quotes,
         failures=(BadRequest, UpstreamDown),
         tag="trading",
+        changes=False,
+    ),
+    Operation(
+        name="check_trade",
+        method="POST",
+        path="/v1/trade/check",
+        run=trades_check.check_trade,
+        ask=trades_check_wire.CheckAsk,
+        answer=trades_check_wire.TradeCheck,
+        failures=(BadRequest, NotFound, NoLiquidity, UpstreamDown),
+        tag="execution",
         changes=False,
     ),
     Operation(

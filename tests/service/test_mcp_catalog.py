@@ -97,6 +97,7 @@ NAMES = [
     "get_quotes",
     "get_depth",
     "build_trade",
+    "check_trade",
     "get_portfolio",
     "get_research",
     "explain_research",

@@ -19,6 +19,7 @@ from tickyard.sandbox.world.walk import mid_e6
 
 CHAIN_ID = 4663
 GAS = 100_000
+BASE_FEE = 10**8
 QUOTES = {"c6a5026a": 1, "bd21704a": -1}
 HELD_ONE_IN = 16
 USDG_BALANCE, TOKEN_BALANCE, SUPPLY = 5_000 * 10**6, 12 * 10**18, 50_000 * 10**18
@@ -75,10 +76,20 @@ class PaperChain:
             return hex(CHAIN_ID)
         if method == "eth_blockNumber":
             return hex(self.block)
-        if method == "eth_getBlockByNumber":
-            return {"number": hex(self.block), "hash": "0x" + "11" * 32, "timestamp": hex(self.time)}
+        if method in ("eth_getBlockByNumber", "eth_getBlockByHash"):
+            return {
+                "number": hex(self.block),
+                "hash": "0x" + "11" * 32,
+                "timestamp": hex(self.time),
+                "baseFeePerGas": hex(BASE_FEE),
+            }
+        if method in ("eth_getBalance", "eth_maxPriorityFeePerGas", "eth_estimateGas"):
+            return {"eth_getBalance": hex(10**18), "eth_maxPriorityFeePerGas": "0x0"}.get(method, hex(GAS))
         if method == "eth_getCode":
             return "0x6001"
+        if len(params) > 2:
+            # There is no EVM to believe an override: like a node that ignores it, it calls an account without code.
+            return "0x"
         answer = self.call(params[0]["to"].lower(), bytes.fromhex(params[0]["data"][2:]))
         return None if answer is None else "0x" + answer.hex()
 

@@ -63,14 +63,19 @@ def decode(data: bytes, count: int) -> list[bytes | None]:
 
 
 def decode_by_offsets(data: bytes, count: int) -> list[bytes | None]:
-    """Follow every offset, believe none of them: each read is checked against the end of the data."""
+    return [returned if has_succeeded else None for has_succeeded, returned in outcomes(data, count)]
+
+
+def outcomes(data: bytes, count: int) -> list[tuple[bool, bytes]]:
+    """Whether each call succeeded, with what it returned or reverted with. Follow every offset, believe none of
+    them: each read is checked against the end of the data."""
     end = len(data)
     base = 2 * WORD
     number = int.from_bytes
     returned = 0
     if end < base + count * WORD or data[:base] != uint_word(WORD) + uint_word(count):
         raise malformed()
-    results: list[bytes | None] = []
+    results: list[tuple[bool, bytes]] = []
     for at in range(base, base + count * WORD, WORD):
         item = base + number(data[at : at + WORD], "big")
         front = data[item : item + 2 * WORD]
@@ -90,7 +95,7 @@ def decode_by_offsets(data: bytes, count: int) -> list[bytes | None]:
         # may not share bytes: a small answer could otherwise be made to fill the memory.
         if stop > end or returned > end:
             raise malformed()
-        results.append(data[start:stop] if has_succeeded else None)
+        results.append((has_succeeded, data[start:stop]))
     return results
 
 

@@ -11,7 +11,7 @@ from tickyard.chain.rpc.client import Head
 from tickyard.config.pinned import Contracts
 from tickyard.kernel.errors import NoLiquidity, UpstreamDown
 from tickyard.kernel.ids import Address
-from tickyard.market.charts import NEAR, Chart, ChartReader, ChartReading
+from tickyard.market.charts import FAR, NEAR, Chart, ChartReader, ChartReading
 from tickyard.market.fills import Fill, Question, Trade, tied_best
 from tickyard.market.mids import Mids
 from tickyard.market.mirror.follow import LiveMarket
@@ -38,10 +38,11 @@ class Offer:
 class NamedBlock:
     number: int
     at: datetime
+    hash: str
 
     @classmethod
     def of(cls, head: Head) -> Self:
-        return cls(head.number, datetime.fromtimestamp(head.timestamp, UTC))
+        return cls(head.number, datetime.fromtimestamp(head.timestamp, UTC), head.hash)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +170,22 @@ class Market:
             fills = question.fills(self.pools, list(islice(words, len(its))))
             offered.append([replace(fill, before=spots[fill.before.pool]) for fill in fills])
         return NamedBlock.of(head), offered
+
+    def remembered_offer(self, token: Address, trade: Trade) -> tuple["NamedBlock", list[Fill]] | None:
+        """The complete fills of one trade at the mirror's block; None: ask the chain."""
+        pools = self.pools.of(token)
+        served = self.live.offer(pools, trade) if self.live is not None and pools else None
+        return None if served is None else (NamedBlock.of(served[0]), served[1])
+
+    async def offer_at_block(self, token: Address, trade: Trade) -> tuple["NamedBlock", list[Fill]]:
+        """The same at the newest block, whose name is one trip more. Worked out as the mirror does it: the quoter has
+        no answer where a token does not move, and whoever checks a trade wants to know why."""
+        pools = [pool for pool in self.pools.of(token) if self.pools.last_sqrt_price(pool)]
+        if not pools:
+            raise NoLiquidity("this asset has no TOKEN/USDG pool with a price")
+        head = await self.reader.head()
+        reading = await self.charts.read(pools, reach=FAR, block=head.hash)
+        return NamedBlock.of(head), fills_of(reading.charts, trade)
 
     async def _ask_pools(self, question: Question, extra: Sequence[Call]) -> Offer:
         if extra:

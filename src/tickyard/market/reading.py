@@ -19,6 +19,7 @@ from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 
 _BLOCK_TIME: Final = bytes.fromhex("0f28c97d")  # getCurrentBlockTimestamp()
+_CODE: Final = re.compile(r"0x(?:[0-9a-fA-F]{2}){1,24576}")
 _LAG_MAX_S: Final = 30
 """Nodes behind one address may differ by a few blocks; more than this is a node that is stuck or lies."""
 _AHEAD_MAX_S: Final = 600
@@ -77,6 +78,7 @@ class ChainReader:
         self._multicall = multicall
         self._clock = clock
         self._newest_s = 0
+        self._code: str | None = None
 
     async def read(
         self, calls: Sequence[Call], *, block: Block = "latest", max_calls_per_chunk: int = LIGHT_CALLS
@@ -98,6 +100,18 @@ class ChainReader:
         if head.timestamp < self._newest_s - _LAG_MAX_S:
             raise UpstreamDown("the chain node is behind what it has shown before")
         return head
+
+    async def multicall_code(self) -> str | None:
+        """Multicall3's own code, read once and kept. None: the node has none to tell."""
+        if self._code is None:
+            code = await self._rpc.call("eth_getCode", [self._multicall, "latest"])
+            if isinstance(code, str) and _CODE.fullmatch(code):
+                self._code = code
+        return self._code
+
+    def forget_code(self) -> None:
+        """It did not do what Multicall3 does: perhaps it was not its code."""
+        self._code = None
 
     async def newest(self) -> str:
         """The newest block's hash, for readings that take several requests."""

@@ -102,6 +102,7 @@ _TAGS: Final = {
     "history": "Prices sampled every five minutes.",
     "alerts": "One-shot webhooks when a price crosses a threshold.",
     "trading": "Quotes, unsigned builds, portfolios, pools.",
+    "execution": "What a build would do, before anybody signs it.",
     "sandbox": "Controls of the sandbox world. They exist in the sandbox only.",
 }
 
