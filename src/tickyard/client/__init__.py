@@ -20,11 +20,14 @@ from tickyard.client.errors import (
     SpendingLimit,
     TickyardError,
     TooManyRequests,
+    TradeRefused,
+    TradeUnsettled,
     Unreachable,
     UpstreamError,
     WebhookRefused,
 )
 from tickyard.client.operations.events import AlertEvent
+from tickyard.client.order import Order
 from tickyard.client.payer import Payer
 from tickyard.client.webhook import verify_webhook
 
@@ -36,12 +39,15 @@ __all__ = [
     "InternalError",
     "NoLiquidity",
     "NotFound",
+    "Order",
     "Payer",
     "PaymentRequired",
     "ServiceError",
     "SpendingLimit",
     "TickyardError",
     "TooManyRequests",
+    "TradeRefused",
+    "TradeUnsettled",
     "Unreachable",
     "UpstreamError",
     "WebhookRefused",

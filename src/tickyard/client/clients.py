@@ -2,14 +2,19 @@
 
 import asyncio
 import threading
-from collections.abc import Coroutine
-from typing import Any, Final, Self, TypeVar
+from collections.abc import Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from tickyard.client.caller import DEFAULT_URL, Caller
 from tickyard.client.operations import ROUTES, AsyncOperations, Operations
+from tickyard.client.operations.shared import TradeBuild
+from tickyard.client.order import Order
 from tickyard.client.payer import Payer
 from tickyard.client.routes import Route
 from tickyard.kernel.clock import Clock
+
+if TYPE_CHECKING:
+    from tickyard.client.sending import Account, SignedStep, TradeDone
 
 T = TypeVar("T")
 _CLOSE_S: Final = 10
@@ -48,6 +53,22 @@ class AsyncClient(AsyncOperations):
     async def call_json(self, operation: str, **arguments: Any) -> Any:
         """The same, with the answer as plain JSON values, exactly as it came."""
         return await self._caller.call(ROUTES[operation].untyped(), arguments)
+
+    async def send(
+        self,
+        build: TradeBuild,
+        account: "Account",
+        *,
+        order: Order,
+        rpc_url: str,
+        sent: Sequence["SignedStep"] = (),
+        wait_s: float = 120.0,
+    ) -> "TradeDone":
+        """Sign and send the steps of a build through a node of your own, and wait for each. Refused unless the calldata
+        says what the order says. `account` comes from eth-account; `sent`: of a TradeUnsettled, to go on."""
+        from tickyard.client.sending import send_trade
+
+        return await send_trade(build, account, order=order, rpc_url=rpc_url, sent=sent, wait_s=wait_s)
 
     async def _call(self, route: Route, values: dict[str, Any]) -> Any:
         return await self._caller.call(route, values)
@@ -96,6 +117,22 @@ class Client(Operations):
     def call_json(self, operation: str, **arguments: Any) -> Any:
         """The same, with the answer as plain JSON values, exactly as it came."""
         return self._call(ROUTES[operation].untyped(), arguments)
+
+    def send(
+        self,
+        build: TradeBuild,
+        account: "Account",
+        *,
+        order: Order,
+        rpc_url: str,
+        sent: Sequence["SignedStep"] = (),
+        wait_s: float = 120.0,
+    ) -> "TradeDone":
+        """Sign and send the steps of a build through a node of your own, and wait for each. Refused unless the calldata
+        says what the order says. `account` comes from eth-account; `sent`: of a TradeUnsettled, to go on."""
+        from tickyard.client.sending import send_trade
+
+        return self._wait(send_trade(build, account, order=order, rpc_url=rpc_url, sent=sent, wait_s=wait_s))
 
     def _call(self, route: Route, values: dict[str, Any]) -> Any:
         return self._wait(self._caller.call(route, values))
