@@ -1,12 +1,14 @@
 """Everything that can stand in the way of a swap is provoked, and the check says what it is, before it happens."""
 
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
 from tickyard.chain import rehearsal
 from tickyard.chain.multicall import Call
 from tickyard.features.trades.calldata import Swap
+from tickyard.features.trades.look import look
 from tickyard.features.trades.plan import Wanted
 from tickyard.features.trades.reasons import WORDS
 from tickyard.features.trades.rehearse import Rehearsal
@@ -239,3 +241,26 @@ def test_limits_of_the_caller_refuse_with_the_figure(service, ready):
     assert answer.status == 422
     assert f"{told['figures']['premiumPct']} % above the equity quote" in answer.error["message"]
     assert isinstance(yard.run(planned(service, ready)), Swap)
+
+
+@pytest.mark.parametrize("number", [3, 9, 0x64])
+def test_an_address_with_a_meaning_of_its_own_gets_an_answer_like_any_other(service, number):
+    """A node may not let the code of a precompile be overridden: then there is no simulation, and no failure of ours."""
+    body = {"symbol": "AAPL", "side": "buy", "amount": "10", "recipient": f"0x{number:040x}"}
+    answer = service.yard.run(service.ask("POST", "/v1/trade/check", body))
+    assert answer.status == 200, answer.body
+    told = answer.json()
+    assert (told["simulation"] is None) == (told["simulationNote"] is not None)
+
+
+def test_a_run_that_moves_something_else_than_the_quote_is_noticed(service, ready):
+    """What would send a check that was answered from memory back to the chain."""
+    wanted = Wanted.read(
+        service.deps, BuildAsk(symbol=Symbol("AAPL"), side="buy", amount="10", recipient=ready.address)
+    )
+    seen = service.yard.run(look(service.deps, wanted))
+    assert seen.run.is_success
+    assert seen.is_borne_out
+    fill = seen.swap.fill
+    other = replace(seen.swap, fill=replace(fill, token=type(fill.token)(fill.token + 1)))
+    assert not replace(seen, swap=other).is_borne_out

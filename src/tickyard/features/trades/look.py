@@ -18,6 +18,7 @@ from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.market.fills import Fill
 from tickyard.market.market import NamedBlock
+from tickyard.observe.log import log
 
 _FEE_MOST: Final = 10**13
 """Wei for a unit of gas: ten thousand gwei. Whoever tells more would have a signer pay it."""
@@ -56,12 +57,23 @@ class Look:
     first_gas: int | None
     """What the node estimates for the first step: with what it charges for the data, where it does."""
 
+    @property
+    def is_borne_out(self) -> bool:
+        """Whether the run moved what the quote says. At one and the same block it can be nothing else."""
+        if self.run is None or not self.run.is_success:
+            return True
+        paid, got = self.balances[0] - self.run.balances[0], self.run.balances[1] - self.balances[1]
+        return (paid, got) == self.swap.fill.amounts(self.swap.trade.side)
+
 
 async def look(deps: Deps, wanted: Wanted) -> Look:
     remembered = deps.market.remembered_offer(wanted.token, wanted.trade)
     if remembered is not None:
         try:
-            return await _look_at(deps, wanted, *remembered)
+            seen = await _look_at(deps, wanted, *remembered)
+            if seen.is_borne_out:
+                return seen
+            log.error("THE MIRROR AND A RUN DISAGREE ABOUT A SWAP", block=seen.block.number)
         except UpstreamDown:
             # The block may have left the chain meanwhile: the newest one knows.
             pass
