@@ -46,7 +46,7 @@ from tickyard.payments.offer.challenge import PaidOffer
 from tickyard.payments.offer.terms import FIRST, SECOND, USDC_NAME, USDC_VERSION, PaymentSettings, Terms
 from tickyard.payments.reply import Reply
 from tickyard.payments.settlement import Till
-from tickyard.payments.signed.authorization import Key
+from tickyard.payments.signed.key import Key
 from tickyard.store.migrate import migrate
 from tickyard.store.opening import open_store
 

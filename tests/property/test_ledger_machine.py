@@ -18,15 +18,17 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from proof import count
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address
-from tickyard.payments.cashier import next_step
-from tickyard.payments.ledger import RUNNING, Ledger, Reservation
+from tickyard.payments.ledger import RUNNING, Ledger
 from tickyard.payments.reply import Reply
-from tickyard.payments.signed.authorization import Key
+from tickyard.payments.row import Reservation
+from tickyard.payments.signed.key import Key
+from tickyard.payments.steps import is_free, next_step
 from tickyard.store.opening import open_store
 from yards.schema import empty_file
 
 KEYS = [Key("eip155:8453", Address("0x" + "aa" * 20), Address("0x" + "bb" * 20), f"0x{n:064x}") for n in range(2)]
 SETTLING = timedelta(seconds=60)
+PAY_TO = Address("0x" + "cc" * 20)
 
 keys = st.sampled_from(KEYS)
 prints = st.sampled_from(["f1", "f2"])
@@ -70,6 +72,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.hands = []
         self.turn = 0
         self.settled = Counter()
+        self.undone = Counter()
 
     def run(self, work):
         return self.runner.run(work)
@@ -92,7 +95,7 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(key=keys, fingerprint=prints)
     def reserve(self, key, fingerprint):
         model, now = self.model[key], self.clock.now()
-        claim = Reservation(key, fingerprint, "GET /x", 10_000, Address("0x" + "cc" * 20), 2_000_000_000, 1, b"r", None)
+        claim = Reservation(key, fingerprint, "GET /x", 10_000, PAY_TO, 2_000_000_000, 1, b"r", "d", "s", "c", None)
         self.turn += 1
         row = self.run(self.ledgers[self.turn % 2].reserve(claim, f"h{self.turn}"))
         may = model.state in ("free", "failed") or (model.state == "running" and model.until <= now)
@@ -120,7 +123,7 @@ class LedgerMachine(RuleBasedStateMachine):
         model = self.model[row.key]
         mine = (model.state, model.holder) == ("running", row.holder)
         answer = Reply(200, row.holder.encode(), "application/json")
-        moved = self.run(self.ledger().start_settling(row, answer))
+        moved = self.run(self.ledger().start_settling(row, answer, "far"))
         assert (moved is not None) == mine
         if moved is not None:
             self.hands.append(moved)
@@ -134,7 +137,7 @@ class LedgerMachine(RuleBasedStateMachine):
             return
         model = self.model[row.key]
         # A success is news about the nonce: it counts whoever brings it, as long as the outcome is open.
-        may = model.state in ("settling", "unknown")
+        may = model.state in ("settling", "unknown", "failed")
         after = self.run(self.ledger().settle(row, f"0x{self.turn:064x}"))
         if may:
             model.state = "settled"
@@ -150,7 +153,19 @@ class LedgerMachine(RuleBasedStateMachine):
         mine = (model.state, model.holder) == (row.state, row.holder)
         self.run(self.ledger().refuse(row, "no"))
         if mine:
-            self.model[row.key] = Model("failed")
+            # The answer is kept: a transfer may still turn up.
+            model.state = "failed"
+
+    @rule(key=keys)
+    def reorganise(self, key):
+        row = self.run(self.ledger().find(key))
+        if row is None or row.state != "settled":
+            return
+        after = self.run(self.ledger().unsettle(row))
+        assert (after.state, after.request) == ("unknown", b"r")
+        self.model[key].state, self.model[key].until = "unknown", self.clock.now()
+        self.undone[key] += 1
+        self.hands.append(after)
 
     @rule(pick=picks)
     def doubt(self, pick):
@@ -212,10 +227,10 @@ class LedgerMachine(RuleBasedStateMachine):
             assert (row.state if row else "free") == model.state
             if row is not None and model.state != "failed":
                 assert (row.holder, row.fingerprint, row.settles) == (model.holder, model.fingerprint, model.settles)
-            if row is not None and model.state in ("settling", "unknown", "settled"):
+            if row is not None and model.state in ("settling", "unknown", "settled", "failed"):
                 # What would be served is the answer of the run that was settled.
                 assert {row.reply.body} == model.answers
-            assert self.settled[key] <= 1
+            assert self.settled[key] <= 1 + self.undone[key]
 
     @invariant()
     def a_payment_whose_money_may_have_moved_is_never_free(self):
@@ -224,6 +239,7 @@ class LedgerMachine(RuleBasedStateMachine):
         for key, model in self.model.items():
             if model.state in ("settling", "unknown", "settled"):
                 row = self.run(self.ledgers[1].find(key))
+                assert not is_free(row, self.clock.now())
                 for fingerprint in ("f1", "f2"):
                     assert next_step(row, fingerprint, self.clock.now()) != "take"
 

@@ -32,8 +32,10 @@ async def open_service(folder):
     async with paperyard.open_yard(folder) as yard:
         settings = msgspec.structs.replace(yard.deps.settings, base_url=base)
         deps = dataclasses.replace(yard.deps, settings=settings)
-        terms = Terms(PaymentSettings(base, Address(settings.pay_to)), deps.clock)
-        app = build_app(Plan(CATALOG, deps, terms=terms, cashier=deps.payments.cashier), access_log=None)
+        payments = dataclasses.replace(
+            deps.payments, terms=Terms(PaymentSettings(base, Address(settings.pay_to)), deps.clock)
+        )
+        app = build_app(Plan(CATALOG, deps, payments=payments), access_log=None)
         async with serving.serving(app.edge, sock) as served:
             yield served
         await app.mcp.close()

@@ -20,11 +20,12 @@ from tickyard.kernel.units import UsdgAmount
 from tickyard.kernel.wire import Answer, Ask, SymbolField
 from tickyard.payments.cashier import Cashier
 from tickyard.payments.facilitator import Facilitator
+from tickyard.payments.identity import Identity
 from tickyard.payments.ledger import Ledger
 from tickyard.payments.offer.challenge import PaidOffer
 from tickyard.payments.offer.terms import PaymentSettings
 from tickyard.payments.proof.chain import ChainProof
-from tickyard.payments.settlement import Settlement, Till
+from tickyard.payments.till import Till
 from yards.clocks import SkippingClock
 
 PAY_TO = Address("0x" + "ab" * 20)
@@ -119,14 +120,17 @@ class Process:
         }
         self.proofs = {network: ChainProof(network, rpc) for network, rpc in self.rpcs.items()}
         self.tills = {
-            network: Till(self.facilitators[network], self.proofs[network], clock) for network in self.facilitators
+            network: Till([self.facilitators[network]], self.proofs[network], clock) for network in self.facilitators
         }
         self.cashier = Cashier(
             self.ledger, self.tills, clock, wait_s=world.wait_s, unsettled_per_minute=world.unsettled_per_minute
         )
-        self.settlement = Settlement(self.ledger, self.tills)
         keeper = Doorkeeper(
-            self.cashier, clock, lambda scope: scope["client"][0], bad_payments_per_minute=world.bad_payments_per_minute
+            self.cashier,
+            clock,
+            lambda scope: scope["client"][0],
+            Identity(self.proofs),
+            bad_payments_per_minute=world.bad_payments_per_minute,
         )
         cache = FrontCache(clock)
         routes = []

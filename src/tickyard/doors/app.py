@@ -21,9 +21,8 @@ from tickyard.doors.paid.gate import Doorkeeper, Gate
 from tickyard.doors.routes import ClientOf, Endpoint, build_router
 from tickyard.kernel.operation import Operation
 from tickyard.observe.log import AccessLog
-from tickyard.payments.cashier import Cashier
+from tickyard.payments.layer import Payments
 from tickyard.payments.offer.challenge import PaidOffer
-from tickyard.payments.offer.terms import Terms
 
 _ALL_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
@@ -37,9 +36,8 @@ class Plan:
 
     rows: tuple[Operation, ...]
     deps: Deps
-    terms: Terms | None = None
-    cashier: Cashier | None = None
-    """With terms and a cashier, every row that has a price gets its paid twin."""
+    payments: Payments | None = None
+    """With it, every row that has a price gets its paid twin."""
     sandbox_rows: tuple[Operation, ...] = ()
     sandbox_deps: Any = field(default=None)
 
@@ -104,14 +102,15 @@ def _endpoint(row: Operation, deps: Any, cache: FrontCache, client_of: ClientOf,
 
 def _paid_twins(plan: Plan, free: Mapping[str, Endpoint], client_of: ClientOf) -> Routes:
     """The gate around the very endpoint of the free route, for every method of the paid path."""
-    if plan.terms is None or plan.cashier is None:
+    till = plan.payments
+    if till is None:
         return []
-    keeper = Doorkeeper(plan.cashier, plan.deps.clock, client_of)
+    keeper = Doorkeeper(till.cashier, plan.deps.clock, client_of, till.identity)
     twins: Routes = []
     for row in plan.rows:
         if row.price is not None:
             examples: tuple[dict[str, Any], Any] = (example_of(row.ask), example_of(row.answer))
-            offer = PaidOffer(row, plan.terms, ask_example=examples[0], answer_example=examples[1])
+            offer = PaidOffer(row, till.terms, ask_example=examples[0], answer_example=examples[1])
             gate = Gate(row, free[row.name], offer, keeper)
             twins += [(method, offer.path, gate) for method in _ALL_METHODS]
     return twins

@@ -16,6 +16,7 @@ from yarl import URL
 
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
+from tickyard.payments.reasons import NOTHING_SENT
 
 Observe = Callable[[str, str, float], None]
 """Told (facilitator, outcome, seconds) after each call."""
@@ -24,8 +25,6 @@ _ANSWER_MAX_BYTES: Final = 64 * 1024
 _REASON_MAX_CHARS: Final = 100
 _HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}")
 _UNCLEAN: Final = re.compile(r"[^A-Za-z0-9_.: -]")
-# Reasons that leave open whether something was sent, whoever says them.
-_DOUBTFUL: Final = re.compile(r"pending|time.?d?.?out|unexpected|unknown|internal|already|nonce|in.?progress", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +40,8 @@ class FacilitatorRefused:
     transaction: str | None = None
 
     @property
-    def is_definite(self) -> bool:
-        return self.transaction is None and not _DOUBTFUL.search(self.reason)
+    def has_sent_nothing(self) -> bool:
+        return self.transaction is None and self.reason in NOTHING_SENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +77,8 @@ class Facilitator:
         self.network = network
         self.settle_s = settle_s
         self._url = url.rstrip("/")
+        # Rows remember it, so it says where and nothing secret.
+        self.name = str(URL(self._url).origin())
         self._clock = clock
         self._connect_s = connect_s
         self._verify_s = verify_s

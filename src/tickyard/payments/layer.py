@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from tickyard.payments.cashier import Cashier
+from tickyard.payments.identity import Identity
 from tickyard.payments.ledger import Ledger
 from tickyard.payments.offer.terms import Terms
 from tickyard.payments.proof.chain import ChainProof
-from tickyard.payments.settlement import Settlement
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +14,6 @@ class Payments:
     terms: Terms
     ledger: Ledger
     cashier: Cashier
-    settlement: Settlement
+    identity: Identity
     chains: dict[str, ChainProof]
     """Our own eyes on each network."""

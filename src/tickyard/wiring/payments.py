@@ -11,11 +11,12 @@ from tickyard.kernel.ids import Address
 from tickyard.observe.metrics import observe_upstream
 from tickyard.payments.cashier import Cashier
 from tickyard.payments.facilitator import Facilitator
+from tickyard.payments.identity import Identity
 from tickyard.payments.layer import Payments
 from tickyard.payments.ledger import Ledger
 from tickyard.payments.offer.terms import FIRST, SECOND, PaymentSettings, Terms
 from tickyard.payments.proof.chain import ChainProof
-from tickyard.payments.settlement import Settlement, Till
+from tickyard.payments.till import Till
 from tickyard.store.engine import Store
 
 
@@ -41,7 +42,7 @@ async def open_payments(settings: Settings, store: Store, rpc: Rpc, clock: Clock
             await facilitator.start()
             stack.push_async_callback(facilitator.close)
             chains[network] = ChainProof(network, its_rpc)
-            tills[network] = Till(facilitator, chains[network], its_clock)
+            tills[network] = Till([facilitator], chains[network], its_clock)
         ledger = Ledger(store, clock)
         cashier = Cashier(ledger, tills, clock)
         # Nothing between taking the money and sending the answer may be lost when we stop.
@@ -51,4 +52,4 @@ async def open_payments(settings: Settings, store: Store, rpc: Rpc, clock: Clock
             clock,
             second_clock,
         )
-        yield Payments(terms, ledger, cashier, Settlement(ledger, tills), chains)
+        yield Payments(terms, ledger, cashier, Identity(chains), chains)

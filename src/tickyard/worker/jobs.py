@@ -17,8 +17,7 @@ from tickyard.market.rounds import slot_number
 from tickyard.observe import metrics
 from tickyard.observe.log import log
 from tickyard.payments.layer import Payments
-from tickyard.payments.proof.credit import verify_settlements
-from tickyard.payments.proof.reconcile import reconcile
+from tickyard.payments.proof.reconcile import look_after
 from tickyard.store import outbox
 from tickyard.store.leases import Lease
 from tickyard.worker.tick import run_slot
@@ -87,11 +86,10 @@ class Bookkeeper:
     def __init__(self, payments: Payments) -> None:
         self._payments = payments
 
-    async def do_due(self, deps: Deps, lease: Lease) -> None:
+    async def do_due(self, deps: Deps, _lease: Lease) -> None:
         office = self._payments
-        await reconcile(office.ledger, office.settlement, holder=f"worker-{lease.owner}-{lease.fence}")
+        await look_after(office.ledger, office.chains, finality=deps.settings.final_after)
         await office.ledger.forget_answers()
-        await verify_settlements(deps.store, office.chains, deps.clock, finality=deps.settings.final_after)
 
 
 class ActionReader:

@@ -72,6 +72,8 @@ class Chain:
         self.forgets = 0
         self.resends = None
         self.reorgs = 0
+        self.permits = {}
+        """Which transactions are Permit2 payments: (owner, nonce) by hash."""
 
     # --- the life of the chain
 
@@ -204,7 +206,11 @@ class Chain:
             for mined in block.mined
             for log in mined.logs
             if log["address"] in query["address"]
-            and all(want is None or want == got for want, got in zip(query["topics"], log["topics"], strict=False))
+            and len(query["topics"]) <= len(log["topics"])
+            and all(
+                want is None or got in (want if isinstance(want, list) else [want])
+                for want, got in zip(query["topics"], log["topics"], strict=False)
+            )
         ]
         if len(found) > self.faults.log_limit:
             raise Refusal("query returned more than 14 results")
@@ -223,8 +229,20 @@ class Chain:
             return "0x" + self.supply(state).to_bytes(32, "big").hex()
         if data.startswith("0x70a08231"):
             return "0x" + state.balances(to).get("0x" + data[34:74], 0).to_bytes(32, "big").hex()
-        # Everything else that is asked is a nonce bitmap: nothing is used.
-        return "0x" + bytes(32).hex()
+        if data.startswith("0x82ad56cb"):
+            return aggregated(data[2:], lambda inner: self._bitmap(inner, where))
+        return "0x" + self._bitmap(data[2:], where)
+
+    def _bitmap(self, data, where):
+        """A nonce bitmap as of a block: a payment's bit is set by its transaction."""
+        owner, word = "0x" + data[32:72], int(data[72:136], 16)
+        last = len(self.blocks) - 1 if not isinstance(where, str) or where == "latest" else int(where, 16)
+        used = [
+            nonce
+            for hash_, (payer, nonce) in self.permits.items()
+            if payer == owner and nonce >> 8 == word and self._receipts.get(hash_, (last + 1,))[0] <= last
+        ]
+        return f"{sum(1 << (nonce & 255) for nonce in used):064x}"
 
     def eth_getCode(self, address, _where):
         return "0x" if address not in (TOKEN, USDG) else "0x6080"
@@ -296,6 +314,18 @@ def read_transaction(raw):
         "0x" + data[16:36].hex(),
         int.from_bytes(data[36:68], "big"),
     )
+
+
+def aggregated(data, read):
+    """Multicall3's aggregate3 over calls that answer one word each."""
+    words = [data[8 + 64 * n : 72 + 64 * n] for n in range(len(data[8:]) // 64)]
+    answers = []
+    for offset in words[2 : 2 + int(words[1], 16)]:
+        start = 8 + 2 * 64 + 2 * int(offset, 16)
+        size = 2 * int(data[start + 192 : start + 256], 16)
+        answers.append(read(data[start + 256 : start + 256 + size]))
+    heads = "".join(f"{32 * len(answers) + 128 * n:064x}" for n in range(len(answers)))
+    return f"0x{32:064x}{len(answers):064x}{heads}" + "".join(f"{1:064x}{64:064x}{32:064x}{each}" for each in answers)
 
 
 def _topic(address):

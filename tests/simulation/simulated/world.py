@@ -286,15 +286,17 @@ class World:
         payer = self.rng.choice(PAYERS)
         amount = self.rng.choice((10_000, 20_000, self.rng.randrange(1, 10**9)))
         is_lie = self.rng.random() < 0.15
+        nonce = "0x" + self.rng.randbytes(32).hex()
         if is_lie:
             hash_ = "0x" + self.rng.randbytes(32).hex()
             self.truth.lies.add(hash_)
         else:
             hash_ = self.chain.send(payer, USDG, PAY_TO, amount)
             self.truth.settlements[hash_] = amount
+            self.chain.permits[hash_] = payer, int(nonce, 16)
         now = self.clock.now()
         row = {
-            "network": NETWORK, "asset": USDG, "payer": payer, "nonce": "0x" + self.rng.randbytes(32).hex(),
+            "network": NETWORK, "asset": USDG, "payer": payer, "nonce": nonce,
             "state": "settled", "holder": "", "lease_until": now, "fingerprint": "", "route": "", "amount_raw": amount,
             "pay_to": PAY_TO, "valid_before": self.clock.seconds() + 300, "network_time": self.clock.seconds(),
             "begun_at": now, "settles": 1, "transaction": hash_, "settled_at": now, "proof": "waiting",

@@ -35,7 +35,9 @@ _EXPOSED: Final = (
 )
 _ALLOWED: Final = (
     b"PAYMENT-SIGNATURE, X-PAYMENT, Content-Type, If-None-Match, Authorization, X-Request-Id, X-Svc-Alert-Secret, "
-    b"Mcp-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID"
+    b"Mcp-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID, SIGN-IN-WITH-X, Accept, "
+    # The stock payment client sends this one as if it were a request header.
+    b"Access-Control-Expose-Headers"
 )
 _CORS: Final[Headers] = [
     (b"access-control-allow-origin", b"*"),

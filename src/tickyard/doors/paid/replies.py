@@ -4,8 +4,10 @@ import base64
 
 from starlette.types import Message, Send
 
+from tickyard.chain.address import checksum
 from tickyard.doors.http.answers import JSON, NO_STORE, Headers, send_bytes
 from tickyard.kernel.wire import encode
+from tickyard.payments.refusal import NotSettled
 from tickyard.payments.reply import Reply
 
 
@@ -35,6 +37,13 @@ def receipt_value(transaction: str, network: str, payer: str) -> bytes:
     return base64.b64encode(encode(receipt))
 
 
+def failure_headers(failed: NotSettled) -> Headers:
+    """The receipt of a settlement that did not happen, as the protocol wants it beside the challenge."""
+    receipt = {"success": False, "errorReason": failed.reason, "transaction": "", "network": failed.key.network}
+    value = base64.b64encode(encode({**receipt, "payer": checksum(failed.key.payer)}))
+    return [(b"payment-response", value), (b"x-payment-response", value)]
+
+
 async def send_reply(send: Send, reply: Reply, extra: Headers | None = None) -> None:
     headers: Headers = [(b"content-type", reply.content_type.encode("latin-1")), NO_STORE, *(extra or [])]
     if reply.retry_after is not None:
@@ -42,8 +51,10 @@ async def send_reply(send: Send, reply: Reply, extra: Headers | None = None) -> 
     await send_bytes(send, reply.status, reply.body, headers)
 
 
-async def send_challenge(send: Send, body: bytes, header: bytes, *, has_body: bool) -> None:
-    headers: Headers = [*JSON, NO_STORE, (b"payment-required", header)]
+async def send_challenge(
+    send: Send, body: bytes, header: bytes, extra: Headers | None = None, *, has_body: bool
+) -> None:
+    headers: Headers = [*JSON, NO_STORE, (b"payment-required", header), *(extra or [])]
     if has_body:
         await send_bytes(send, 402, body, headers)
     else:
