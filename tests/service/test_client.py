@@ -26,6 +26,7 @@ from tickyard.doors.describe.examples import example_of
 from tickyard.kernel.clock import WallClock
 from tickyard.terminal.commands import call_command, watch
 from yards import serving as _serving
+from yards.clocks import MovedClock
 
 PRICE = example_of(next(row for row in CATALOG if row.name == "get_price").answer)
 
@@ -249,15 +250,82 @@ def test_a_payer_never_signs_beyond_its_limit():
     assert payer.spent_usd == "0.010000"
 
 
-def test_a_refused_payment_is_not_counted_and_an_uncertain_one_is_repeated():
-    payer = Payer(KEY, limit_usd="1")
-    with pytest.raises(errors.PaymentRequired) as caught:
-        asked(Stand(challenge()), buy, payer=payer)
-    assert (caught.value.message, payer.spent_usd) == ("payment required", "0.000000")
-    stand = Stand(challenge(), error(502, "upstream_error"), ok(QUOTE))
-    asked(stand, buy, payer=payer)
-    assert stand.asked[1][2]["payment-signature"] == stand.asked[2][2]["payment-signature"]
+def bought(*turns):
+    """One purchase a turn at the same service: (payer, answers). What each sent, and how it ended."""
+
+    async def run():
+        stand = Stand()
+        ends = []
+        async with asyncio.timeout(30), _serving.serving(stand.app) as base:
+            for payer, *answers in turns:
+                if callable(payer):
+                    payer = payer()
+                stand.answers, stand.asked = answers, []
+                async with AsyncClient(base, payer=payer, clock=QuickClock()) as client:
+                    try:
+                        end = (await buy(client)).symbol
+                    except errors.ServiceError as failure:
+                        end = failure.status
+                ends.append((end, [headers.get("payment-signature") for _, _, headers, _ in stand.asked]))
+        return ends
+
+    return asyncio.run(run())
+
+
+def test_an_uncertain_payment_is_presented_again_and_nothing_new_is_signed_until_it_is_over():
+    clock = MovedClock()
+    payer = Payer(KEY, limit_usd="1", clock=clock)
+
+    def much_later():
+        clock.move(400)
+        return payer
+
+    refused, doubtful, over = bought(
+        # Refused, and good for minutes: whoever has it could still take it.
+        (payer, challenge()),
+        (payer, error(502, "upstream_error"), challenge()),
+        # Past its deadline: presented once more, because it may have been taken; refused, and only then a new one.
+        (much_later, challenge(), challenge(), ok(QUOTE)),
+    )
+    first = refused[1][1]
+    assert refused == (402, [None, first])
+    assert doubtful == (402, [first, first])
+    assert (over[0], over[1][:2]) == ("AAPL", [first, None])
+    assert over[1][2] not in (None, first)
     assert payer.spent_usd == "0.010000"
+
+
+def test_a_payment_taken_late_brings_its_answer_without_a_new_one():
+    payer = Payer(KEY, limit_usd="1")
+    lost, found = bought((payer, challenge(), error(502, "upstream_error")), (payer, ok(QUOTE)))
+    assert lost[0] == 502
+    assert found == ("AAPL", [lost[1][1]])
+    assert payer.spent_usd == "0.010000"
+
+
+def test_a_restarted_program_remembers_what_it_signed(tmp_path):
+    file = tmp_path / "kept" / "payments.json"
+    payers = [lambda: Payer(KEY, limit_usd="1", file=file)] * 3
+    lost, found, new = bought(
+        (payers[0], challenge(), error(502, "upstream_error")),
+        (payers[1], ok(QUOTE)),
+        (payers[2], challenge(), ok(QUOTE)),
+    )
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert found == ("AAPL", [lost[1][1]])
+    # It is over: the next call is a new one.
+    assert new[1][0] is None
+    assert new[1][1] not in (None, lost[1][1])
+
+
+def test_every_payment_carries_a_name_that_only_its_payer_knows():
+    names = set()
+    for _ in range(2):
+        stand = Stand(challenge(), ok(QUOTE))
+        asked(stand, buy, payer=Payer(KEY, limit_usd="1"))
+        payment = json.loads(base64.b64decode(stand.asked[1][2]["payment-signature"]))
+        names.add(payment["extensions"]["payment-identifier"]["info"]["id"])
+    assert len(names) == 2
 
 
 def test_a_price_is_not_paid_on_another_network_than_asked_for():
