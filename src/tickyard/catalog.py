@@ -1,5 +1,8 @@
 """THE TABLE: one row per operation. Routes, index, API description and docs are made from these rows."""
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from tickyard.features import assets, markets, portfolio, prices, quotes, stats
 from tickyard.features.actions import operations as actions
 from tickyard.features.alerts import operations as alerts
@@ -270,6 +273,8 @@ CATALOG: tuple[Operation, ...] = (
 )
 
 
-def rows_of(*, has_earn: bool) -> tuple[Operation, ...]:
-    """The rows that this deployment serves: without a reward program its routes do not exist."""
-    return CATALOG if has_earn else tuple(row for row in CATALOG if row.tag != "earn")
+def rows_of(*, has_earn: bool, prices: Mapping[str, UsdgAmount] | None = None) -> tuple[Operation, ...]:
+    """The rows that this deployment serves, at its prices: without a reward program its routes do not exist."""
+    rows = CATALOG if has_earn else tuple(row for row in CATALOG if row.tag != "earn")
+    priced = prices or {}
+    return tuple(replace(row, price=priced[row.name]) if row.name in priced else row for row in rows)

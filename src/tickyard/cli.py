@@ -10,6 +10,7 @@ from typing import Any, NoReturn, TypeVar
 from tickyard.config.settings import Settings, SettingsError, read_settings
 from tickyard.processes.importing import without_collecting
 from tickyard.terminal.arguments import add_call_arguments, add_watch_arguments
+from tickyard.terminal.books import add_payments_arguments
 
 T = TypeVar("T")
 
@@ -46,6 +47,7 @@ def _main() -> None:
     pay.add_argument("url", help="a path such as /v1/x402/quote?symbol=AAPL&side=buy&amount=100, or a whole address")
     pay.add_argument("--network", choices=("4663", "8453"), help="pay USDG on 4663 or USDC on 8453")
     pay.add_argument("--data", help="a JSON body; makes it a POST")
+    add_payments_arguments(commands.add_parser("payments", help="what came in, what is in doubt, what was not fetched"))
     add_call_arguments(commands.add_parser("call", help="call one operation of a running service"))
     add_watch_arguments(commands.add_parser("watch", help="draw live candles of one symbol"))
     commands.add_parser("doctor", help="show every setting and reach every upstream once")
@@ -90,6 +92,10 @@ def _main() -> None:
             from tickyard.sandbox.commands.pay import pay_command
 
             sys.exit(_run(pay_command(_base_url(), asked.url, asked.network, asked.data)))
+        case "payments":
+            from tickyard.processes.payments import payments_command
+
+            sys.exit(_run(payments_command(asked, _settings())))
         case "call" | "watch":
             from tickyard.terminal.commands import call_command, watch_command
 

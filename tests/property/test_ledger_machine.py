@@ -56,6 +56,7 @@ class Model:
     fingerprint: str | None = None
     settles: int = 0
     answers: set = field(default_factory=set)
+    has_failed: bool = False
 
 
 class LedgerMachine(RuleBasedStateMachine):
@@ -98,11 +99,20 @@ class LedgerMachine(RuleBasedStateMachine):
         claim = Reservation(key, fingerprint, "GET /x", 10_000, PAY_TO, 2_000_000_000, 1, b"r", "d", "s", "c", None)
         self.turn += 1
         row = self.run(self.ledgers[self.turn % 2].reserve(claim, f"h{self.turn}"))
-        may = model.state in ("free", "failed") or (model.state == "running" and model.until <= now)
+        is_over = model.state == "running" and model.until <= now
+        is_same = fingerprint == model.fingerprint
+        may = (
+            model.state == "free"
+            or (is_over and not model.has_failed)
+            or ((is_over or model.state == "failed") and is_same)
+        )
         assert (row is not None) == may
         if row is not None:
             self.hands.append(row)
-            self.model[key] = Model("running", row.holder, now + RUNNING, fingerprint)
+            before = model if model.has_failed else Model()
+            self.model[key] = Model(
+                "running", row.holder, now + RUNNING, fingerprint, 0, before.answers, before.has_failed
+            )
 
     @rule(pick=picks)
     def release(self, pick):
@@ -113,7 +123,7 @@ class LedgerMachine(RuleBasedStateMachine):
         mine = (model.state, model.holder) == ("running", row.holder)
         assert self.run(self.ledger().release(row)) == mine
         if mine:
-            self.model[row.key] = Model()
+            self.let_go(row.key)
 
     @rule(pick=picks)
     def start_settling(self, pick):
@@ -154,7 +164,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.run(self.ledger().refuse(row, "no"))
         if mine:
             # The answer is kept: a transfer may still turn up.
-            model.state = "failed"
+            model.state, model.has_failed = "failed", True
 
     @rule(key=keys)
     def reorganise(self, key):
@@ -212,6 +222,12 @@ class LedgerMachine(RuleBasedStateMachine):
         ]
         assert self.run(self.ledger().release_abandoned()) == len(over)
         for key in over:
+            self.let_go(key)
+
+    def let_go(self, key):
+        if self.model[key].has_failed:
+            self.model[key].state = "failed"
+        else:
             self.model[key] = Model()
 
     @rule(seconds=st.sampled_from([1, 5, 31, 70]))

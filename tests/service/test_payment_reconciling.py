@@ -240,6 +240,24 @@ def test_a_nonce_crossed_out_in_the_block_of_a_foreign_transfer_proves_nothing(t
     run(tmp_path, scenario)
 
 
+def test_of_two_equal_transfers_in_one_block_the_payments_own_is_credited(tmp_path):
+    async def scenario(world):
+        chain, far = world.chains[FIRST], world.facilitators[FIRST]
+        far.script["settle"] = ["cut"]
+        payment = world.payment(network=FIRST)
+        assert (await call(world.app, "GET", URL, payment)).is_retry_advice
+        payer, nonce, amount = parts(world, FIRST)
+        foreign = chain.mined[chain.pay(payer, 5, amount, is_foreign=True)]
+        own = chain.pay(payer, nonce, amount)
+        for log in foreign.logs:
+            log |= {name: chain.mined[own].logs[0][name] for name in ("blockNumber", "blockHash")} | {"logIndex": "0x9"}
+        foreign.block = chain.head
+        answer = await call(world.app, "GET", URL, payment)
+        assert answer.receipt["transaction"] == own
+
+    run(tmp_path, scenario)
+
+
 @BOTH
 def test_a_node_that_leaves_out_logs_cannot_hide_a_transfer(tmp_path, network):
     async def scenario(world):

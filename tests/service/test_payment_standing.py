@@ -254,6 +254,30 @@ def test_a_thief_cannot_join_a_sale_under_way_once_it_may_be_on_the_chain(tmp_pa
 
 
 @BOTH
+def test_a_thief_cannot_join_the_buyers_repeat_of_a_payment_in_doubt(tmp_path, network):
+    async def scenario(world):
+        world.facilitators[network].script["settle"] = ["cut"]
+        payment = world.payment(network=network)
+        assert (await call(world.app, "GET", URL, payment)).is_retry_advice
+        world.clock.move(5)
+        landed, go_on = asyncio.Event(), asyncio.Event()
+
+        async def hold(stage):
+            if stage == "settle landed":
+                landed.set()
+                await go_on.wait()
+
+        world.facilitators[network].on_stage = hold
+        honest = asyncio.create_task(call(world.app, "GET", URL, payment))
+        await landed.wait()
+        assert (await call(world.app, "GET", URL, payment, client=THIEF)).status == 402
+        go_on.set()
+        assert (await honest).status == 200
+
+    run(tmp_path, scenario, settle_s=5.0)
+
+
+@BOTH
 def test_a_forged_copy_does_not_stand_in_the_way_of_the_real_one(tmp_path, network):
     async def scenario(world):
         payment = world.payment(network=network)

@@ -118,13 +118,19 @@ def test_of_many_that_resume_one_settles_again_and_not_before_its_pause(where):
     run(where, scenario, processes=2)
 
 
-def test_a_refused_payment_may_be_taken_again(where):
+def test_a_refused_payment_may_be_taken_again_for_the_same_request(where):
     async def scenario(_world, ledger):
         held = await ledger.start_settling(await ledger.reserve(CLAIM, "a"), ANSWER, "far")
         assert (await ledger.refuse(held, "no_balance")).reason == "no_balance"
-        again = await ledger.reserve(replace(CLAIM, fingerprint="f2"), "b")
-        assert again is not None
-        assert await ledger.find(KEY) == replace(again, request=None)
+        # Not for another request: the first one's answer may still be asked for.
+        assert await ledger.reserve(replace(CLAIM, fingerprint="f2"), "b") is None
+        again = await ledger.reserve(replace(CLAIM, client="c2", network_time=2_000_000_000), "b")
+        # It may have been on the chain since its first life.
+        assert (again.reason, again.network_time, again.may_be_public) == ("no_balance", CLAIM.network_time, True)
+        assert (await ledger.find(KEY)).reply == ANSWER
+        assert await ledger.release(again)
+        back = await ledger.find(KEY)
+        assert (back.state, back.reason, back.reply) == ("failed", "no_balance", ANSWER)
 
     run(where, scenario)
 

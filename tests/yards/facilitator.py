@@ -38,6 +38,7 @@ class Chain:
             "eth_call": self._call,
             "eth_getLogs": self._logs,
             "eth_getTransactionReceipt": self._receipt,
+            "eth_getTransactionByHash": self._transaction,
             "eth_getCode": lambda params: "0x6001" if params[0].lower() in self.contracts else "0x",
         }
 
@@ -143,6 +144,10 @@ class Chain:
             for log in mined.logs
             if first <= mined.block <= last and log["address"] in wanted["address"] and _matches(log, wanted["topics"])
         ]
+
+    def _transaction(self, params):
+        mined = self.mined.get(params[0])
+        return None if mined is None else {"hash": params[0], "input": f"0x12345678{mined.key[1]:064x}"}
 
     def _receipt(self, params):
         mined = self.mined.get(params[0])

@@ -18,6 +18,7 @@ from msgspec import Meta
 
 from tickyard.config import pinned
 from tickyard.kernel.ids import is_address
+from tickyard.kernel.units import UsdgAmount
 
 PREFIX = "TICKYARD_"
 FILE_VARIABLE = "TICKYARD_SETTINGS"
@@ -25,6 +26,8 @@ FILE_VARIABLE = "TICKYARD_SETTINGS"
 _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\]")
 _ORIGIN = re.compile(rf"https?://(?:{_HOST.pattern})(?::[0-9]{{1,5}})?/?")
 HISTORY_START = "2026-09-16T00:00:00Z"
+PRICES = ("price_research", "price_quote", "price_portfolio", "price_history", "price_build")
+_PRICE = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})?")
 
 Port = Annotated[int, Meta(ge=1, le=65535)]
 
@@ -60,8 +63,25 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     pay_to: str = ""
     """The address that receives payments, on both networks."""
     spender: str = pinned.SPENDER
-    facilitator_4663: str = ""
-    facilitator_8453: str = ""
+    facilitator_4663: tuple[str, ...] = ()
+    facilitator_8453: tuple[str, ...] = ()
+    """Who settles payments on each network, in the order in which they are asked, separated by commas."""
+    facilitator_4663_headers_file: str = ""
+    facilitator_8453_headers_file: str = ""
+    """File with headers, one `Name: value` a line, that the first facilitator of a network wants to see."""
+    facilitator_4663_key_file: str = ""
+    facilitator_8453_key_file: str = ""
+    """Key file (JSON with id and privateKey) for facilitators that want a signed token with every request."""
+    networks: tuple[Literal["4663", "8453"], ...] = ("4663", "8453")
+    """Where new payments are taken. One that is left out is withdrawn; what was begun there is finished."""
+    receipt_key_file: str = ""
+    """File with an Ed25519 key (PEM) that signs receipts, and nothing else; without it they are not signed."""
+    price_research: str = "0.01"
+    price_quote: str = "0.01"
+    price_portfolio: str = "0.01"
+    price_history: str = "0.01"
+    price_build: str = "0.02"
+    """What a call of each paid route costs, in dollars."""
     finality: str = "finalized"
     """When a block is final: the tag `finalized`, or a number of blocks on top of it."""
     security_contact: str = "mailto:security@tickyard.example"
@@ -112,6 +132,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return int(self.finality) if self.finality.isdigit() else "finalized"
 
     @property
+    def prices(self) -> dict[str, UsdgAmount]:
+        """The price of each paid operation."""
+        named = ("get_research", "get_quote", "get_portfolio", "get_history", "build_trade")
+        return {row: UsdgAmount.parse(getattr(self, name)) for row, name in zip(named, PRICES, strict=True)}
+
+    @property
     def has_earn(self) -> bool:
         return self.earn and bool(self.service_token)
 
@@ -157,6 +183,12 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         text = environ.get(PREFIX + field.name.upper())
         if text is not None and text != "":
             values[field.name] = _from_text(field.type, text)
+    kinds = {field.name: field.type for field in msgspec.structs.fields(Settings)}
+    # In a file, a list of one may be written without brackets.
+    values = {
+        name: _from_text(kinds.get(name), value) if isinstance(value, str) and _is_list(kinds.get(name)) else value
+        for name, value in values.items()
+    }
     values = {name: _trim_url(name, value) for name, value in values.items()}
     try:
         settings = msgspec.convert(values, Settings, strict=False)
@@ -186,8 +218,11 @@ def _read_file(path: Path) -> dict[str, Any]:
 def _from_text(kind: Any, text: str) -> Any:
     if kind is bool:
         return {"true": True, "1": True, "on": True, "false": False, "0": False, "off": False}.get(text.lower(), text)
-    is_list = getattr(kind, "__origin__", None) is tuple
-    return [part.strip() for part in text.split(",") if part.strip()] if is_list else text
+    return [part.strip() for part in text.split(",") if part.strip()] if _is_list(kind) else text
+
+
+def _is_list(kind: Any) -> bool:
+    return getattr(kind, "__origin__", None) is tuple
 
 
 def _trim_url(name: str, value: Any) -> Any:
@@ -207,7 +242,7 @@ def _problems(settings: Settings) -> list[str]:
     for name in _URLS:
         if getattr(settings, name) and not _is_http_url(getattr(settings, name)):
             found.append(f"{PREFIX}{name.upper()} must be an http or https address")
-    for name in ("rpc_urls", "rpc_urls_8453"):
+    for name in ("rpc_urls", "rpc_urls_8453", "facilitator_4663", "facilitator_8453"):
         if not all(_is_http_url(url) for url in getattr(settings, name)):
             found.append(f"{PREFIX}{name.upper()} must be http or https addresses separated by commas")
     for name in ("pay_to", "spender", "service_token"):
@@ -224,6 +259,11 @@ def _problems(settings: Settings) -> list[str]:
     for text in settings.mcp_origins:
         if not _ORIGIN.fullmatch(text):
             found.append(f"TICKYARD_MCP_ORIGINS: {text!r} is not an origin such as https://app.example")
+    for name in PRICES:
+        if not _PRICE.fullmatch(getattr(settings, name)) or not UsdgAmount.parse(getattr(settings, name)):
+            found.append(f"{PREFIX}{name.upper()} must be a price in dollars such as 0.01")
+    if not settings.networks:
+        found.append("TICKYARD_NETWORKS must name 4663, 8453 or both")
     try:
         settings.history_start_at  # noqa: B018  reading it is the check
     except ValueError:
@@ -237,8 +277,6 @@ _URLS = (
     "filings_url",
     "filings_files_url",
     "votes_url",
-    "facilitator_4663",
-    "facilitator_8453",
 )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from starlette.routing import Router
 from starlette.types import ASGIApp
@@ -24,6 +24,7 @@ from tickyard.observe.log import AccessLog
 from tickyard.payments.layer import Payments
 from tickyard.payments.offer.challenge import PaidOffer
 
+DID_PATH: Final = "/.well-known/did.json"
 _ALL_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 Routes = list[tuple[str, str, ASGIApp]]
@@ -66,6 +67,9 @@ def build_app(plan: Plan, *, access_log: AccessLog | None) -> App:
     pages = make_pages(plan.rows, plan.sandbox_rows, settings, clock.now())
     for path, (content_type, body) in pages.items():
         routes.append(("GET", path, Page(path, body, cache, [(b"content-type", content_type.encode())])))
+    if plan.payments is not None and plan.payments.receipt_key is not None:
+        did = plan.payments.receipt_key.document()
+        routes.append(("GET", DID_PATH, Page(DID_PATH, did, cache, [(b"content-type", b"application/json")])))
     routes += [("GET", "/healthz", Health()), ("GET", "/readyz", Readiness(lambda: check_ready(deps)))]
     mcp = McpDoor(
         plan.rows,
@@ -105,7 +109,7 @@ def _paid_twins(plan: Plan, free: Mapping[str, Endpoint], client_of: ClientOf) -
     till = plan.payments
     if till is None:
         return []
-    keeper = Doorkeeper(till.cashier, plan.deps.clock, client_of, till.identity)
+    keeper = Doorkeeper(till.cashier, plan.deps.clock, client_of, till.identity, receipt_key=till.receipt_key)
     twins: Routes = []
     for row in plan.rows:
         if row.price is not None:

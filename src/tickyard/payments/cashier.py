@@ -89,7 +89,8 @@ class Cashier:
             return await asyncio.shield(flight.task)
         first = flight.order.bearer
         if flight.is_public and not shows_more(order.bearer, first.client, first.identifier):
-            task = asyncio.create_task(self._as_stranger(order))
+            # Not in this one; the ledger knows what else they may have.
+            task = asyncio.create_task(self._sell(order, Flight(order)))
             self._alone.add(task)
             task.add_done_callback(self._alone.discard)
             return await asyncio.shield(task)
@@ -118,6 +119,7 @@ class Cashier:
         while True:
             row = await self._ledger.find(order.payment.key)
             now = self._clock.now()
+            flight.is_public = row is not None and row.may_be_public
             if row is not None and not is_free(row, now) and not is_payer(order.bearer, row):
                 return await self._as_stranger(order)
             step = next_step(row, order.fingerprint, now)

@@ -16,7 +16,9 @@ from yarl import URL
 
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
+from tickyard.payments.credentials import Credentials
 from tickyard.payments.reasons import NOTHING_SENT
+from tickyard.sources.breaker import Breaker
 
 Observe = Callable[[str, str, float], None]
 """Told (facilitator, outcome, seconds) after each call."""
@@ -73,6 +75,7 @@ class Facilitator:
         verify_s: float = 5.0,
         settle_s: float = 30.0,
         observe: Observe | None = None,
+        credentials: Credentials | None = None,
     ) -> None:
         self.network = network
         self.settle_s = settle_s
@@ -83,6 +86,8 @@ class Facilitator:
         self._connect_s = connect_s
         self._verify_s = verify_s
         self._observe = observe
+        self._credentials = credentials
+        self._breaker = Breaker()
         self._session: aiohttp.ClientSession | None = None
 
     async def start(self) -> None:
@@ -102,10 +107,14 @@ class Facilitator:
 
     async def verify(self, request: bytes) -> Valid | FacilitatorRefused:
         """Whether it would settle. UpstreamDown when it gives no answer that can be believed: nothing was refused."""
+        if not self._breaker.allows(self._clock.monotonic()):
+            raise UpstreamDown("the payment facilitator did not answer; nothing was taken", retry_after_s=2)
         try:
             answer = await self._ask("verify", request, self._verify_s)
         except _Trouble:
+            self._breaker.failed(self._clock.monotonic())
             raise UpstreamDown("the payment facilitator did not answer; nothing was taken", retry_after_s=2) from None
+        self._breaker.succeeded()
         if answer.get("isValid") is True:
             return Valid()
         if answer.get("isValid") is False:
@@ -150,7 +159,8 @@ class Facilitator:
         if self._session is None:
             raise RuntimeError("the facilitator was used before start()")
         url = URL(f"{self._url}/{call}", encoded=True)
-        async with self._session.post(url, data=request, allow_redirects=False) as response:
+        shown = {} if self._credentials is None else self._credentials.headers(url)
+        async with self._session.post(url, data=request, headers=shown, allow_redirects=False) as response:
             # A refusal may come with a status of its own; a fault of the server says nothing.
             if response.status != 200 and not 400 <= response.status < 429:
                 response.close()

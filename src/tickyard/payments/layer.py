@@ -7,6 +7,7 @@ from tickyard.payments.identity import Identity
 from tickyard.payments.ledger import Ledger
 from tickyard.payments.offer.terms import Terms
 from tickyard.payments.proof.chain import ChainProof
+from tickyard.payments.receipts import ReceiptKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,3 +18,4 @@ class Payments:
     identity: Identity
     chains: dict[str, ChainProof]
     """Our own eyes on each network."""
+    receipt_key: ReceiptKey | None = None

@@ -20,7 +20,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from msgspec.structs import replace
-from sqlalchemy import and_, or_, select, update
+from sqlalchemy import ColumnElement, and_, or_, select, update
 
 from tickyard.kernel.clock import Clock
 from tickyard.payments import statements as sql
@@ -74,15 +74,21 @@ class Ledger:
             "client": claim.client,
             "identifier": claim.identifier,
         }
-        since = await self.pen.write(lambda tx: _take(tx, claim, values, now))
-        if since is None:
+        kept = await self.pen.write(lambda tx: _take(tx, claim, values, now))
+        if kept is None:
             return None
-        values["network_time"] = since
-        return PaymentRow(key=claim.key, reply=None, request=claim.request, **values)
+        return PaymentRow(key=claim.key, reply=None, request=claim.request, **(values | kept))
 
     async def release(self, row: PaymentRow) -> bool:
-        """Nothing was taken: forget the payment, so that it can be used again, for any request."""
-        return await self.pen.write(lambda tx: _end(tx, row, sql.RELEASE, _held(row, "running")))
+        """Nothing was taken: forget the payment, so that it can be used again, for any request. One that has failed
+        before goes back to where it was: its first life may turn out to have been settled."""
+        return await self.pen.write(lambda tx: self._let_go(tx, row))
+
+    async def _let_go(self, tx: Transaction, row: PaymentRow) -> bool:
+        if await _end(tx, row, sql.RELEASE, _held(row, "running")):
+            return True
+        failed = sql.becomes(state="failed", look_at=self._next_look(0))
+        return await _end(tx, row, sql.RETURN, _held(row, "running") | failed)
 
     async def start_settling(self, row: PaymentRow, reply: Reply, facilitator: str) -> PaymentRow | None:
         """Write the answer down and say that money may move from here on. None: the row is no longer ours."""
@@ -170,11 +176,13 @@ class Ledger:
     async def release_abandoned(self) -> int:
         """Forget runs whose holder is gone; how many."""
         abandoned = and_(payment.c.state == "running", payment.c.lease_until <= self.clock.now())
+        if not await self._is_there(abandoned):
+            return 0
         async with self.store.begin() as tx:
             found = (await tx.execute(select(payment).where(abandoned).limit(1000))).mappings()
             rows = [read_row(each) for each in found]
             for row in rows:
-                await _end(tx, row, sql.RELEASE, _held(row, "running"))
+                await self._let_go(tx, row)
         return len(rows)
 
     async def adopt(self) -> None:
@@ -183,13 +191,14 @@ class Ledger:
             payment.c.look_at.is_(None),
             or_(payment.c.state.in_(("settling", "unknown")), payment.c.proof == "waiting"),
         )
-        async with self.store.begin() as tx:
-            await tx.execute(update(payment).where(lost).values(look_at=self.clock.now()))
+        if await self._is_there(lost):
+            async with self.store.begin() as tx:
+                await tx.execute(update(payment).where(lost).values(look_at=self.clock.now()))
 
     async def due(self, network: str, limit: int, *, is_forced: bool = False) -> Sequence[PaymentRow]:
         """Payments of one network that somebody should look at now, longest due first. Forced: all that are open."""
         until = datetime.max.replace(tzinfo=UTC) if is_forced else self.clock.now()
-        due = and_(payment.c.network == network, payment.c.look_at <= until)
+        due = and_(payment.c.network == network, payment.c.look_at <= until, payment.c.state != "running")
         async with self.store.read() as tx:
             found = await tx.execute(select(payment).where(due).order_by(payment.c.look_at).limit(limit))
             return [read_row(each) for each in found.mappings()]
@@ -201,8 +210,15 @@ class Ledger:
             payment.c.begun_at < self.clock.now() - KEEP_ANSWERS,
             payment.c.settled_at < self.clock.now() - KEEP_ANSWERS,
         )
+        if not await self._is_there(old):
+            return 0
         async with self.store.begin() as tx:
             return (await tx.execute(update(payment).where(old).values(body=None, client=None))).rowcount
+
+    async def _is_there(self, which: ColumnElement[bool]) -> bool:
+        """Looking first costs nobody a lock: most rounds find nothing."""
+        async with self.store.read() as tx:
+            return (await tx.execute(select(payment.c.nonce).where(which).limit(1))).first() is not None
 
     def _next_look(self, looks: int) -> datetime:
         return self.clock.now() + timedelta(seconds=min(2 ** min(looks, 16), _LOOK_PAUSE_MAX_S))
@@ -212,28 +228,29 @@ class Ledger:
         return await self.pen.write(lambda tx: statement.change(tx, given)) == 1
 
 
-async def _take(tx: Transaction, claim: Reservation, values: dict[str, Any], now: datetime) -> int | None:
-    """Make the claim's row, or take over one that is free; since when its transfer may be on the chain. None: somebody
-    has it. Raises Refusal when its name belongs to another payment."""
+async def _take(tx: Transaction, claim: Reservation, values: dict[str, Any], now: datetime) -> dict[str, Any] | None:
+    """Make the claim's row, or take over one that is free; what of an earlier life stays. None: somebody has it. Raises
+    Refusal when its name belongs to another payment."""
     key, names = sql.key_of(claim.key), {**_columns(claim.key), "identifier": claim.identifier}
     if claim.identifier is not None:
         owner = await sql.FIND_IDENTIFIER.one(tx, {"k_payer": claim.key.payer, "k_identifier": claim.identifier})
         if owner is not None and owner != names:
             raise Refusal(IDENTIFIER_USED)
-    since = claim.network_time
+    kept: dict[str, Any] = {}
     if await sql.INSERT.change(tx, {**_columns(claim.key), **values}) == 0:
-        anew = sql.becomes(**{name: value for name, value in values.items() if name != "network_time"})
-        if await sql.TAKE_OVER.change(tx, {**key, **sql.was(lease_until=now), **anew}) == 0:
+        anew = sql.becomes(**{name: value for name, value in values.items() if name not in sql.STAYS})
+        free = sql.was(lease_until=now, fingerprint=claim.fingerprint)
+        if await sql.TAKE_OVER.change(tx, {**key, **free, **anew}) == 0:
             return None
         await sql.FORGET_IDENTIFIER.change(tx, key)
         # Its first life may have been settled after all, long before this one.
         found = await sql.FIND.one(tx, key)
         assert found is not None
-        since = found["network_time"]
+        kept = {name: found[name] for name in sql.STAYS}
     if claim.identifier is not None and await sql.INSERT_IDENTIFIER.change(tx, names) == 0:
         # Somebody else's in the same moment: what was written here is undone with this.
         raise Refusal(IDENTIFIER_USED)
-    return since
+    return kept
 
 
 async def _end(tx: Transaction, row: PaymentRow, statement: Prepared, given: dict[str, Any]) -> bool:

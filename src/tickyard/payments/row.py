@@ -2,18 +2,16 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import msgspec
 from sqlalchemy.engine import RowMapping
 
 from tickyard.kernel.ids import Address
-from tickyard.payments.refusal import EXPIRED, NONCE_SPENT
 from tickyard.payments.reply import Reply
 from tickyard.payments.signed.key import Key
 
 State = Literal["running", "settling", "unknown", "settled", "failed"]
-_BY_CHAIN: Final = frozenset({EXPIRED, NONCE_SPENT})
 
 
 class PaymentRow(msgspec.Struct, frozen=True, gc=False):
@@ -57,11 +55,9 @@ class PaymentRow(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def may_be_public(self) -> bool:
-        """Whether the signature may be on the chain for all to read: in the calldata of a settlement."""
-        if self.state == "failed":
-            # A facilitator that refused before it sent anything has published nothing.
-            return self.reason in _BY_CHAIN
-        return self.state != "running"
+        """Whether the signature may be on the chain for all to read: in the calldata of a settlement. Also after a
+        facilitator said that it sent nothing: that is its word, and the row is watched because it may be wrong."""
+        return self.state != "running" or self.reason is not None
 
     @property
     def is_watched(self) -> bool:

@@ -1,6 +1,7 @@
 """A sale: what it is called, who goes along in it, and how it ends."""
 
 import asyncio
+from datetime import datetime
 
 import msgspec
 
@@ -17,6 +18,7 @@ class Sale(msgspec.Struct, frozen=True):
     reply: Reply
     transaction: str | None
     """None: the operation failed, and nothing was taken."""
+    settled_at: datetime | None = None
 
 
 class Flight:
@@ -26,7 +28,8 @@ class Flight:
 
     def __init__(self, order: Order) -> None:
         self.order = order
-        self.is_public = False
+        # Until the ledger was looked at nobody knows how far the payment is: the bytes alone let nobody in.
+        self.is_public = True
         self.task: asyncio.Task[Sale]
 
 
@@ -36,7 +39,7 @@ def name_of(order: Order) -> Name:
 
 def sale_of(row: PaymentRow) -> Sale:
     assert row.reply is not None
-    return Sale(row.reply, row.transaction)
+    return Sale(row.reply, row.transaction, row.settled_at)
 
 
 def claim_of(order: Order) -> Reservation:

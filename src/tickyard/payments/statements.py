@@ -50,19 +50,21 @@ _TAKEN: Final = (
     *("state", "holder", "lease_until", "fingerprint", "route", "amount_raw", "pay_to", "valid_before"),
     *("network_time", "begun_at", "settles", "reason", "digest", "signature", "client", "identifier"),
 )
-# What an earlier life of the row left behind: none of it is this one's.
-_LEFT: Final = (
-    *("request", "status", "content_type", "body", "transaction", "settled_at", "proof", "facilitator", "look_at"),
-    *("looks", "mined", "mined_index", "mined_block", "mined_hash", "delivered_at"),
-)
+# What an earlier life of the row left behind. Why it failed stays, with its answer: it may have been settled after all.
+_LEFT: Final = ("request", "facilitator")
+STAYS: Final = ("network_time", "reason")
+_OVER: Final = and_(payment.c.state == "running", payment.c.lease_until <= _was("lease_until"))
+# A payment that has failed once is taken again for the same request only: its first answer may still be asked for.
 _FREE: Final = or_(
-    and_(payment.c.state == "running", payment.c.lease_until <= _was("lease_until")), payment.c.state == "failed"
+    and_(_OVER, payment.c.reason.is_(None)),
+    and_(or_(payment.c.state == "failed", _OVER), payment.c.fingerprint == _was("fingerprint")),
 )
 
 INSERT: Final = Prepared(lambda tx: insert_new(tx, payment), (*KEY_NAMES, *_TAKEN))
 FIND: Final = _prepared(select(payment).where(IS))
-TAKE_OVER: Final = _moving(and_(IS, _FREE), *(name for name in _TAKEN if name != "network_time"), cleared=_LEFT)
-RELEASE: Final = _prepared(delete(payment).where(HELD))
+TAKE_OVER: Final = _moving(and_(IS, _FREE), *(name for name in _TAKEN if name not in STAYS), cleared=_LEFT)
+RELEASE: Final = _prepared(delete(payment).where(and_(HELD, payment.c.reason.is_(None))))
+RETURN: Final = _moving(HELD, "state", "look_at")
 START_SETTLING: Final = _moving(
     HELD, *("state", "lease_until", "settles", "status", "content_type", "body", "request", "facilitator", "look_at")
 )

@@ -11,17 +11,18 @@ Step = Literal["take", "wait", "replay", "refuse", "reconcile"]
 
 def is_free(row: PaymentRow | None, now: datetime) -> bool:
     """Whether nothing of a payment is under way or done, so that whoever has it may use it."""
-    if row is None or (row.state == "failed" and not row.may_be_public):
-        return True
-    return row.state == "running" and row.lease_until <= now
+    return row is None or (row.state == "running" and row.lease_until <= now and not row.may_be_public)
 
 
 def next_step(row: PaymentRow | None, fingerprint: str, now: datetime) -> Step:
     """What the payer's request does with the row that the payment already has."""
-    if row is None or row.state == "failed" or (row.state == "running" and row.lease_until <= now):
+    if is_free(row, now):
         return "take"
+    assert row is not None
     if row.fingerprint != fingerprint:
         return "refuse"
+    if row.state == "failed" or (row.state == "running" and row.lease_until <= now):
+        return "take"
     if row.state == "settled":
         assert row.settled_at is not None
         return "replay" if row.reply is not None and row.settled_at + KEEP_ANSWERS > now else "refuse"

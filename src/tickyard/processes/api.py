@@ -41,7 +41,7 @@ async def serve(settings: Settings) -> None:
     access_log = AccessLog() if settings.access_log else None
     async with contextlib.AsyncExitStack() as stack:
         deps = await stack.enter_async_context(open_deps(settings, clock))
-        plan = Plan(rows_of(has_earn=settings.has_earn), deps, payments=deps.payments)
+        plan = Plan(rows_of(has_earn=settings.has_earn, prices=settings.prices), deps, payments=deps.payments)
         if settings.is_sandbox:
             from tickyard.sandbox.controls.attached import open_sandbox
             from tickyard.sandbox.controls.catalog import SANDBOX_CATALOG

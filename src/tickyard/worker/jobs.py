@@ -18,6 +18,7 @@ from tickyard.observe import metrics
 from tickyard.observe.log import log
 from tickyard.payments.layer import Payments
 from tickyard.payments.proof.reconcile import look_after
+from tickyard.payments.stock import show_stock
 from tickyard.store import outbox
 from tickyard.store.leases import Lease
 from tickyard.worker.tick import run_slot
@@ -90,6 +91,7 @@ class Bookkeeper:
         office = self._payments
         await look_after(office.ledger, office.chains, finality=deps.settings.final_after)
         await office.ledger.forget_answers()
+        await show_stock(office.ledger, office.chains)
 
 
 class ActionReader:

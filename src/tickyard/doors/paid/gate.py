@@ -23,8 +23,10 @@ from tickyard.payments.cashier import Cashier
 from tickyard.payments.identity import Identity
 from tickyard.payments.offer.challenge import PaidOffer, header_value
 from tickyard.payments.offer.sign_in import HEADER as SIGN_IN
+from tickyard.payments.receipts import ReceiptKey
 from tickyard.payments.refusal import BadPayment, NotSettled, Refusal, TooMany
 from tickyard.payments.reply import Reply
+from tickyard.payments.sale import Sale
 from tickyard.payments.signed.authorization import Payment, read_authorization
 from tickyard.payments.signed.payload import Given, choose, payment_header
 from tickyard.payments.standing import Bearer, Order, bearer_of
@@ -54,6 +56,7 @@ class Doorkeeper:
         *,
         bad_payments_per_minute: int | None = BAD_PAYMENTS_PER_MINUTE,
         body_wait_s: float = BODY_WAIT_S,
+        receipt_key: ReceiptKey | None = None,
     ) -> None:
         self.cashier = cashier
         self.clock = clock
@@ -61,6 +64,7 @@ class Doorkeeper:
         self.identity = identity
         self.bad_payments = Budget(bad_payments_per_minute, clock, "too many bad payments from this address")
         self.body_wait_s = body_wait_s
+        self.receipt_key = receipt_key
 
 
 class Gate:
@@ -124,9 +128,25 @@ class Gate:
         if sale.transaction is None:
             await send_reply(send, sale.reply)
             return
-        receipt = receipt_value(sale.transaction, payment.key.network, checksum(payment.key.payer))
+        receipt = self._receipt(sale, payment, scope["raw_path"])
         await send_reply(send, sale.reply, [(b"payment-response", receipt), (b"x-payment-response", receipt)])
         keeper.cashier.deliveries.add(payment.key)
+
+    def _receipt(self, sale: Sale, payment: Payment, raw_path: bytes) -> bytes:
+        assert sale.transaction is not None
+        network, payer, key = payment.key.network, checksum(payment.key.payer), self._keeper.receipt_key
+        if key is None or sale.settled_at is None:
+            return receipt_value(sale.transaction, network, payer)
+        # By the moment of the settlement, so that a receipt sent again is the same receipt.
+        moment = int(sale.settled_at.timestamp())
+        signed = key.sign(
+            network=network,
+            url=self._offer.url(raw_path),
+            payer=payer,
+            transaction=sale.transaction,
+            issued_at=moment,
+        )
+        return receipt_value(sale.transaction, network, payer, signed)
 
     async def _bearer(self, payment: Payment, client: str, scope: Scope) -> Bearer:
         identity = self._keeper.identity

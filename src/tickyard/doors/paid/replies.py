@@ -1,6 +1,7 @@
 """What leaves through the gate: the challenge, and an operation's answer with its receipt."""
 
 import base64
+from typing import Any
 
 from starlette.types import Message, Send
 
@@ -31,10 +32,10 @@ class Capture:
         return Reply(self._status, bytes(self._body), content_type, self._headers.get(b"retry-after"))
 
 
-def receipt_value(transaction: str, network: str, payer: str) -> bytes:
+def receipt_value(transaction: str, network: str, payer: str, extensions: dict[str, Any] | None = None) -> bytes:
     """The settlement receipt as its header carries it."""
-    receipt = {"success": True, "transaction": transaction, "network": network, "payer": payer}
-    return base64.b64encode(encode(receipt))
+    receipt: dict[str, Any] = {"success": True, "transaction": transaction, "network": network, "payer": payer}
+    return base64.b64encode(encode({**receipt, "extensions": extensions} if extensions else receipt))
 
 
 def failure_headers(failed: NotSettled) -> Headers:

@@ -188,8 +188,20 @@ class ChainProof:
         found: dict[Key, Finding] = {}
         for n, (row, _block, transfers) in enumerate(asked):
             if states[2 * n] is False and states[2 * n + 1] is True:
-                found[row.key] = Paid(transfers)
+                found[row.key] = Paid(await self._told_apart(row, transfers))
         return found
+
+    async def _told_apart(self, row: PaymentRow, transfers: tuple[PaidTransfer, ...]) -> tuple[PaidTransfer, ...]:
+        """Where a payer sent the same amount twice in one block, the one whose transaction speaks of this nonce."""
+        if len(transfers) == 1:
+            return transfers
+        answers = await self._rpc.batch([("eth_getTransactionByHash", [each.transaction]) for each in transfers])
+        speaking = tuple(
+            each
+            for each, answer in zip(transfers, answers, strict=True)
+            if isinstance(answer, dict) and row.key.nonce[2:] in str(answer.get("input")).lower()
+        )
+        return speaking or transfers
 
     async def _states(self, questions: Sequence[tuple[PaymentRow, int]]) -> list[bool | None]:
         """Whether each nonce was used by the end of a block; None where the node no longer knows."""
@@ -231,7 +243,7 @@ class ChainProof:
         if any(is_cancelled_by(each, pinned.MAINNET.permit2, row.key) for each in entries):
             return Spent()
         mine = tuple(each.place for each in entries if is_transfer(each, row.key, row.pay_to, row.amount_raw))
-        return Paid(mine) if mine else Spent()
+        return Paid(await self._told_apart(row, mine)) if mine else Spent()
 
     def _question(self, row: PaymentRow) -> Call:
         nonce, payer = int(row.key.nonce, 16), address_word(row.key.payer)
