@@ -103,9 +103,13 @@ class Process:
         clock = world.clock
         self.store = store
         self.ledger = Ledger(store, clock, settle_s=world.settle_s)
+        urls = {network: [far.url] for network, far in world.facilitators.items()} | getattr(world, "urls", {})
         self.facilitators = {
-            network: Facilitator(network, far.url, clock, verify_s=world.verify_s, settle_s=world.settle_s)
-            for network, far in world.facilitators.items()
+            network: [
+                Facilitator(network, url, clock, connect_s=0.2, verify_s=world.verify_s, settle_s=world.settle_s)
+                for url in urls[network]
+            ]
+            for network in urls
         }
         self.rpcs = {
             network: Rpc(
@@ -120,7 +124,7 @@ class Process:
         }
         self.proofs = {network: ChainProof(network, rpc) for network, rpc in self.rpcs.items()}
         self.tills = {
-            network: Till([self.facilitators[network]], self.proofs[network], clock) for network in self.facilitators
+            network: Till(self.facilitators[network], self.proofs[network], clock) for network in self.facilitators
         }
         self.cashier = Cashier(
             self.ledger, self.tills, clock, wait_s=world.wait_s, unsettled_per_minute=world.unsettled_per_minute
@@ -131,6 +135,7 @@ class Process:
             lambda scope: scope["client"][0],
             Identity(self.proofs),
             bad_payments_per_minute=world.bad_payments_per_minute,
+            receipt_key=getattr(world, "receipt_key", None),
         )
         cache = FrontCache(clock)
         routes = []
@@ -143,10 +148,13 @@ class Process:
         self.app = Edge(self.router, cache, clock, rate_limit=None, access_log=None, profile_header=None)
 
     async def start(self):
-        for facilitator in self.facilitators.values():
+        for facilitator in self._all_facilitators():
             await facilitator.start()
+
+    def _all_facilitators(self):
+        return [each for several in self.facilitators.values() for each in several]
 
     async def close(self):
         await self.cashier.drain()
-        for each in (*self.facilitators.values(), *self.rpcs.values(), self.store):
+        for each in (*self._all_facilitators(), *self.rpcs.values(), self.store):
             await each.close()

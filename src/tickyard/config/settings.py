@@ -260,7 +260,7 @@ def _problems(settings: Settings) -> list[str]:
         if not _ORIGIN.fullmatch(text):
             found.append(f"TICKYARD_MCP_ORIGINS: {text!r} is not an origin such as https://app.example")
     for name in PRICES:
-        if not _PRICE.fullmatch(getattr(settings, name)) or not UsdgAmount.parse(getattr(settings, name)):
+        if not _PRICE.fullmatch(price := getattr(settings, name)) or not price.strip("0."):
             found.append(f"{PREFIX}{name.upper()} must be a price in dollars such as 0.01")
     if not settings.networks:
         found.append("TICKYARD_NETWORKS must name 4663, 8453 or both")
