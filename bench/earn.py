@@ -24,10 +24,10 @@ from sqlalchemy import func, insert, select
 from bench.report import versions
 from tickyard.chain.rpc.client import Rpc
 from tickyard.features.earn import rules
-from tickyard.features.earn.desk import EarnDesk
 from tickyard.features.earn.epochs import run_due
 from tickyard.features.earn.message import EarnTerms, claim_message
 from tickyard.features.earn.operations import ClaimAsk, claim
+from tickyard.features.earn.room import EarnRoom
 from tickyard.features.earn.tables import earn_payer, earn_payout, holder_balance, holder_mark
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
@@ -124,7 +124,7 @@ async def snapshot(folder: Path) -> float:
         await migrate(store)
         rpc = Rpc([f"http://127.0.0.1:{runner.addresses[0][1]}/"], chain_id=4663, clock=clock)
         stack.push_async_callback(rpc.close)
-        deps = SimpleNamespace(store=store, rpc=rpc, clock=clock, earn=EarnDesk(TERMS, DEPTH))
+        deps = SimpleNamespace(store=store, rpc=rpc, clock=clock, earn=EarnRoom(TERMS, DEPTH))
         clock.offset = rules.starts_at(epoch) - WallClock().now()
         await run_due(deps, clock.now())
         async with store.begin() as tx:
@@ -156,7 +156,7 @@ async def claims(folder: Path) -> tuple[list[float], float]:
         await migrate(store)
         rpc = Rpc([node.url], chain_id=4663, clock=clock)
         stack.push_async_callback(rpc.close)
-        deps = SimpleNamespace(store=store, rpc=rpc, clock=clock, earn=EarnDesk(TERMS, DEPTH))
+        deps = SimpleNamespace(store=store, rpc=rpc, clock=clock, earn=EarnRoom(TERMS, DEPTH))
         signer = open_keystore(folder / "payout.json", folder / "payout.password")
         caps = PayoutCaps(10**12, 10**12, 10**12)
         agent = Agent(store, rpc, signer, TERMS, caps, AcceptedSnapshots(folder / "accepted"), DEPTH)

@@ -5,6 +5,7 @@ from tickyard.features.actions import operations as actions
 from tickyard.features.alerts import operations as alerts
 from tickyard.features.earn import books as earn_books
 from tickyard.features.earn import operations as earn
+from tickyard.features.earn import reserves as earn_reserves
 from tickyard.features.earn import wire as earn_wire
 from tickyard.features.history import operations as history
 from tickyard.features.history import status
@@ -15,6 +16,7 @@ from tickyard.features.votes import operations as votes
 from tickyard.kernel.errors import BadRequest, NoLiquidity, NotFound, UpstreamDown
 from tickyard.kernel.operation import Operation
 from tickyard.kernel.units import UsdgAmount
+from tickyard.kernel.wire import TextAnswer
 from tickyard.payments import books
 
 CENT = UsdgAmount(10_000)
@@ -246,6 +248,27 @@ CATALOG: tuple[Operation, ...] = (
         failures=(BadRequest, NotFound, UpstreamDown),
         tag="earn",
         is_tool=False,
+    ),
+    Operation(
+        name="get_epoch_file",
+        method="GET",
+        path="/v1/earn/epochs/{id}/books.csv.gz",
+        run=earn_books.get_epoch_file,
+        ask=earn_books.FileAsk,
+        answer=TextAnswer,
+        failures=(BadRequest, NotFound, UpstreamDown),
+        tag="earn",
+        is_tool=False,
+        is_file=True,
+    ),
+    Operation(
+        name="get_earn_reserves",
+        method="GET",
+        path="/v1/earn/reserves",
+        run=earn_reserves.get_earn_reserves,
+        answer=earn_reserves.Reserves,
+        failures=(UpstreamDown,),
+        tag="earn",
     ),
     Operation(
         name="get_payment",

@@ -34,7 +34,16 @@ def _main() -> None:
     )
     commands.add_parser("serve", help="run the API")
     commands.add_parser("work", help="run a worker: samples, alerts and all that is due at a time")
-    commands.add_parser("payout", help="run the payout agent, the only process with the payout key")
+    payout = commands.add_parser("payout", help="run the payout agent, the only process with the payout key")
+    payout.add_argument(
+        "action", nargs="?", choices=("run", "deploy", "resume"), default="run",
+        help="deploy: print an unsigned deployment of the desk, or check the one that is set; resume: lift a halt",
+    )  # fmt: skip
+    payout.add_argument("--owner", default="", help="deploy: the cold key's address")
+    payout.add_argument("--payer", default="", help="deploy: the payout account's address")
+    earn = commands.add_parser("earn", help="look after the reward program's days")
+    earn.add_argument("action", choices=("skip",), help="skip: give up on a day that has no pool; its money goes on")
+    earn.add_argument("epoch", type=int, metavar="YYYYMMDD")
     claim = commands.add_parser("claim", help="claim the newest reward of a running sandbox with one of its wallets")
     claim.add_argument("--wallet", default="demo", help="its name in GET /sandbox")
     commands.add_parser("migrate", help="bring the store's schema up to date")
@@ -75,9 +84,18 @@ def _main() -> None:
             _run_process(work)
         case "payout":
             with without_collecting():
-                from tickyard.processes.payout import pay_out
+                from tickyard.processes.payout import deploy, pay_out, resume
 
-            _run_process(pay_out)
+            if asked.action == "run":
+                _run_process(pay_out)
+            elif asked.action == "deploy":
+                sys.exit(_run_command(deploy(_settings(), asked.owner, asked.payer)))
+            else:
+                sys.exit(_run_command(resume(_settings())))
+        case "earn":
+            from tickyard.processes.earn import skip_epoch
+
+            sys.exit(_run_command(skip_epoch(_settings(), asked.epoch)))
         case "claim":
             from tickyard.sandbox.commands.claim import claim_command
 
@@ -119,6 +137,18 @@ def _run_process(process: Callable[[Settings], Coroutine[Any, Any, None]]) -> No
     try:
         _run(process(settings))
     except (WrongChain, SettingsError) as wrong:
+        _refuse(str(wrong))
+    except UpstreamDown as failure:
+        _refuse(failure.message)
+
+
+def _run_command(work: Coroutine[Any, Any, int]) -> int:
+    """A command that does one thing and ends."""
+    from tickyard.kernel.errors import UpstreamDown
+
+    try:
+        return _run(work)
+    except SettingsError as wrong:
         _refuse(str(wrong))
     except UpstreamDown as failure:
         _refuse(failure.message)

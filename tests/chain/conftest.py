@@ -29,7 +29,7 @@ from tickyard.sandbox.standins.faults import FaultBoard
 from tickyard.sandbox.standins.issuer import IssuerStandIn
 from tickyard.sandbox.standins.process import open_port
 from tickyard.sandbox.world.listing import load
-from tickyard.sandbox.world.place import DESK, ROUTER, mint_step
+from tickyard.sandbox.world.place import ROUTER, TRADING_DESK, mint_step
 from tickyard.sandbox.world.wallets import MAKER
 from tickyard.sandbox.world.world import World, build_world
 from yards import paperyard as _paperyard
@@ -70,7 +70,11 @@ class Yard:
 
     def push_price(self, pool: str, sqrt_x96: int) -> None:
         """Trade one pool to a price."""
-        self.run(send(self.node, MAKER, QueuedCall(DESK, call_data("trade(address[],uint160[])", [pool], [sqrt_x96]))))
+        self.run(
+            send(
+                self.node, MAKER, QueuedCall(TRADING_DESK, call_data("trade(address[],uint160[])", [pool], [sqrt_x96]))
+            )
+        )
 
 
 def resident_kb(pid: int) -> int:
@@ -85,7 +89,7 @@ def resident_kb(pid: int) -> int:
 def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yard]:
     clock = WallClock()
     # Compiling happens once per source, not once per world: it is no part of the time to build one.
-    for name in ("stock_token", "dollar", "service_token", "weth", "desk"):
+    for name in ("stock_token", "dollar", "service_token", "weth", "trading_desk"):
         compiled(name)
     with asyncio.Runner() as runner:
         now, began = clock.now(), clock.monotonic()

@@ -13,7 +13,7 @@ from tickyard.sandbox.node.abi import call_data
 from tickyard.sandbox.node.transact import QueuedCall, send
 from tickyard.sandbox.world.listing import by_symbol
 from tickyard.sandbox.world.market import market_of, read_spots
-from tickyard.sandbox.world.place import DESK, FACTORY, USDG
+from tickyard.sandbox.world.place import FACTORY, TRADING_DESK, USDG
 from tickyard.sandbox.world.trader import move_price
 from tickyard.sandbox.world.wallets import MAKER
 
@@ -215,7 +215,11 @@ def test_all_pools_are_found_in_two_round_trips_and_new_ones_are_noticed(service
     root = isqrt(2**192 // 10**12 * 50) if int(listed.address, 16) < int(USDG, 16) else isqrt(10**12 * 2**192 // 50)
     rows = [(-20, 20, 10**15)]
     yard.run(
-        send(yard.node, MAKER, QueuedCall(DESK, call_data(opening, FACTORY, listed.address, USDG, 3000, root, rows)))
+        send(
+            yard.node,
+            MAKER,
+            QueuedCall(TRADING_DESK, call_data(opening, FACTORY, listed.address, USDG, 3000, root, rows)),
+        )
     )
     yard.run(book.discover(tokens))
     assert deps.rpc.round_trips - before <= 2
@@ -238,7 +242,11 @@ def test_a_bare_pool_is_quoted_once_it_has_a_price(service):
     yard.run(send(yard.node, MAKER, QueuedCall(market.pool, call_data("initialize(uint160)", root))))
     rows = [(-20, 20, 10**16)]
     yard.run(
-        send(yard.node, MAKER, QueuedCall(DESK, call_data("add(address,(int24,int24,uint128)[])", market.pool, rows)))
+        send(
+            yard.node,
+            MAKER,
+            QueuedCall(TRADING_DESK, call_data("add(address,(int24,int24,uint128)[])", market.pool, rows)),
+        )
     )
     yard.run(deps.market.pools.discover(deps.market.registry.addresses()))
     quote = service.get("/v1/quote", **ask).json()

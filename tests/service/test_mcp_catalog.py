@@ -99,6 +99,7 @@ NAMES = [
     "cancel_alert",
     "get_earn",
     "get_earn_status",
+    "get_earn_reserves",
     "list_prices",
     "list_stats",
 ]

@@ -32,7 +32,7 @@ _HIDDEN: Final = ("client", "header", "http_only")
 def files(rows: Iterable[Operation] = CATALOG) -> dict[str, str]:
     """File name -> text, formatted."""
     by_tag: dict[str, list[Operation]] = {}
-    for row in rows:
+    for row in (each for each in rows if not each.is_file):
         by_tag.setdefault(row.tag, []).append(row)
     needed = {tag: structs_of(row.answer for row in its) for tag, its in by_tag.items()}
     uses = Counter(name for structs in needed.values() for name in structs)

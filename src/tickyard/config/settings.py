@@ -72,6 +72,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The token whose holders share the reward pool; without it the program is off."""
     service_token_first_block: Annotated[int, Meta(ge=0)] = 0
     """The block in which the service token was created: its transfers are read from there on."""
+    second_logs_url: str = ""
+    """A second node of chain 4663, which must show the same transfers of the service token. May carry a key."""
+    payout_desk: str = ""
+    """The desk contract that pays the rewards; without it the program is off."""
+    payout_desk_first_block: Annotated[int, Meta(ge=0)] = 0
+    """The block in which the desk was deployed: its events are read from there on."""
     payout_keystore: str = ""
     """The payout agent alone: its encrypted key file."""
     payout_password_file: str = ""
@@ -113,7 +119,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     @property
     def has_earn(self) -> bool:
-        return self.earn and bool(self.service_token)
+        return self.earn and bool(self.service_token) and bool(self.payout_desk)
 
     @property
     def store_url(self) -> str:
@@ -137,7 +143,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 # Shown as "set" or "not set" by `tickyard doctor`: the values may carry keys.
-SECRET_FIELDS = frozenset({"rpc_urls", "rpc_urls_8453", "database_url"})
+SECRET_FIELDS = frozenset({"rpc_urls", "rpc_urls_8453", "second_logs_url", "database_url"})
 _NEEDED_ON_MAINNET = (
     ("rpc_urls_8453", "a node of chain 8453"),
     ("pay_to", "the address that receives payments"),
@@ -210,7 +216,7 @@ def _problems(settings: Settings) -> list[str]:
     for name in ("rpc_urls", "rpc_urls_8453"):
         if not all(_is_http_url(url) for url in getattr(settings, name)):
             found.append(f"{PREFIX}{name.upper()} must be http or https addresses separated by commas")
-    for name in ("pay_to", "spender", "service_token"):
+    for name in ("pay_to", "spender", "service_token", "payout_desk"):
         if getattr(settings, name) and not is_address(getattr(settings, name)):
             found.append(f"{PREFIX}{name.upper()} must be 0x followed by 40 hex digits")
     if settings.finality != "finalized" and not (settings.finality.isascii() and settings.finality.isdigit()):
@@ -237,6 +243,7 @@ _URLS = (
     "filings_url",
     "filings_files_url",
     "votes_url",
+    "second_logs_url",
     "facilitator_4663",
     "facilitator_8453",
 )

@@ -19,6 +19,7 @@ from tickyard.doors.http.answers import (
     send_bytes,
     send_error,
     send_failure,
+    send_stream,
     send_too_many,
 )
 from tickyard.doors.http.bodies import BodyRefused, read_json_body
@@ -28,7 +29,7 @@ from tickyard.doors.http.limits import TokenBuckets, Verdict, client_key
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import Failure
 from tickyard.kernel.operation import Operation
-from tickyard.kernel.wire import Ask
+from tickyard.kernel.wire import Ask, StreamAnswer
 
 ClientOf = Callable[[Mapping[str, Any]], str]
 
@@ -68,7 +69,9 @@ class Endpoint:
                 return
         try:
             answer = await self.calling.answer(await self._bind(scope, receive))
-            if isinstance(answer, Fresh):
+            if isinstance(answer, StreamAnswer):
+                await send_stream(answer, scope, send)
+            elif isinstance(answer, Fresh):
                 await _send_fresh(answer, self.calling.operation.status, scope, send)
             else:
                 await send_entry(answer, scope, send)

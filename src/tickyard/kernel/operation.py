@@ -56,6 +56,8 @@ class Operation:
     """A bucket of its own per client, beside the general rate limit."""
     is_tool: bool = True
     """Whether agents may call it as a tool. What claims or pays may not be one."""
+    is_file: bool = False
+    """Whether the answer is a file: sent piece by piece, in no client and no tool."""
     changes: bool | None = None
     """Whether a call changes anything. None: as its method says, GET reads and the others change."""
 

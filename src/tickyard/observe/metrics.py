@@ -40,6 +40,18 @@ outbox_pending = Gauge("tickyard_outbox_pending", "Webhooks that wait to be sent
 outbox_overdue_s = Gauge(
     "tickyard_outbox_overdue_seconds", "How long the webhook that is longest due has been waiting", registry=REGISTRY
 )
+earn_late_epochs = Gauge("tickyard_earn_late_epochs", "Epochs with a step that is overdue", registry=REGISTRY)
+earn_owed = Gauge("tickyard_earn_owed_microdollars", "What the payout account must be able to pay", registry=REGISTRY)
+earn_balance = Gauge("tickyard_earn_balance_microdollars", "What the payout account holds", registry=REGISTRY)
+earn_allowance = Gauge(
+    "tickyard_earn_allowance_microdollars", "What the desk may still move for the payout account", registry=REGISTRY
+)
+payout_oldest_s = Gauge(
+    "tickyard_payout_oldest_claim_seconds", "How long the oldest claim without a transaction waits", registry=REGISTRY
+)
+payout_refused = Counter("tickyard_payout_refused", "Payout transactions that a node refused", registry=REGISTRY)
+payout_halted = Gauge("tickyard_payout_halted", "1 while payouts are halted", registry=REGISTRY)
+payouts = Counter("tickyard_payouts", "Payouts by how they ended", ["outcome"], registry=REGISTRY)
 last_slot = Gauge("tickyard_last_slot_seconds", "Start of the newest recorded slot, Unix seconds", registry=REGISTRY)
 coverage = Gauge("tickyard_coverage_samples", "Samples of the last 24 hours", ["symbol"], registry=REGISTRY)
 

@@ -14,7 +14,7 @@ from tickyard.config.settings import Settings, SettingsError
 from tickyard.deps import Deps
 from tickyard.features.alerts.deliver import Courier
 from tickyard.features.alerts.operations import AlertDesk
-from tickyard.features.earn.desk import EarnDesk
+from tickyard.features.earn.room import EarnRoom
 from tickyard.features.research.library import Library
 from tickyard.features.votes.feed import VoteFeed
 from tickyard.kernel.clock import Clock
@@ -47,7 +47,7 @@ class ServiceDeps(Deps):
     alerts: AlertDesk
     courier: Courier
     payments: Payments
-    earn: EarnDesk
+    earn: EarnRoom
     issuer: Issuer
     filings: Library
     votes: VoteFeed
@@ -83,6 +83,9 @@ async def open_deps(settings: Settings, clock: Clock) -> AsyncIterator[ServiceDe
         desk = open_desk(settings, clock)
         payments = await stack.enter_async_context(open_payments(settings, store, rpc, clock))
         reading = await stack.enter_async_context(open_research(settings, store, clock, rng))
+        earn = open_earn(settings, clock)
+        if earn.second_logs is not None:
+            stack.push_async_callback(earn.second_logs.close)
         yield ServiceDeps(
             settings=settings,
             clock=clock,
@@ -92,7 +95,7 @@ async def open_deps(settings: Settings, clock: Clock) -> AsyncIterator[ServiceDe
             alerts=desk,
             courier=Courier(store, desk.egress, desk.keys, clock, rng, user_agent=USER_AGENT),
             payments=payments,
-            earn=open_earn(settings),
+            earn=earn,
             issuer=issuer,
             filings=reading.filings,
             votes=reading.votes,

@@ -178,10 +178,11 @@ class _Wire:
 
     endpoints = ()
 
-    def __init__(self, chain, clock, process):
+    def __init__(self, chain, clock, process, views):
         self._chain = chain
         self._clock = clock
         self._process = process
+        self._views = views
 
     def deadline(self):
         return self._clock.monotonic() + 5
@@ -192,7 +193,7 @@ class _Wire:
             raise UpstreamDown("the chain node did not answer")
         if self._process.chance("slow"):
             await self._clock.sleep(self._process.rng.uniform(0, 4))
-        answer = self._chain.handle(body)
+        answer = self._chain.handle(body, self._process.rng.choice(self._views) if self._views else None)
         await self._process.point()
         if self._process.chance("lost_reply"):
             raise UpstreamDown("the chain node did not answer")
@@ -205,6 +206,6 @@ class _Wire:
 class FrailRpc(Rpc):
     """The real client, with the chain in memory at the other end."""
 
-    def __init__(self, chain, clock, process):
+    def __init__(self, chain, clock, process, views=()):
         super().__init__(["http://simulated"], chain_id=4663, clock=clock)
-        self._nodes = _Wire(chain, clock, process)
+        self._nodes = _Wire(chain, clock, process, list(views))

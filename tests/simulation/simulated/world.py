@@ -16,21 +16,21 @@ from types import SimpleNamespace
 from coincurve import PrivateKey
 from sqlalchemy import insert
 
-from simulated.chain import CHAIN_ID, TOKEN, USDG, Chain
+from simulated.chain import CHAIN_ID, DESK, MULTICALL, TOKEN, USDG, Chain
 from simulated.loop import START, VirtualClock
 from simulated.process import Faults, FrailRpc, FrailStore, Killed, Process
 from tickyard.chain.keccak import keccak256
 from tickyard.features.earn import rules
-from tickyard.features.earn.desk import EarnDesk
 from tickyard.features.earn.epochs import index_holders, next_due, run_due
 from tickyard.features.earn.message import EarnTerms, claim_message, message_digest
 from tickyard.features.earn.operations import ClaimAsk, claim
+from tickyard.features.earn.room import EarnRoom
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import BadRequest, Failure, UpstreamDown
 from tickyard.payments.proof.chain import ChainProof
 from tickyard.payments.proof.credit import verify_settlements
 from tickyard.payments.tables import payment
-from tickyard.payout.accepted import AcceptedSnapshots
+from tickyard.payout.accepted import AcceptedBooks
 from tickyard.payout.agent import Agent
 from tickyard.payout.halt import Halted
 from tickyard.payout.judge import PayoutCaps
@@ -160,7 +160,7 @@ class World:
         process.store = FrailStore(self.path, self.clock, process.rng, process)
         process.rpc = FrailRpc(self.chain, self.clock, process)
         process.deps = SimpleNamespace(
-            store=process.store, rpc=process.rpc, clock=self.clock, earn=EarnDesk(TERMS, DEPTH)
+            store=process.store, rpc=process.rpc, clock=self.clock, earn=EarnRoom(TERMS, DEPTH, DESK, MULTICALL)
         )
         self.processes[name] = process
         return process
@@ -216,8 +216,8 @@ class World:
             self.claimed.clear()
 
     def agent_of(self, process):
-        memory = AcceptedSnapshots(self.folder / f"accepted-{process.name}.jsonl")
-        return Agent(process.store, process.rpc, self.signer, TERMS, CAPS, memory, DEPTH)
+        memory = AcceptedBooks(self.folder / f"accepted-{process.name}.jsonl")
+        return Agent(process.store, process.rpc, self.signer, TERMS, DESK, MULTICALL, CAPS, memory, DEPTH)
 
     async def agent_round(self, process, agent, lease):
         try:

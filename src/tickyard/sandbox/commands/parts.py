@@ -24,7 +24,7 @@ from tickyard.sandbox.node.abi import derived_address
 from tickyard.sandbox.node.process import Node
 from tickyard.sandbox.standins.process import PORT_FILE
 from tickyard.sandbox.world import second_chain
-from tickyard.sandbox.world.holders import settle_holders, write_payout_keystore
+from tickyard.sandbox.world.holders import DESK, settle_holders, write_payout_keystore
 from tickyard.sandbox.world.place import CONTRACTS
 from tickyard.sandbox.world.world import World, build_world
 from tickyard.store.migrate import migrate
@@ -187,6 +187,7 @@ class Parts:
             "TICKYARD_PAY_TO": TREASURY,
             "TICKYARD_FINALITY": "4",
             "TICKYARD_SERVICE_TOKEN": CONTRACTS["serviceToken"],
+            "TICKYARD_PAYOUT_DESK": DESK,
             "TICKYARD_SECRET_KEY_FILE": str(self._run_dir / _KEY_FILE),
         }
 

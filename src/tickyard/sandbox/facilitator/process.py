@@ -40,7 +40,7 @@ async def run(network: str, rpc_url: str, run_dir: Path) -> None:
 
     async def reference() -> Any:
         module = await asyncio.shield(loading)
-        return module.Facilitator(chain_id, rpc_url, _clock(chain_id, run_dir))
+        return module.ReferenceFacilitator(chain_id, rpc_url, _clock(chain_id, run_dir))
 
     opening = asyncio.create_task(reference())
     app = web.Application()
