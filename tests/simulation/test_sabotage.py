@@ -37,4 +37,4 @@ def test_every_sabotage_is_caught(tmp_path):
         if run.returncode != 1 or "VIOLATION" not in run.stdout
     ]
     assert missed == []
-    assert len(SABOTAGES) >= 12
+    assert len(SABOTAGES) >= 30

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Row, select, text, update
+from sqlalchemy import Row, bindparam, select, text, update
 
 from tickyard.chain.blocks import Header
 from tickyard.chain.quantity import quantity
@@ -40,6 +40,7 @@ _set_mark: Final = Bulk(
     key=["desk"],
     merge=lambda new: {"block_number": new.block_number, "block_hash": new.block_hash},
 )
+_MARK: Final = select(earn_desk_mark).where(earn_desk_mark.c.desk == bindparam("of_desk"))
 _new_lines: Final = Bulk(earn_line, only_new=True)
 
 
@@ -112,7 +113,7 @@ class Endings:
 
     async def _mark(self) -> tuple[int, str] | None:
         async with self.store.read() as tx:
-            row = (await tx.execute(select(earn_desk_mark).where(earn_desk_mark.c.desk == self.desk))).one_or_none()
+            row = (await tx.execute(_MARK, {"of_desk": self.desk})).one_or_none()
         return None if row is None else (row.block_number, row.block_hash)
 
     async def _apply(self, lease: Lease, last: int, found: RawLogs, ended: Ended) -> None:

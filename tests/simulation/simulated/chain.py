@@ -33,6 +33,7 @@ def selector(signature):
 
 
 PAID, SKIPPED, FAILED = (topic_of(f"{name}(uint256,address,uint256)") for name in ("Paid", "Skipped", "Failed"))
+AUTHORIZATION_USED = topic_of("AuthorizationUsed(address,bytes32)")
 OPENED = topic_of("Opened(uint256,bytes32,uint256)")
 OPEN_CALL, PAY_CALL = selector("open(uint256,bytes32,uint256)"), selector("pay(uint256,(address,uint256)[])")
 
@@ -50,6 +51,7 @@ class Transaction:
     tip: int = 0
     gas: int = 0
     not_before: float = 0.0
+    authorization: str = ""
 
 
 @dataclass
@@ -125,6 +127,8 @@ class Chain:
         self.is_halted = False
         self.forgets = self.reorgs = self.replacements = 0
         self.calls = 0
+        self.seen = set()
+        """Every transaction that ever came."""
         self._view = View()
 
     # --- the life of the chain
@@ -161,6 +165,9 @@ class Chain:
                 self._call_desk(block, mined)
             elif transaction.receiver:
                 self._move(block, mined, transaction.to, transaction.sender, transaction.receiver, transaction.amount)
+                if transaction.authorization:
+                    used = [AUTHORIZATION_USED, word(transaction.sender), transaction.authorization]
+                    self._log(block, mined, transaction.to, used, 0)
         except Revert:
             mined.status, mined.logs = 0, []
             if before is not None:
@@ -254,7 +261,7 @@ class Chain:
         """Mint, as a transaction of the zero address."""
         return self.send(ZERO, token, receiver, amount)
 
-    def send(self, sender, to, receiver, amount):
+    def send(self, sender, to, receiver, amount, authorization=""):
         """A transaction of somebody whose keys are not part of the story. Its hash."""
         nonce = self.state.nonces.get(sender, 0)
         taken = {each.nonce for each in self.pool.values() if each.sender == sender}
@@ -263,7 +270,7 @@ class Chain:
         if sender == ZERO:
             self.state.balances(to)[ZERO] = 2**255
         hash_ = "0x" + keccak256(f"{sender}{to}{receiver}{amount}{nonce}{self._rng.random()}".encode()).hex()
-        self.pool[hash_] = Transaction(hash_, sender, nonce, to, receiver, amount)
+        self.pool[hash_] = Transaction(hash_, sender, nonce, to, receiver, amount, authorization=authorization)
         return hash_
 
     def edit(self, change):
@@ -411,6 +418,7 @@ class Chain:
 
     def eth_sendRawTransaction(self, text):
         transaction = read_transaction(bytes.fromhex(text[2:]))
+        self.seen.add(transaction.hash)
         if transaction.hash in self._receipts or transaction.nonce < self.state.nonces.get(transaction.sender, 0):
             raise Refusal("nonce too low")
         if transaction.hash in self.pool:

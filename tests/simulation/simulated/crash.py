@@ -6,7 +6,7 @@ import shutil
 from contextlib import suppress
 from datetime import timedelta
 
-from sqlalchemy import select
+from sqlalchemy import text
 
 from simulated.auditor import Auditor
 from simulated.loop import START, VirtualLoop
@@ -14,8 +14,9 @@ from simulated.process import Doom, Faults
 from simulated.run import scratch
 from simulated.world import WALLETS, World
 from tickyard.features.earn import rules
-from tickyard.features.earn.tables import earn_payout
 from tickyard.kernel.errors import Failure
+from tickyard.payout.run import LEASE, Pace, run_agent
+from tickyard.store.leases import release, take
 
 EPOCH = rules.accruing_epoch(START)
 OPENS = rules.opens_at(EPOCH)
@@ -42,6 +43,7 @@ async def _live(doom, folder):
         doom.is_counting = True
         world.spawn("api-1", world.api_life)
         world.spawn("agent-1", lambda process: _agent(world, process))
+        world.rng.seed(9)
         world._jobs.append(world.loop.create_task(_mine(world)))
         await world.clock.sleep(0)
         answer = await _claim(world, WALLETS[0])
@@ -64,9 +66,7 @@ async def _live(doom, folder):
 async def _prepare(world):
     """A day until its claims are open."""
     world.chain.give("0x" + "7e" * 20, WALLETS[0].address, 10**25)
-    world.birth("agent-0")
-    agent = world.agent_of(world.processes["agent-0"])
-    await world.agent_round(world.processes["agent-0"], agent, None)
+    process = world.birth("agent-0")
     worker = world.birth("worker-0")
     await world.work_once(worker)
     world.rng.seed(7)
@@ -76,14 +76,20 @@ async def _prepare(world):
         await world.clock.until(moment)
         for _ in range(6):
             world.chain.mine()
+            world.second.mine()
         await world.work_once(worker)
+    # Opened on the desk first.
+    lease = await take(process.store, LEASE, "agent-0")
+    await world.agent_of(process).run_once(lease)
+    for _ in range(6):
+        world.chain.mine()
+    await world.work_once(worker)
+    await release(process.store, lease)
+    process.die()
 
 
 async def _agent(world, process):
-    agent, lease = world.agent_of(process), None
-    while True:
-        lease = await world.agent_round(process, agent, lease)
-        await world.clock.sleep(2)
+    await run_agent(world.agent_of(process), f"agent {world.lives}", Pace(round_s=1.9))
 
 
 async def _mine(world):
@@ -105,7 +111,7 @@ async def _claim(world, wallet):
 async def _confirmed(world):
     for _ in range(600):
         async with world.store.read() as tx:
-            states = (await tx.execute(select(earn_payout.c.state))).scalars().all()
+            states = (await tx.execute(text("SELECT state FROM earn_line"))).scalars().all()
         if "confirmed" in states:
             return
         await world.clock.sleep(2)

@@ -33,6 +33,12 @@ class Faults:
     freeze: float = 0.0
     flip: float = 0.0
     interleave: float = 0.0
+    skew: float = 0.0
+    lag: float = 0.0
+    hide: float = 0.0
+    tear: float = 0.0
+    spike: float = 0.0
+    fate: float = 0.0
     log_range: int = 10**9
     log_limit: int = 10**9
 

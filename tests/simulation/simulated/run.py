@@ -41,7 +41,14 @@ async def live(seed, days, folder):
     try:
         world._jobs += [
             world.loop.create_task(life)
-            for life in (world.miner_life(), world.buyer_life(), world.trader_life(), world.mischief_life())
+            for life in (
+                world.miner_life(),
+                world.buyer_life(),
+                world.trader_life(),
+                world.mischief_life(),
+                world.fate_life(),
+                world.crowd_life(),
+            )
         ]
         for n in (1, 2, 3):
             world.spawn(f"api-{n}", world.api_life)
@@ -52,8 +59,7 @@ async def live(seed, days, folder):
         for day in range(1, days + CALM_DAYS + 1):
             await world.clock.until(START + timedelta(days=day))
             if day == days:
-                world.faults.calm()
-                world.chain.frozen.clear()
+                world.calm()
             found = await Auditor(world).audit(is_final=day == days + CALM_DAYS)
             if found:
                 break
