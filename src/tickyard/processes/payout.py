@@ -13,6 +13,7 @@ from tickyard.chain.rpc.client import Rpc
 from tickyard.config.settings import Settings, SettingsError
 from tickyard.kernel.ids import Address, is_address
 from tickyard.observe.log import log
+from tickyard.observe.metrics import serve_metrics
 from tickyard.payout.accepted import AcceptedBooks
 from tickyard.payout.agent import Agent
 from tickyard.payout.deploy import deployment, inspect
@@ -65,12 +66,25 @@ async def pay_out(settings: Settings) -> None:
             stop_file=settings.data_path / "payout.stop",
             final_every_s=_FINAL_EVERY_S if settings.final_after == "finalized" else 1.0,
         )
+        _show_metrics(settings, stack)
         log.info("paying", payer=signer.address, profile=settings.profile)
         paying = asyncio.create_task(run_agent(agent, secrets.token_hex(8)))
         stop_on_signal(settings, paying.cancel)
         with contextlib.suppress(asyncio.CancelledError):
             await paying
     log.info("stopped")
+
+
+def _show_metrics(settings: Settings, stack: contextlib.AsyncExitStack) -> None:
+    """On a port of the agent's own. Without one it pays all the same, and says so."""
+    port = settings.worker_metrics_port % 65535 + 1
+    try:
+        server, _thread = serve_metrics(port)
+    except OSError:
+        log.warning("the payout agent's metrics cannot be shown: its port is taken", port=port)
+        return
+    stack.callback(server.server_close)
+    stack.callback(server.shutdown)
 
 
 async def deploy(settings: Settings, owner: str, payer: str) -> int:

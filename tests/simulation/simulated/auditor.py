@@ -10,7 +10,7 @@ from hashlib import sha256
 
 from sqlalchemy import text
 
-from simulated.chain import DESK, FAILED, PAID, SKIPPED, TOKEN, ZERO
+from simulated.chain import DESK, FAILED, PAID, SKIPPED, TOKEN, USDG, ZERO
 
 WORDS = {PAID: "paid", SKIPPED: "skipped", FAILED: "failed"}
 
@@ -59,6 +59,7 @@ class Auditor:
         self._audit_payments(rows, shares)
         self._audit_claims(rows, is_final)
         self._audit_answers(rows, shares)
+        self._audit_solvency(rows)
         if is_final:
             self._audit_the_end(rows)
         return self.found
@@ -159,6 +160,63 @@ class Auditor:
         if came_in != waiting + sealed + kept:
             self.say(f"money was made or lost: {came_in} came in, {waiting} + {sealed} + {kept} is there")
         self._audit_what_is_left(rows, closed)
+        self._audit_what_goes_on(rows, rolled)
+
+    def _audit_what_goes_on(self, rows, rolled):
+        """Whatever was known, left over or refused when a pool was fixed is in that pool, or in one before it."""
+        fixed = [row for row in self._epochs.values() if row.sealed_at is not None]
+        if not fixed:
+            return
+        newest = max(fixed, key=lambda row: row.sealed_at)
+        by_then = moment_of(newest.sealed_at) - TOLERANCE
+        credited = {row.settlement for row in rows["earn_credit"]}
+        for row in rows["revenue"]:
+            is_due = moment_of(row.settled_at) < midnight(newest.id) + DAY and moment_of(row.credited_at) < by_then
+            if is_due and row.settlement not in credited:
+                self.say(f"money is in no pool: {row.settlement}")
+        for row in fixed:
+            if row.closed_at is not None and moment_of(row.closed_at) < by_then and row.id not in rolled:
+                self.say(f"the rest of {row.id} is in no pool")
+        failed = {(row.epoch, row.address, row.attempt): row for row in rows["earn_line"] if row.state == "failed"}
+        for row in rows["earn_close"]:
+            line = failed.get((row.epoch, row.address, row.attempt))
+            if line is not None and row.returned_to is None and moment_of(line.ended_at) < by_then:
+                self.say(f"what {row.address} was refused for {row.epoch} is in no pool")
+
+    def _audit_solvency(self, rows):
+        """When claims were opened, whoever pays held the pool and all that was claimed before and not paid yet."""
+        for row in self._epochs.values():
+            if row.opened_at is None:
+                continue
+            at = moment_of(row.opened_at)
+            held, paid = self._money_at(at)
+            # Claims are known only by what closing kept of them; what failed later went on to another pool.
+            kept = sum(
+                each.amount_raw for each in rows["earn_close"] if each.epoch < row.id and each.returned_to is None
+            )
+            earlier = sum(amount for (epoch, _account), amount in paid.items() if epoch < row.id)
+            if held < row.pool_raw + kept - earlier:
+                self.say(f"{row.id} was opened with {held}, {row.pool_raw} and {kept - earlier} are owed")
+
+    def _money_at(self, moment):
+        """What the payer of that moment held, and what had been paid, with the block under it still being mined."""
+        payer = [who for since, who in self._world.truth.payers if since <= moment][-1]
+        held, paid = 0, {}
+        best = 0
+        for block in self._world.chain.blocks:
+            if block.timestamp > moment.timestamp() + 60:
+                break
+            for mined in block.mined:
+                for log in mined.logs:
+                    if log["address"] == USDG:
+                        amount = int(log["data"], 16)
+                        held += amount * ((log["topics"][2][-40:] == payer[2:]) - (log["topics"][1][-40:] == payer[2:]))
+                    elif log["topics"][0] == PAID:
+                        paid[int(log["topics"][1], 16), log["topics"][2][-40:]] = int(log["data"], 16)
+            if block.timestamp >= moment.timestamp() - 600:
+                # Reorganised since, or not mined yet: the best of what it may have seen counts.
+                best = max(best, held)
+        return max(best, held), paid
 
     def _audit_what_is_left(self, rows, closed):
         """A closed pool went on, but for what was claimed; and what the desk paid is within that."""

@@ -72,6 +72,8 @@ SABOTAGES = (
     one("shares rounded up", f"{EARN}/rules.py", "return pool * balance // total if total else 0", "return -(-pool * balance // total) if total else 0"),
     one("shares by half the total", f"{EARN}/rules.py", "return pool * balance // total if total else 0", "return pool * balance // (total // 2) if total else 0"),
     one("leftovers of an earlier try stay", f"{EARN}/snapshot.py", "        await _clear(deps.store, epoch, writer)\n", ""),
+    one("solvency ignoring what is owed", f"{EARN}/opening.py", "if not await _is_solvent(deps, till, row.pool_raw + owed, row.eligible_wallets):",
+        "if not await _is_solvent(deps, till, row.pool_raw, row.eligible_wallets):"),
     # --- the window
     Sabotage("accept 01:00:00", 1, (
         (f"{EARN}/rules.py", "return opens_at(epoch) <= moment < closes_at(epoch)", "return opens_at(epoch) <= moment <= closes_at(epoch)"),

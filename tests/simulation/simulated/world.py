@@ -77,6 +77,8 @@ class Truth:
     """By transaction: amount, and when it settled."""
     forgotten: set = field(default_factory=set)
     """Settlements that a restored backup does not have."""
+    payers: list = field(default_factory=list)
+    """Since when which account pays."""
     restored: list = field(default_factory=list)
     """From when until when what was written is gone."""
     lies: set = field(default_factory=set)
@@ -206,6 +208,7 @@ class World:
 
         self.chain.give(USDG, self.signer.address, 10**15)
         self.chain.edit(change)
+        self.truth.payers.append((self.clock.now(), self.signer.address))
 
     def retire(self):
         """Everybody stops."""
@@ -354,7 +357,9 @@ class World:
         while True:
             await self.clock.sleep(self.rng.uniform(3_000, 90_000))
             if self.rng.random() < self.faults.fate:
-                await self.rng.choice((self._run_dry, self._stop_the_chain, self._change_the_key, self._restore))()
+                await self.rng.choice(
+                    (self._run_dry, self._run_short, self._stop_the_chain, self._change_the_key, self._restore)
+                )()
 
     async def _run_dry(self):
         """No gas, no money, or too small an allowance, for some hours."""
@@ -368,6 +373,22 @@ class World:
             self.chain.edit(lambda state: state.allowances.__setitem__(payer, 1000))
         await self.clock.sleep(self.rng.uniform(600, 40_000))
         self.chain.eth = 10**20
+        self._employ()
+
+    async def _run_short(self):
+        """Nobody can be paid for a day, and then there is money for one pool, but hardly for what was claimed too."""
+        now = self.clock.now()
+        await self.clock.until(now.replace(hour=0, minute=4, second=0) + timedelta(days=1))
+        self.chain.eth = 0
+        await self.clock.sleep(23 * 3600)
+        async with self.store.read() as tx:
+            found = (await tx.execute(text("SELECT max(pool_raw) FROM earn_epoch"))).scalar_one() or 0
+        payer = self.signer.address
+        left = int(found * self.rng.uniform(0.8, 2))
+        self.chain.send(payer, USDG, PAYERS[0], max(0, self.chain.state.usdg.get(payer, 0) - left))
+        await self.clock.sleep(2000)
+        self.chain.eth = 10**20
+        await self.clock.sleep(self.rng.uniform(3000, 8000))
         self._employ()
 
     async def _stop_the_chain(self):

@@ -29,6 +29,7 @@ from tickyard.store.engine import Store, Transaction
 
 _KEEP_S: Final = 5
 _PAGE: Final = 1_000
+_LINES_AT_ONCE: Final = 200
 _FOREVER_S: Final = 31_536_000
 
 State = Literal["snapshot", "sealed", "open", "closed"]
@@ -111,6 +112,11 @@ async def get_epoch_books(deps: EarnDeps, ask: BooksAsk) -> Kept[EpochBooks]:
         found = await _rows(tx, ask.id, (ask.cursor or "").lower(), ask.limit)
         counted = calls.scalar_one()
     sums = await read_sums(deps.store, row)
+    lines: list[BookLine] = []
+    for start in range(0, len(found), _LINES_AT_ONCE):
+        lines += [_line(row, each) for each in found[start : start + _LINES_AT_ONCE]]
+        # Others have their turn in between.
+        await deps.clock.sleep(0)
     books = EpochBooks(
         id=row.id,
         state=_STATES.get(row.state, row.state),
@@ -131,7 +137,7 @@ async def get_epoch_books(deps: EarnDeps, ask: BooksAsk) -> Kept[EpochBooks]:
         balanced=sums.is_balanced if row.state == "closed" else None,
         sealed_at=iso(row.sealed_at) if row.sealed_at else None,
         closed_at=iso(row.closed_at) if row.closed_at else None,
-        wallets=[_line(row, each) for each in found],
+        wallets=lines,
         next_cursor=found[-1].address if len(found) == ask.limit else None,
     )
     return Kept(books, _KEEP_S)

@@ -58,10 +58,10 @@ async def read_sums(store: Store, row: Row[Any]) -> Sums:
 
 
 def _ranges(digits: str) -> Sequence[tuple[str, str]]:
-    """Ranges of addresses: all of them, or one per three digits in front."""
+    """Ranges of addresses: all of them, or one per two digits in front."""
     if not digits:
         return [("", "0y")]
-    starts = [f"0x{a}{b}{c}" for a in digits for b in digits for c in digits]
+    starts = [f"0x{a}{b}" for a in digits for b in digits]
     return list(zip(starts, [*starts[1:], "0y"], strict=True))
 
 
