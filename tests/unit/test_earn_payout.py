@@ -13,7 +13,7 @@ import eth_abi as reference_abi
 import pytest
 import rlp as reference_rlp
 from eth_account import Account
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis.strategies import binary, dictionaries, integers, lists, recursive, tuples
 
 import tickyard
@@ -42,6 +42,7 @@ def test_rlp_is_the_references(item):
     assert rlp(item) == reference_rlp.encode(plain(item))
 
 
+@settings(deadline=None)
 @given(
     nonce=integers(0, 2**40),
     fee=integers(1, 2**60),
@@ -81,6 +82,7 @@ def test_a_batch_has_one_to_a_hundred_lines():
             pay_call(20261114, wrong)
 
 
+@settings(deadline=None)
 @given(dictionaries(binary(min_size=20, max_size=20), integers(1, 2**90), max_size=40), integers(0, 2**50))
 def test_books_tell_every_share_and_hash_what_the_file_says(held, pool):
     rows = [(f"0x{account.hex()}", balance) for account, balance in sorted(held.items())]

@@ -7,14 +7,17 @@ again before it pays anything.
 
 import hashlib
 from array import array
-from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Final
 
 from tickyard.features.earn.rules import share
 
 HEADER: Final = b"address,balance,share\n"
+
+_WIDTH: Final = 20
+_BUCKETS: Final = 2**16
 
 Holding = tuple[str, int]
 """Address and balance."""
@@ -36,14 +39,20 @@ class Books:
     total: int
     _addresses: bytearray = field(default_factory=bytearray)
     _shares: "array[int]" = field(default_factory=lambda: array("Q"))
+    _counts: "array[int]" = field(default_factory=lambda: array("I", bytes(4 * _BUCKETS)))
+    _starts: "array[int] | None" = None
+    """Where the addresses with these first two bytes begin."""
     _hash: "hashlib._Hash" = field(default_factory=lambda: hashlib.sha256(HEADER))
     _sum: int = 0
 
     def add(self, holdings: Iterable[Holding]) -> None:
         held = list(holdings)
         self._hash.update(book_lines(held, self.pool_raw, self.total))
+        self._starts = None
         for address, balance in held:
-            self._addresses += bytes.fromhex(address[2:])
+            name = bytes.fromhex(address[2:])
+            self._addresses += name
+            self._counts[name[0] << 8 | name[1]] += 1
             self._shares.append(share(self.pool_raw, balance, self.total))
             self._sum += balance
 
@@ -57,7 +66,13 @@ class Books:
         return self._sum == self.total
 
     def share_of(self, address: str) -> int:
+        if self._starts is None:
+            self._starts = array("I", accumulate(self._counts, initial=0))
         wanted = bytes.fromhex(address[2:])
-        at = bisect_left(range(len(self._shares)), wanted, key=lambda n: bytes(self._addresses[20 * n : 20 * n + 20]))
-        is_there = at < len(self._shares) and self._addresses[20 * at : 20 * at + 20] == wanted
-        return self._shares[at] if is_there else 0
+        bucket = wanted[0] << 8 | wanted[1]
+        at, end = self._starts[bucket] * _WIDTH, self._starts[bucket + 1] * _WIDTH
+        at = self._addresses.find(wanted, at, end)
+        while at > 0 and at % _WIDTH:
+            # Its bytes also stand across two others.
+            at = self._addresses.find(wanted, at + 1, end)
+        return self._shares[at // _WIDTH] if at >= 0 else 0
