@@ -37,13 +37,13 @@ def run_claim(*kills):
 async def _live(doom, folder):
     world = World(1, folder, Faults(), doom)
     world.rng.seed(5)
+    world.rest_s = lambda: 15
     await world.open()
     try:
         await _prepare(world)
         doom.is_counting = True
         world.spawn("api-1", world.api_life)
         world.spawn("agent-1", lambda process: _agent(world, process))
-        world.rng.seed(9)
         world._jobs.append(world.loop.create_task(_mine(world)))
         await world.clock.sleep(0)
         answer = await _claim(world, WALLETS[0])

@@ -73,14 +73,14 @@ class Process:
         self.faults = faults
         self._doom = doom or Doom()
         self.is_dead = False
-        self.attentive = 0
+        self.frailty = lambda: 1
         # In the order in which they began: a seed must not depend on names or addresses.
         self.tasks = {}
 
     async def point(self):
         if self.is_dead:
             raise Killed
-        if self._doom.strikes() or (self.faults.kill and self.rng.random() < self.faults.kill):
+        if self._doom.strikes() or (self.faults.kill and self.rng.random() < self.faults.kill * self.frailty()):
             self.die()
             raise Killed
         if self.faults.interleave and self.rng.random() < self.faults.interleave:

@@ -47,6 +47,7 @@ async def live(seed, days, folder):
                 world.trader_life(),
                 world.mischief_life(),
                 world.fate_life(),
+                world.edge_life(),
                 world.crowd_life(),
             )
         ]

@@ -247,12 +247,19 @@ class World:
                     self.truth.violations.append(f"{name} ended with {error!r}")
                     return
             self.bury(process)
-            await self.clock.sleep(self.rng.choice((0.5, 20, self.rng.uniform(0, 900), self.rng.uniform(0, 3600))))
+            await self.clock.sleep(self.rest_s())
+
+    def rest_s(self):
+        """How long until a process that died is started again."""
+        return self.rng.choice((0.5, 20, self.rng.uniform(0, 900), self.rng.uniform(0, 3600)))
 
     def birth(self, name):
         self.lives += 1
         process = Process(name, random.Random(f"{name} {self.lives} {self.rng.random()}"), self.faults, self.doom)
         clock = EagerClock(self, process) if name.startswith("agent") else SkewedClock(self.loop, START)
+        if name.startswith("worker"):
+            # What has many steps is done around these hours: there it must survive the most.
+            process.frailty = lambda: 8 if self.clock.now().hour in (23, 0) else 1
         if name.startswith("worker") and process.rng.random() < self.faults.skew:
             clock.skew = timedelta(seconds=process.rng.uniform(-200, 200))
         true = clock if name.startswith("agent") else self.clock
@@ -292,7 +299,13 @@ class World:
         while True:
             await self.work_once(process)
             now = self.clock.now()
-            soon = next_due(now) - now + timedelta(seconds=process.rng.choice((0, 0, 1, process.rng.uniform(0, 120))))
+            soon = (
+                next_due(now)
+                - now
+                + timedelta(
+                    seconds=process.rng.choice((0, 1, process.rng.uniform(0, 120), process.rng.uniform(0, 1200)))
+                )
+            )
             busy = now.hour in (23, 0)
             pause = timedelta(seconds=process.rng.uniform(300, 1200) if busy else process.rng.uniform(5_000, 30_000))
             await self.clock.sleep(min(soon, pause) / timedelta(seconds=1))
@@ -352,6 +365,22 @@ class World:
         if self.chain.frozen:
             self.chain.frozen.discard(self.rng.choice(sorted(self.chain.frozen)))
 
+    async def edge_life(self):
+        """Every day at 23:00:00 sharp a block, with a transfer in it that comes too late to count."""
+        while True:
+            now = self.clock.now()
+            sharp = now.replace(hour=23, minute=0, second=0, microsecond=0) + timedelta(days=now.hour >= 23)
+            await self.clock.until(sharp)
+            giver, taker = self.rng.sample(WALLETS, 2)
+            held = self.chain.state.token.get(giver.address, 0)
+            if held and self.rng.random() < 0.7:
+                self.chain.send(giver.address, TOKEN, taker.address, self.rng.choice((1, held)))
+            self.chain.mine()
+            await self.clock.sleep(self.rng.uniform(3, 90))
+            if self.rng.random() < self.faults.reorg * 8:
+                # What was mined after 23:00 is now before it, or the other way round.
+                self.chain.reorganise(self.rng.randint(2, 3))
+
     async def fate_life(self):
         """Now and then something large goes wrong, and somebody puts it right after a while."""
         while True:
@@ -386,7 +415,8 @@ class World:
         payer = self.signer.address
         left = int(found * self.rng.uniform(0.8, 2))
         self.chain.send(payer, USDG, PAYERS[0], max(0, self.chain.state.usdg.get(payer, 0) - left))
-        await self.clock.sleep(2000)
+        now = self.clock.now()
+        await self.clock.until(now.replace(hour=23, minute=59, second=59))
         self.chain.eth = 10**20
         await self.clock.sleep(self.rng.uniform(3000, 8000))
         self._employ()
