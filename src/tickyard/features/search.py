@@ -41,7 +41,7 @@ class FoundAsset(Answer):
     name: Name
     address: AddressText | None
     isin: Isin
-    match: Annotated[Match, Meta(description="What of it the query was found in.")]
+    match: Annotated[Match, Meta(examples=["name"], description="What of it the query was found in.")]
 
 
 class FoundAssets(Answer):

@@ -69,6 +69,14 @@ WORKED: Final[dict[str, dict[str, Any]]] = {
         "basis": "14776353000 shares as of 2025-10-17 (cover page, 0000320193-25-000079) x 371.615 USD, the mid quote",
     },
     "Research": {"note": None},
+    "Explanation": {"note": None},
+    "Financials": {"note": None},
+    "SeriesFigure": {"reason": None},
+    "Ratio": {"reason": None},
+    "FoundAssets": {
+        "assets": [{}, {"symbol": "APLE", "name": "Apple Hospitality REIT", "address": None, "isin": "US03784Y2000"}],
+        "count": 2,
+    },
     "Token": {"pendingMultiplier": None},
     "AssetDetail": {"pendingMultiplier": None},
     "Assets": {
