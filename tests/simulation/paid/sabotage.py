@@ -45,6 +45,7 @@ SABOTAGES = (
     broken(
         "anybody may join a sale under way",
         (CASHIER, "if flight.is_public and not shows_more", "if False and not shows_more"),
+        seed=7,
     ),
     broken(
         "a stranger is served",
@@ -58,10 +59,12 @@ SABOTAGES = (
     broken(
         "a failed transaction is believed",
         (REASONS, '        "unsupported_scheme",', '        "unsupported_scheme",\n        "transaction_failed",'),
+        seed=10,
     ),
     broken(
         "no reason is a reason",
         (REASONS, '        "unsupported_scheme",', '        "unsupported_scheme",\n        "payment_refused",'),
+        seed=27,
     ),
     broken(
         "silence is a refusal",
@@ -85,8 +88,8 @@ SABOTAGES = (
     broken(
         "failed payments are closed before their time",
         (VERDICT, "is_closed = final_s > row.valid_before", "is_closed = True"),
+        seed=5,
     ),
-    # Charged while away.
     broken(
         "a payment in doubt is settled again by itself",
         (
