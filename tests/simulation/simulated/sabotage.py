@@ -50,8 +50,10 @@ SABOTAGES = (
         "rollover_raw = await _collect_rest(tx, epoch)\n        await _collect_late(tx, epoch)"),
     # --- who shares it
     one("threshold plus one", f"{EARN}/snapshot.py", "if each.balance >= threshold]", "if each.balance >= threshold + 1]"),
-    one("snapshot at 23:00 inclusive", f"{EARN}/snapshot.py", "block = await last_before(deps.rpc, moment_s, final)",
-        "block = await last_before(deps.rpc, moment_s + 1, final)"),
+    Sabotage("snapshot at 23:00 inclusive", 1, (
+        ("chain/blocks.py", "        if early.timestamp < moment_s:\n", "        if early.timestamp <= moment_s:\n"),
+        ("chain/blocks.py", "        if middle.timestamp < moment_s:\n", "        if middle.timestamp <= moment_s:\n"),
+    )),
     one("balances of the newest block", f"{EARN}/snapshot.py", "async for page in pages_at(view, -1 if block is None else block.number):",
         "async for page in pages_at(view, final.number):"),
     one("no proof of holders", f"{EARN}/snapshot.py", "            await _prove_holders(deps, page, threshold // REACH, final.hash)\n", ""),
