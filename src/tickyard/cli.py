@@ -11,7 +11,12 @@ from typing import Any, NoReturn, TypeVar
 
 from tickyard.config.settings import Settings, read_settings
 from tickyard.processes.importing import without_collecting
-from tickyard.terminal.arguments import add_call_arguments, add_explain_arguments, add_watch_arguments
+from tickyard.terminal.arguments import (
+    add_call_arguments,
+    add_explain_arguments,
+    add_trade_arguments,
+    add_watch_arguments,
+)
 from tickyard.terminal.books import add_payments_arguments
 
 T = TypeVar("T")
@@ -95,6 +100,7 @@ def _main() -> None:
     add_payments_arguments(commands.add_parser("payments", help="what came in, what is in doubt, what was not fetched"))
     add_call_arguments(commands.add_parser("call", help="call one operation of a running service"))
     add_watch_arguments(commands.add_parser("watch", help="draw live candles of one symbol"))
+    add_trade_arguments(commands.add_parser("trade", help="check, sign and send one trade with your own key"))
     add_explain_arguments(
         commands.add_parser("explain", help="show from documents on disk how a filer's figures are chosen")
     )
@@ -169,6 +175,10 @@ def _main() -> None:
             from tickyard.terminal.commands import call_command, watch_command
 
             sys.exit(call_command(asked) if asked.command == "call" else watch_command(asked))
+        case "trade":
+            from tickyard.terminal.trade import trade_command
+
+            sys.exit(trade_command(asked))
         case "explain":
             from tickyard.terminal.explain import explain_command
 

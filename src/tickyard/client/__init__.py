@@ -20,11 +20,14 @@ from tickyard.client.errors import (
     SpendingLimit,
     TickyardError,
     TooManyRequests,
+    TradeRefused,
+    TradeUnsettled,
     Unreachable,
     UpstreamError,
     WebhookRefused,
 )
 from tickyard.client.operations.events import AlertEvent
+from tickyard.client.order import Order
 from tickyard.client.payer import Payer
 from tickyard.client.stream import StreamEvent
 from tickyard.client.webhook import verify_webhook
@@ -37,6 +40,7 @@ __all__ = [
     "InternalError",
     "NoLiquidity",
     "NotFound",
+    "Order",
     "Payer",
     "PaymentRequired",
     "ServiceError",
@@ -44,6 +48,8 @@ __all__ = [
     "StreamEvent",
     "TickyardError",
     "TooManyRequests",
+    "TradeRefused",
+    "TradeUnsettled",
     "Unreachable",
     "UpstreamError",
     "WebhookRefused",

@@ -2,15 +2,20 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator
-from typing import Any, Final, Self, TypeVar
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from tickyard.client.caller import DEFAULT_URL, Caller
 from tickyard.client.operations import ROUTES, AsyncOperations, Operations
+from tickyard.client.operations.shared import TradeBuild
+from tickyard.client.order import Order
 from tickyard.client.payer import Payer
 from tickyard.client.routes import Route
 from tickyard.client.stream import StreamEvent, listen
 from tickyard.kernel.clock import Clock
+
+if TYPE_CHECKING:
+    from tickyard.client.sending import Account, SignedStep, TradeDone
 
 T = TypeVar("T")
 _CLOSE_S: Final = 10
@@ -60,6 +65,22 @@ class AsyncClient(AsyncOperations):
         """What happens, as it happens, for ever: it comes back by itself and goes on where it was."""
         caller = self._caller
         return listen(caller.base_url, caller.clock, symbols=symbols, events=events, last_event_id=last_event_id)
+
+    async def send(
+        self,
+        build: TradeBuild,
+        account: "Account",
+        *,
+        order: Order,
+        rpc_url: str,
+        sent: Sequence["SignedStep"] = (),
+        wait_s: float = 120.0,
+    ) -> "TradeDone":
+        """Sign and send the steps of a build through a node of your own, and wait for each. Refused unless the calldata
+        says what the order says. `account` comes from eth-account; `sent`: of a TradeUnsettled, to go on."""
+        from tickyard.client.sending import send_trade
+
+        return await send_trade(build, account, order=order, rpc_url=rpc_url, sent=sent, wait_s=wait_s)
 
     async def _call(self, route: Route, values: dict[str, Any]) -> Any:
         return await self._caller.call(route, values)
@@ -125,6 +146,22 @@ class Client(Operations):
 
         while True:
             yield self._wait(next_one())
+
+    def send(
+        self,
+        build: TradeBuild,
+        account: "Account",
+        *,
+        order: Order,
+        rpc_url: str,
+        sent: Sequence["SignedStep"] = (),
+        wait_s: float = 120.0,
+    ) -> "TradeDone":
+        """Sign and send the steps of a build through a node of your own, and wait for each. Refused unless the calldata
+        says what the order says. `account` comes from eth-account; `sent`: of a TradeUnsettled, to go on."""
+        from tickyard.client.sending import send_trade
+
+        return self._wait(send_trade(build, account, order=order, rpc_url=rpc_url, sent=sent, wait_s=wait_s))
 
     def _call(self, route: Route, values: dict[str, Any]) -> Any:
         return self._wait(self._caller.call(route, values))

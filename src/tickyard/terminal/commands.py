@@ -27,7 +27,7 @@ from tickyard.terminal.tables import render
 _CLEAR: Final = "\x1b[H\x1b[2J"
 _REDRAW_S: Final = 5.0
 _CANDLES_MAX: Final = 300
-_INTERRUPTED: Final = 130
+INTERRUPTED: Final = 130
 
 
 class WrongCommand(Exception):
@@ -47,10 +47,10 @@ def call_command(args: argparse.Namespace) -> int:
     try:
         answer = asyncio.run(_call(url, args.operation, values))
     except TickyardError as error:
-        print(_said(error, url), file=sys.stderr)
+        print(said(error, url), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        return _INTERRUPTED
+        return INTERRUPTED
     if args.json:
         print(msgspec.json.format(msgspec.json.encode(answer), indent=2).decode())
     else:
@@ -69,7 +69,7 @@ def watch_command(args: argparse.Namespace) -> int:
     try:
         asyncio.run(watch(args.symbol, args.interval, url, once=args.once))
     except TickyardError as error:
-        print(_said(error, url), file=sys.stderr)
+        print(said(error, url), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         pass
@@ -114,7 +114,7 @@ def _usage(route: Route) -> str:
     return " ".join(f"{param.name}=…" if param.is_required else f"[{param.name}=…]" for param in route.params)
 
 
-def _said(error: TickyardError, url: str) -> str:
+def said(error: TickyardError, url: str) -> str:
     if isinstance(error, Unreachable):
         return f"{error}: {url}"
     if isinstance(error, ServiceError):
