@@ -152,15 +152,21 @@ class Service:
         return self.yard.run(self.ask("POST", "/v1/trade/build", body))
 
 
-async def _open(stack: AsyncExitStack, yard: Yard, folder: Path) -> Service:
+async def _open(stack: AsyncExitStack, yard: Yard, folder: Path, **more: str) -> Service:
     clock = QuietClock()
     runner, port = await open_port([IssuerStandIn(FaultBoard(), StandingClock(yard.now), load(), began=yard.now)])
     stack.push_async_callback(runner.cleanup)
     issuer_url = f"http://127.0.0.1:{port}/issuer"
     # The shared chain stands still between two tests: its age says nothing here.
-    house = _paperyard.house.open_house(folder, yard.node.url, issuer_url, clock, HEAD_AGE_MAX_S="3600")
+    house = _paperyard.house.open_house(folder, yard.node.url, issuer_url, clock, HEAD_AGE_MAX_S="3600", **more)
     deps = await stack.enter_async_context(house)
     return Service(yard, deps, build_app(Plan(CATALOG, deps), access_log=None).edge)
+
+
+@pytest.fixture
+def open_service() -> Any:
+    """`await open_service(stack, yard, folder, **settings)`: a service with settings of its own."""
+    return _open
 
 
 @pytest.fixture(scope="module")

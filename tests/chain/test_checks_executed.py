@@ -1,9 +1,13 @@
 """A check tells what will happen: the same steps, sent in the next block, do exactly that."""
 
+import asyncio
+from contextlib import AsyncExitStack
 from decimal import Decimal
 
 import pytest
 
+from tickyard.kernel.clock import WallClock
+from tickyard.market.fills import Trade
 from tickyard.sandbox.node.process import NodeError
 from tickyard.sandbox.world.market import read_spots
 from tickyard.sandbox.world.place import USDG
@@ -115,3 +119,39 @@ def test_what_a_check_predicts_is_what_happens_in_the_next_block(service, wallet
 
 def accounts(told):
     return [(each["account"].lower(), each["token"].lower()) for each in told["simulation"]["balanceChanges"]]
+
+
+@pytest.mark.timeout(200)
+def test_a_check_of_a_pool_in_memory_is_one_round_trip(built, tmp_path, wallet, open_service):
+    """And it says the same as one that asks for everything, but for the time that has passed."""
+    yard = built
+    body = {"symbol": "AAPL", "side": "buy", "amount": "25", "recipient": wallet.address}
+
+    async def scenario():
+        async with AsyncExitStack() as stack:
+            service = await open_service(stack, yard, tmp_path / "on", MIRROR="on", MIRROR_FRESH_MS="60000")
+            plain = await open_service(stack, yard, tmp_path / "off")
+            await service.ask("POST", "/v1/trade/check", body)
+            market, clock = service.deps.market, WallClock()
+            token, trade = yard.world.tokens["AAPL"], Trade.parse("buy", "usd", "25")
+            async with asyncio.timeout(60):
+                while market.remembered_offer(token, trade) is None:
+                    await clock.sleep(0.05)
+            trips = []
+            for _ in range(8):
+                # The mirror itself looks for new blocks in between: the least is the check's own.
+                before = service.deps.rpc.round_trips
+                told = (await service.ask("POST", "/v1/trade/check", body)).json()
+                trips.append(service.deps.rpc.round_trips - before)
+            before = plain.deps.rpc.round_trips
+            other = (await plain.ask("POST", "/v1/trade/check", body)).json()
+            first = plain.deps.rpc.round_trips - before
+            before = plain.deps.rpc.round_trips
+            await plain.ask("POST", "/v1/trade/check", body)
+            return told, other, min(trips), first, plain.deps.rpc.round_trips - before
+
+    told, other, trips, first, later = yard.run(scenario())
+    assert (trips, later) == (1, 3), (trips, first, later)
+    for name in ("simulation", "issues", "blockHash"):
+        assert told[name] == other[name]
+    assert told["build"]["quote"] == other["build"]["quote"]
