@@ -10,7 +10,7 @@ BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help up test quick prove packaged cover mutants simulate check bench format lock setup
+.PHONY: help up test quick prove packaged cover mutants simulate check client bench format lock setup
 
 help: ## this list
 	@awk 'BEGIN {FS = ":.*## "; print "make TARGET"} /^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' Makefile
@@ -61,13 +61,19 @@ simulate: ## live through DAYS simulated days of the reward program (DAYS=1000)
 	@$(MAKE) --no-print-directory -j2 setup
 	@cd tests/simulation && ../../$(BIN)/python -m simulated.run --total $(DAYS)
 
-check: ## check format, lint, types and the import stairs
+check: ## check format, lint, types, the import stairs and the generated clients
 	@$(MAKE) --no-print-directory -j2 setup
 	@$(BIN)/ruff format --check --quiet . || { echo "run: make format"; exit 1; }
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/python -m tickyard.doors.describe.released docs/openapi.released.json
+	@$(BIN)/python -m tickyard.clientgen --check
+	@node_modules/.bin/tsc --noEmit -p clients/typescript
+
+client: ## write the generated parts of the Python and TypeScript clients
+	@$(MAKE) --no-print-directory -j2 setup
+	@$(BIN)/python -m tickyard.clientgen
 
 bench: ## measure speed next to references in the same run
 	@$(MAKE) --no-print-directory -j2 setup
