@@ -25,6 +25,7 @@ WITHOUT := $(BIN)/python tests/side_by_side.py
 
 test: ## run all tests; the large proofs at a seeded tenth
 	@$(MAKE) --no-print-directory -j2 setup
+	@$(BIN)/python tests/browser/chromium.py
 	@$(WITH_SERVERS)
 	@$(WITHOUT)
 
@@ -34,6 +35,7 @@ quick: ## run the tests that need no node and no database server
 
 prove: ## run all tests with the proofs at their full count
 	@$(MAKE) --no-print-directory -j2 setup
+	@$(BIN)/python tests/browser/chromium.py
 	@TICKYARD_PROVE=full $(WITH_SERVERS)
 	@TICKYARD_PROVE=full $(WITHOUT)
 
@@ -70,6 +72,7 @@ check: ## check format, lint, types, the import stairs and the generated clients
 	@$(BIN)/python -m tickyard.doors.describe.released docs/openapi.released.json
 	@$(BIN)/python -m tickyard.clientgen --check
 	@node_modules/.bin/tsc --noEmit -p clients/typescript
+	@node_modules/.bin/tsc -p web
 
 client: ## write the generated parts of the Python and TypeScript clients
 	@$(MAKE) --no-print-directory -j2 setup
@@ -97,7 +100,7 @@ lock: ## renew the locks from pyproject.toml: what develops, what serves, what s
 	@$(COMPILE) --constraint requirements.lock --extra payout pyproject.toml --output-file requirements.payout.lock
 	@echo "setuptools>=77" | $(COMPILE) --constraint requirements.lock - --output-file requirements.build.lock
 
-setup: .venv/ready node_modules/ready
+setup: .venv/ready node_modules/ready src/tickyard/web/ready
 	@:
 
 .venv/ready: requirements.lock pyproject.toml
@@ -112,3 +115,8 @@ node_modules/ready: package-lock.json
 	@echo "installing the EVM node and the public contracts (once)"
 	@npm ci --silent --no-audit --no-fund --ignore-scripts
 	@touch $@
+
+# Built again only when something it is made of has changed.
+src/tickyard/web/ready: node_modules/ready $(shell find web clients/typescript/src -type f)
+	@echo "building the web app"
+	@node web/build.mjs

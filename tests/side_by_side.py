@@ -30,7 +30,8 @@ def main(options: Sequence[str]) -> int:
         options = [option for option in options if option != COVER]
         covered.forget()
     shares: dict[str, list[Path]] = {}
-    for file in sorted(set(HERE.rglob("test_*.py")) - set((HERE / "chain").iterdir())):
+    with_servers = {*(HERE / "chain").iterdir(), *(HERE / "browser").iterdir()}
+    for file in sorted(set(HERE.rglob("test_*.py")) - with_servers):
         shares.setdefault(_share(file), []).append(file)
     print(f"{sum(map(len, shares.values()))} files in {len(shares)} processes, what they say comes at their end")
     began, total, worst = time.monotonic(), 0, 0

@@ -137,7 +137,7 @@ def test_the_serving_process_starts_small():
 
 def test_what_runs_on_the_chain_is_marked_so():
     """`make test` runs by marks what needs a server, and everything outside this folder that does not."""
-    files = (ROOT / "tests" / "chain").glob("test_*.py")
+    files = [file for folder in ("chain", "browser") for file in (ROOT / "tests" / folder).glob("test_*.py")]
     assert [
         file.name for file in files if "pytestmark" not in file.read_text() or "mark.node" not in file.read_text()
     ] == []

@@ -19,6 +19,7 @@ from tickyard.doors.http.pages import Health, Page, Readiness
 from tickyard.doors.http.readiness import Lookout
 from tickyard.doors.http.stream import PATH as STREAM_PATH
 from tickyard.doors.http.stream import StreamDoor
+from tickyard.doors.http.web_app import web_routes
 from tickyard.doors.mcp.door import McpDoor
 from tickyard.doors.paid.gate import Doorkeeper, Gate
 from tickyard.doors.routes import ClientOf, Endpoint, build_router
@@ -81,6 +82,7 @@ def build_app(plan: Plan, *, access_log: AccessLog | None) -> App:
     hub = Hub(deps)
     routes.append(("GET", STREAM_PATH, StreamDoor(hub, client_of)))
     routes += [("GET", "/healthz", Health()), ("GET", "/readyz", Readiness(Lookout(deps)))]
+    routes += web_routes([*settings.rpc_urls, *settings.rpc_urls_8453] if settings.is_sandbox else [])
     mcp = McpDoor(
         plan.rows,
         deps,
