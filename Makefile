@@ -10,7 +10,7 @@ BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help up test quick prove packaged cover mutants simulate check client bench format lock setup
+.PHONY: help up test quick prove packaged cover mutants simulate check client pictures bench format lock setup
 
 help: ## this list
 	@awk 'BEGIN {FS = ":.*## "; print "make TARGET"} /^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' Makefile
@@ -77,6 +77,11 @@ check: ## check format, lint, types, the import stairs and the generated clients
 client: ## write the generated parts of the Python and TypeScript clients
 	@$(MAKE) --no-print-directory -j2 setup
 	@$(BIN)/python -m tickyard.clientgen
+
+pictures: ## make the README's pictures of the app anew
+	@$(MAKE) --no-print-directory -j2 setup
+	@$(BIN)/python tests/browser/chromium.py
+	@$(BIN)/python tests/browser/pictures.py
 
 bench: ## measure speed next to references in the same run
 	@$(MAKE) --no-print-directory -j2 setup

@@ -17,12 +17,15 @@ const INTERVALS = [['5m', '5 m'], ['15m', '15 m'], ['1h', '1 h'], ['4h', '4 h'],
 export function AssetView({ rest }: { rest: string }): JSX.Element {
   const symbol = rest.toUpperCase();
   const [interval, setInterval] = useState<Interval>('15m');
-  const stats = useAsk<Stats>(`stats ${symbol}`, (signal) => client.getStats({ symbol }, { signal }), 5000);
-  const quote = useAsk(`price ${symbol}`, (signal) => client.getPrice({ symbol }, { signal }), 10_000);
-  const history = useAsk<History>(`history ${symbol} ${interval}`, (signal) => client.getHistory({ symbol, interval, limit: 300 }, { signal }), 15_000);
-  const actions = useAsk(`actions ${symbol}`, (signal) => client.listCorporateActions({ symbol }, { signal }));
-  const row = useMarket().rows?.find((each) => each.symbol === symbol);
-  if (stats.error && !stats.data && 'status' in stats.error && stats.error.status === 404) {
+  const { rows, trouble } = useMarket();
+  const row = rows?.find((each) => each.symbol === symbol);
+  // What is not listed is not asked for; when the list itself is away, the service must say it.
+  const about = (what: string) => (row || (!rows && trouble) ? `${what} ${symbol}` : null);
+  const stats = useAsk<Stats>(about('stats'), (signal) => client.getStats({ symbol }, { signal }), 5000);
+  const quote = useAsk(about('price'), (signal) => client.getPrice({ symbol }, { signal }), 10_000);
+  const history = useAsk<History>(about(`history ${interval}`), (signal) => client.getHistory({ symbol, interval, limit: 300 }, { signal }), 15_000);
+  const actions = useAsk(about('actions'), (signal) => client.listCorporateActions({ symbol }, { signal }));
+  if (rows && !row) {
     return <Empty title={`There is no token called ${symbol}.`}><Link to="/">All markets</Link></Empty>;
   }
   const shown = stats.data?.price;
@@ -48,7 +51,7 @@ export function AssetView({ rest }: { rest: string }): JSX.Element {
               <Candles symbol={symbol} history={history.data} interval={interval} equity={shown ? Number(shown.equityTokenUsd) : null} pool={shown?.dexUsd ? Number(shown.dexUsd) : null} actions={actions.data?.corpActions ?? []} />
             )}
           </Card>
-          <Research symbol={symbol} />
+          {about('') !== null && <Research symbol={symbol} />}
         </div>
         <div class="side">
           <Card title="Now">
@@ -70,7 +73,7 @@ export function AssetView({ rest }: { rest: string }): JSX.Element {
               )}
             </Shown>
           </Card>
-          <DepthChart symbol={symbol} />
+          {about('') !== null && <DepthChart symbol={symbol} />}
           <Card title="Pools">
             <Shown of={stats} what="pools" rows={2}>
               {(data) =>

@@ -104,17 +104,16 @@ async function readStats(): Promise<void> {
   }
 }
 
-/** Which source is down, and since when: the service's own record of it. */
+/** Which source is down, and since when: as this page saw it, or, if it came too late, by the service's own record. */
 async function sourceTrouble(message: string): Promise<{ title: string; text: string }> {
   const text = `${inWords(new TickyardError(message))} Prices are hidden, not guessed.`;
-  try {
-    const { upstreams } = await client.getStatus();
-    const named = upstreams.find(({ name }) => message.toLowerCase().includes(name)) ?? (/node|chain/.test(message) ? upstreams.find(({ name }) => name === 'rpc' || name === 'chain') : undefined);
-    if (named?.lastOkAt) return { title: `The ${named.name} is down since ${clock(named.lastOkAt)}.`, text };
-  } catch {
-    // Then without the time.
+  const name = /issuer/.test(message) ? 'issuer' : /node/.test(message) ? 'node' : null;
+  let down: number | string | null = since;
+  if (market.at === null && name) {
+    const status = await client.getStatus().catch(() => null);
+    down = status?.upstreams.find((source) => source.name === name)?.lastOkAt ?? down;
   }
-  return { title: 'A source is down.', text };
+  return { title: `The ${name === 'node' ? 'chain node' : (name ?? 'source of prices')} is down${down === null ? '' : ` since ${clock(down)}`}.`, text };
 }
 
 function rowOf({ symbol, stats, error }: ManyStats['stats'][number]): Row {

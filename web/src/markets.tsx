@@ -86,7 +86,7 @@ function Cells(row: Row): JSX.Element {
         {row.pending && <span class="mark" title={`Corporate action: ${row.pending}`}>pending</span>}
         <small>{row.name}</small>
       </th>
-      <td class="price figure">{row.isComing ? <span class="coming" aria-label="loading" /> : row.error ? <span class="hidden" title={row.error}>hidden</span> : row.price === null ? <span class="none">no pool</span> : price(row.price)}</td>
+      <td class="price figure">{row.isComing ? <span class="coming"><span class="out">loading</span></span> : row.error ? <span class="hidden" title={row.error}>hidden</span> : row.price === null ? <span class="none">no pool</span> : price(row.price)}</td>
       <td class="premium"><Change of={row.premium} quiet /></td>
       <td class="change"><Change of={row.change} /></td>
       <td class="depth figure">{short(row.depth)}</td>
@@ -125,28 +125,36 @@ function walk(event: KeyboardEvent): void {
 const days = new Map<string, number[]>();
 const waiting: (() => Promise<void>)[] = [];
 let running = 0;
+const seen = new WeakMap<Element, () => void>();
+// One observer for all rows.
+const watch = new IntersectionObserver(
+  (entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (!isIntersecting) continue;
+      watch.unobserve(target);
+      seen.get(target)?.();
+    }
+  },
+  { rootMargin: '200px' },
+);
 
 function Day({ symbol }: { symbol: string }): JSX.Element {
   const [closes, setCloses] = useState(days.get(symbol));
   const box = useRef<HTMLSpanElement>(null);
   useEffect(() => {
     if (closes || !box.current) return;
-    const watch = new IntersectionObserver(
-      ([entry]) => {
-        if (!entry?.isIntersecting) return;
-        watch.disconnect();
-        waiting.push(async () => {
-          const { candles } = await client.getHistory({ symbol, interval: '1h', limit: 24 });
-          const found = candles.map(({ close }) => close);
-          days.set(symbol, found);
-          setCloses(found);
-        });
-        pump();
-      },
-      { rootMargin: '200px' },
-    );
-    watch.observe(box.current);
-    return () => watch.disconnect();
+    const element = box.current;
+    seen.set(element, () => {
+      waiting.push(async () => {
+        const { candles } = await client.getHistory({ symbol, interval: '1h', limit: 24 });
+        const found = candles.map(({ close }) => close);
+        days.set(symbol, found);
+        setCloses(found);
+      });
+      pump();
+    });
+    watch.observe(element);
+    return () => watch.unobserve(element);
   }, []);
   return <span ref={box}>{closes ? <Sparkline of={closes} label={`${symbol}, one day`} /> : <svg class="spark" viewBox="0 0 100 28" aria-hidden="true" />}</span>;
 }

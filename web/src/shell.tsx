@@ -60,8 +60,10 @@ export function Shell(): JSX.Element {
         </nav>
         <WalletButton />
       </header>
-      {isSandbox && <p class="ribbon">Sandbox: made-up prices, no real money.</p>}
-      <Connection />
+      <div role="region" aria-label="Notices">
+        {isSandbox && <p class="ribbon">Sandbox: made-up prices, no real money.</p>}
+        <Connection />
+      </div>
       <main id="main" tabIndex={-1}>
         {name === '' ? <Markets /> : <Later name={name} rest={decodeURIComponent(rest.join('/'))} />}
       </main>
