@@ -68,6 +68,11 @@ def _operations(rows: list[Operation], name: str, answers: str, says: str) -> st
     used = sorted({row.answer.__name__ for row in rows if not _is_text(row)})
     lines = [f"// The operations. {_NOTE}", "", f"import type {{ {', '.join(used)} }} from './{answers}.js';"]
     lines += ["import { Group, type CallOptions, type Route } from '../route.js';"]
+    asks = [row.ask for row in rows]
+    for part, struct in structs_of(asks).items():
+        if struct.cls not in asks:
+            says_part = _own_words(struct.cls)
+            lines += ["", *interface(part, list(struct.fields), says=says_part, sorted_optional=True)]
     for row in rows:
         fields = shown_fields(row)
         if fields:

@@ -156,6 +156,190 @@ export interface Research {
   note: string | null;
 }
 
+export interface ExplainedCandidate {
+  /**
+   * As tagged; a sum names its parts.
+   * Example: `us-gaap:Revenues`
+   */
+  concept: string;
+  /**
+   * Null when it could not be read.
+   * Example: `391035000000`
+   */
+  value: number | null;
+  /** Example: `USD` */
+  unit: string;
+  /**
+   * Null for a count or value of one day.
+   * Example: `2025-09-27`
+   */
+  periodStart: string | null;
+  /** Example: `2025-09-27` */
+  periodEnd: string;
+  /**
+   * Type of the filing that reports it.
+   * Example: `10-K`
+   */
+  form: string;
+  /**
+   * Number of the filing.
+   * Example: `0000320193-25-000079`
+   */
+  accession: string;
+  /** Example: `2025-09-27` */
+  filed: string;
+  /**
+   * The filing in the public database.
+   * Example: `https://cdn.example/filings/0000320193-25-000079-index.htm`
+   */
+  filingUrl: string;
+  verdict: "chosen" | "rejected";
+  /** Example: `The total: gross profit and cost of sales give the same amount.` */
+  reason: string;
+}
+
+export interface ExplainedFact {
+  /** Null when no candidate can be trusted. */
+  chosen: ExplainedCandidate | null;
+  candidates: ExplainedCandidate[];
+}
+
+export interface ExplainedFacts {
+  revenue: ExplainedFact;
+  netIncome: ExplainedFact;
+  sharesOutstanding: ExplainedFact;
+  marketCap: ExplainedFact;
+}
+
+export interface Explanation {
+  /**
+   * Canonical ticker.
+   * Example: `AAPL`
+   */
+  symbol: string;
+  /** Example: `2026-10-03T14:23:10.223Z` */
+  asOf: string;
+  /** Example: `Apple Inc.` */
+  companyName: string | null;
+  /**
+   * The place, in words.
+   * Example: `California`
+   */
+  incorporatedIn: string | null;
+  facts: ExplainedFacts;
+  /** As in research: why a figure is missing, or what to know about one. */
+  note: string | null;
+}
+
+export interface EarlierFigure {
+  /**
+   * Exact, in units.
+   * Example: `391035000000`
+   */
+  value: number;
+  /**
+   * Type of the filing that reports it.
+   * Example: `10-K`
+   */
+  form: string;
+  /**
+   * Number of the filing.
+   * Example: `0000320193-25-000079`
+   */
+  accession: string;
+  /** Example: `2025-09-27` */
+  filed: string;
+}
+
+export interface SeriesFigure {
+  /**
+   * Null when it is not known; `reason` says why.
+   * Example: `391035000000`
+   */
+  value: number | null;
+  /** Example: `USD` */
+  unit: string | null;
+  /** Example: `us-gaap:Revenues` */
+  concept: string | null;
+  /**
+   * Type of the filing that reports it.
+   * Example: `10-K`
+   */
+  form: string | null;
+  /**
+   * Number of the filing.
+   * Example: `0000320193-25-000079`
+   */
+  accession: string | null;
+  /** Example: `2025-09-27` */
+  filed: string | null;
+  /** Why there is no value, or what to know about it. */
+  reason: string | null;
+  /** What earlier filings of the period said otherwise. */
+  earlier: EarlierFigure[];
+}
+
+export interface FinancialPeriod {
+  /** Example: `2025-09-27` */
+  periodStart: string;
+  /** Example: `2025-09-27` */
+  periodEnd: string;
+  /**
+   * Of a year; null for a quarter.
+   * Example: `2025`
+   */
+  fiscalYear: number | null;
+  revenue: SeriesFigure;
+  netIncome: SeriesFigure;
+  dilutedEps: SeriesFigure;
+  /** The average number of the period, diluted where it is tagged. */
+  shares: SeriesFigure;
+}
+
+export interface TrailingYear {
+  /** Example: `2025-09-27` */
+  periodStart: string | null;
+  /** Example: `2025-09-27` */
+  periodEnd: string | null;
+  revenue: SeriesFigure;
+  netIncome: SeriesFigure;
+}
+
+export interface Ratio {
+  /**
+   * Four decimals, rounded down.
+   * Example: `31.2045`
+   */
+  value: string | null;
+  /** Why there is none. */
+  reason: string | null;
+}
+
+export interface Ratios {
+  /** Market cap over trailing net income. */
+  priceToEarnings: Ratio;
+  /** Market cap over trailing revenue. */
+  priceToSales: Ratio;
+}
+
+export interface Financials {
+  /**
+   * Canonical ticker.
+   * Example: `AAPL`
+   */
+  symbol: string;
+  /** Example: `2026-10-03T14:23:10.223Z` */
+  asOf: string;
+  /** Newest first. */
+  annual: FinancialPeriod[];
+  /** Newest first. */
+  quarterly: FinancialPeriod[];
+  trailing: TrailingYear;
+  ratios: Ratios;
+  /** As in research. */
+  note: string | null;
+}
+
 export interface Quote {
   side: "buy" | "sell";
   mode: "exactIn" | "exactOut";
@@ -439,6 +623,36 @@ export interface AssetDetail {
    */
   pendingMultiplier: string | null;
   tradingCapabilities: unknown;
+}
+
+export interface FoundAsset {
+  /**
+   * Canonical ticker.
+   * Example: `AAPL`
+   */
+  symbol: string;
+  /** Example: `Apple` */
+  name: string;
+  /** Example: `0xaF3D76f1834A1d425780943C99Ea8A608f8a93f9` */
+  address: string | null;
+  /**
+   * ISIN of the underlying.
+   * Example: `US0378331005`
+   */
+  isin: string;
+  /**
+   * What of it the query was found in.
+   * Example: `name`
+   */
+  match: "address" | "isin" | "name" | "symbol";
+}
+
+export interface FoundAssets {
+  /** Example: `apple` */
+  query: string;
+  /** Example: `1` */
+  count: number;
+  assets: FoundAsset[];
 }
 
 export interface UnderlyingPrice {
@@ -1006,6 +1220,11 @@ export interface WalletEpoch {
   claimTx: string | null;
   /** Sign exactly this with personal_sign. */
   message: string;
+  /**
+   * Or sign this with eth_signTypedData_v4.
+   * Example: `{"primaryType": "Claim"}`
+   */
+  typedData: Record<string, unknown>;
 }
 
 export interface WalletStatus {
@@ -1074,6 +1293,7 @@ export interface EpochBooks {
   blockNumber: number | null;
   blockHash: string;
   provenAtBlock: number;
+  /** SHA-256 of books.csv, which the desk on the chain keeps; null until the pool is sealed. */
   digest: string | null;
   /**
    * Dollars with six decimals.
@@ -1116,7 +1336,88 @@ export interface EpochBooks {
   sealedAt: string | null;
   /** Example: `2026-10-03T14:23:10.223Z` */
   closedAt: string | null;
-  lines: BookLine[];
+  wallets: BookLine[];
+  /**
+   * Null: these were the last.
+   * Example: `0xaf3d76f1834a1d425780943c99ea8a608f8a93f9`
+   */
+  nextCursor: string | null;
+}
+
+/** The payout account, from whose balance the desk pays. */
+export interface Payer {
+  /** Example: `0xaF3D76f1834A1d425780943C99Ea8A608f8a93f9` */
+  address: string;
+  /**
+   * Dollars with six decimals.
+   * Example: `1250.000000`
+   */
+  usdg: string;
+  /**
+   * Whole tokens, exact.
+   * Example: `3.25`
+   */
+  eth: string;
+  /**
+   * What the desk may move; an unlimited one is shown as it is.
+   * Example: `1250.000000`
+   */
+  allowance: string;
+}
+
+export interface ReservedEpoch {
+  /**
+   * The day of the snapshot as YYYYMMDD.
+   * Example: `20261115`
+   */
+  id: number;
+  /**
+   * SHA-256 of books.csv, in hex digits.
+   * Example: `9f2c1d5be8a04c6f9f2c1d5be8a04c6f9f2c1d5be8a04c6f9f2c1d5be8a04c6f`
+   */
+  booksHash: string | null;
+  /** What the desk keeps; null: not opened there. */
+  onChainBooksHash: string | null;
+  /**
+   * Dollars with six decimals.
+   * Example: `1250.000000`
+   */
+  poolUsd: string;
+  /**
+   * Dollars with six decimals.
+   * Example: `1250.000000`
+   */
+  paidUsd: string;
+  /**
+   * Dollars with six decimals.
+   * Example: `1250.000000`
+   */
+  onChainPaidUsd: string;
+}
+
+export interface Reserves {
+  blockNumber: number;
+  /** Example: `2026-10-03T14:23:10.223Z` */
+  asOf: string;
+  /** Example: `0xaF3D76f1834A1d425780943C99Ea8A608f8a93f9` */
+  desk: string;
+  payer: Payer;
+  /**
+   * Claimed, and neither paid nor returned.
+   * Example: `1250.000000`
+   */
+  owedUsd: string;
+  /**
+   * Pools that are sealed and not closed yet.
+   * Example: `1250.000000`
+   */
+  sealedUsd: string;
+  /**
+   * Paid at a final block, over all epochs.
+   * Example: `1250.000000`
+   */
+  paidUsd: string;
+  epochs: ReservedEpoch[];
 }
 
 export interface SettledPayment {
@@ -1142,6 +1443,337 @@ export interface SettledPayment {
   settledAt: string;
   /** settled: reported by the facilitator; confirmed: its transfer was seen on the chain by us. */
   status: "confirmed" | "settled";
+}
+
+export interface PriceMove {
+  /**
+   * By how many percent the price moves.
+   * Example: `1.0000`
+   */
+  movePct: string;
+  /**
+   * Dollars with six decimals.
+   * Example: `1250.000000`
+   */
+  usdg: string;
+  /**
+   * Whole tokens, exact.
+   * Example: `3.25`
+   */
+  tokens: string;
+}
+
+export interface PoolDepth {
+  /** Example: `0xaF3D76f1834A1d425780943C99Ea8A608f8a93f9` */
+  pool: string;
+  /**
+   * Hundredths of a basis point: 500 is 0.05 %.
+   * Example: `500`
+   */
+  feeTier: number;
+  /**
+   * Dollars, at most 18 decimals.
+   * Example: `371.615`
+   */
+  price: string | null;
+  /**
+   * Dollars with six decimals.
+   * Example: `1250.000000`
+   */
+  depthUsd: string;
+  up: PriceMove[];
+  down: PriceMove[];
+}
+
+export interface AllDepth {
+  up: PriceMove[];
+  down: PriceMove[];
+}
+
+export interface LargestTrade {
+  /**
+   * The most USDG that may be spent in one trade.
+   * Example: `1250.000000`
+   */
+  buyUsd: string;
+  /**
+   * The most tokens that may be sold in one trade.
+   * Example: `3.25`
+   */
+  sellTokens: string;
+}
+
+export interface Depth {
+  /**
+   * Canonical ticker.
+   * Example: `AAPL`
+   */
+  symbol: string;
+  /** Example: `4663` */
+  chainId: number;
+  /**
+   * The block that all of it was read at.
+   * Example: `48211075`
+   */
+  blockNumber: number;
+  /** Example: `2026-10-03T14:23:10.223Z` */
+  asOf: string;
+  pools: PoolDepth[];
+  all: AllDepth;
+  largest: LargestTrade | null;
+}
+
+export interface QuotesItem {
+  quote: Quote | null;
+  /** Why this one has no answer; null when it has one. */
+  error: ErrorDetail | null;
+}
+
+export interface Quotes {
+  /**
+   * The block that all of it was read at.
+   * Example: `48211075`
+   */
+  blockNumber: number;
+  /** Example: `2026-10-03T14:23:10.223Z` */
+  asOf: string;
+  /** Example: `1` */
+  count: number;
+  quotes: QuotesItem[];
+}
+
+export interface Sum {
+  /**
+   * Base units.
+   * Example: `99500000`
+   */
+  raw: string;
+  /** Example: `99.500000` */
+  text: string;
+  /** Example: `USDG` */
+  unit: string;
+}
+
+export interface GasFigure {
+  /**
+   * Gas of all steps.
+   * Example: `152000`
+   */
+  units: string;
+  /**
+   * Base units.
+   * Example: `99500000`
+   */
+  wei: string;
+  /** Example: `0.0000152` */
+  eth: string;
+  /**
+   * Dollars with six decimals.
+   * Example: `1250.000000`
+   */
+  usd: string | null;
+}
+
+export interface Figures {
+  minimumReceived: Sum | null;
+  maximumPaid: Sum | null;
+  /**
+   * Dollars, at most 18 decimals.
+   * Example: `371.615`
+   */
+  spotPrice: string;
+  /** Example: `0.3012` */
+  priceImpactPct: string | null;
+  /**
+   * Positive is worse than the equity quote.
+   * Example: `-0.1200`
+   */
+  premiumPct: string | null;
+  /**
+   * Dollars with six decimals.
+   * Example: `1250.000000`
+   */
+  poolFeeUsdg: string;
+  gas: GasFigure;
+  /**
+   * The block that all of it was read at.
+   * Example: `48211075`
+   */
+  blockNumber: number;
+  /** Example: `0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a` */
+  blockHash: string;
+  /** Example: `2026-10-03T14:23:10.223Z` */
+  expiresAt: string;
+}
+
+export interface Issue {
+  code: "allowance_short" | "balance_short" | "gas_short" | "halted" | "impact_high" | "inactive" | "multiplier_pending" | "pool_shallow" | "premium_high" | "quote_unreadable" | "recipient_blocked" | "slippage_wide" | "token_paused";
+  severity: "error" | "info" | "warning";
+  /** Example: `The recipient holds only 5.000000 USDG: the swap may revert.` */
+  message: string;
+}
+
+export interface Reason {
+  code: "allowance_short" | "balance_short" | "gas_short" | "other" | "out_of_gas_or_assertion" | "pool_refused" | "recipient_blocked" | "token_paused" | "too_little_received" | "too_much_requested" | "transaction_too_old" | "transfer_failed";
+  /** Example: `Too little received: less would come out than the bound allows.` */
+  message: string;
+  /**
+   * What the contract reverted with.
+   * Example: `0x095ea7b3`
+   */
+  data: string;
+}
+
+export interface SimulatedStep {
+  /** Example: `Buy AAPL in the 0.05 % pool.` */
+  description: string;
+  success: boolean;
+  /** Example: `152000` */
+  gasUsed: string;
+  reason: Reason | null;
+}
+
+export interface BalanceChange {
+  /** Example: `0xaF3D76f1834A1d425780943C99Ea8A608f8a93f9` */
+  account: string;
+  /** Example: `0xaF3D76f1834A1d425780943C99Ea8A608f8a93f9` */
+  token: string;
+  /** Example: `USDG` */
+  unit: string;
+  /**
+   * Base units.
+   * Example: `99500000`
+   */
+  before: string;
+  /**
+   * Base units.
+   * Example: `99500000`
+   */
+  after: string;
+  /**
+   * Base units.
+   * Example: `-100000000`
+   */
+  change: string;
+}
+
+export interface Simulation {
+  success: boolean;
+  steps: SimulatedStep[];
+  balanceChanges: BalanceChange[];
+}
+
+export interface WalletCall {
+  /** Example: `0xaF3D76f1834A1d425780943C99Ea8A608f8a93f9` */
+  to: string;
+  /** Example: `0x095ea7b3` */
+  data: string;
+  /** Example: `0x0` */
+  value: string;
+}
+
+/** The parameter of `wallet_sendCalls` (EIP-5792). */
+export interface SendCalls {
+  version: "2.0.0";
+  /** Example: `0x0` */
+  chainId: string;
+  /** Example: `0xaF3D76f1834A1d425780943C99Ea8A608f8a93f9` */
+  from: string;
+  atomicRequired: boolean;
+  calls: WalletCall[];
+}
+
+export interface UnsignedTransaction {
+  type: "0x2";
+  /** Example: `0x0` */
+  chainId: string;
+  /** Example: `0xaF3D76f1834A1d425780943C99Ea8A608f8a93f9` */
+  from: string;
+  /** Example: `0xaF3D76f1834A1d425780943C99Ea8A608f8a93f9` */
+  to: string;
+  /** Example: `0x095ea7b3` */
+  data: string;
+  /** Example: `0x0` */
+  value: string;
+  /** Example: `0x0` */
+  gas: string;
+  /** Example: `0x0` */
+  maxFeePerGas: string;
+  /** Example: `0x0` */
+  maxPriorityFeePerGas: string;
+}
+
+export interface Calls {
+  sendCalls: SendCalls;
+  transactions: UnsignedTransaction[];
+}
+
+export interface ReadApproval {
+  /** Example: `0xaF3D76f1834A1d425780943C99Ea8A608f8a93f9` */
+  token: string;
+  /** Example: `0xaF3D76f1834A1d425780943C99Ea8A608f8a93f9` */
+  spender: string;
+  /**
+   * Base units.
+   * Example: `99500000`
+   */
+  amount: string;
+}
+
+export interface ReadSwap {
+  /** Example: `0xaF3D76f1834A1d425780943C99Ea8A608f8a93f9` */
+  router: string;
+  mode: "exactIn" | "exactOut";
+  /** Example: `0xaF3D76f1834A1d425780943C99Ea8A608f8a93f9` */
+  tokenIn: string;
+  /** Example: `0xaF3D76f1834A1d425780943C99Ea8A608f8a93f9` */
+  tokenOut: string;
+  /**
+   * Hundredths of a basis point: 500 is 0.05 %.
+   * Example: `500`
+   */
+  feeTier: number;
+  /** Example: `0xaF3D76f1834A1d425780943C99Ea8A608f8a93f9` */
+  recipient: string;
+  /**
+   * In (exactIn) or out (exactOut).
+   * Example: `99500000`
+   */
+  amount: string;
+  /**
+   * Minimum out (exactIn) or maximum in (exactOut).
+   * Example: `99500000`
+   */
+  bound: string;
+  /** Example: `0` */
+  priceLimit: string;
+  /** Example: `1791037390` */
+  deadline: number;
+}
+
+export interface Decoded {
+  approval: ReadApproval | null;
+  swap: ReadSwap;
+}
+
+export interface TradeCheck {
+  build: TradeBuild;
+  figures: Figures;
+  issues: Issue[];
+  simulation: Simulation | null;
+  /** Example: `The node refused to run the steps.` */
+  simulationNote: string | null;
+  calls: Calls;
+  decoded: Decoded;
+  /**
+   * The block that all of it was read at.
+   * Example: `48211075`
+   */
+  blockNumber: number;
+  /** Example: `0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a` */
+  blockHash: string;
+  /** Example: `2026-10-03T14:23:10.223Z` */
+  asOf: string;
 }
 
 export interface BlockStatus {
@@ -1172,6 +1804,24 @@ export interface Coverage {
   samples: number;
 }
 
+export interface SuspectSample {
+  /**
+   * Canonical ticker.
+   * Example: `AAPL`
+   */
+  symbol: string;
+  /**
+   * Dollars, at most 18 decimals.
+   * Example: `371.615`
+   */
+  price: string;
+  /**
+   * Dollars, at most 18 decimals.
+   * Example: `371.615`
+   */
+  equityTokenUsd: string;
+}
+
 export interface Status {
   /** Example: `4663` */
   chainId: number;
@@ -1184,6 +1834,8 @@ export interface Status {
   /** Example: `288` */
   slotsPerDay: number;
   coverage24h: Coverage[];
+  /** Samples of the newest round that lay over 25 % off the equity quote of an open market. */
+  suspect: SuspectSample[];
 }
 
 /** What the receiver gets. Prices are those of the recorded sample. */

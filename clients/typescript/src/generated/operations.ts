@@ -1,10 +1,46 @@
 // The operations. Written by `make client` from the service's own table. Change the table, not this file.
 
-import type { AlertRecord, AssetDetail, Assets, Claimed, CorporateActions, CreatedAlert, Earn, EpochBooks, History, ManyStats, Markets, Portfolio, PriceRecord, Prices, Quote, Research, SettledPayment, Stats, Status, TradeBuild, VoteList, VotePower, WalletStatus } from './answers.js';
+import type { AlertRecord, AssetDetail, Assets, Claimed, CorporateActions, CreatedAlert, Depth, Earn, EpochBooks, Explanation, Financials, FoundAssets, History, ManyStats, Markets, Portfolio, PriceRecord, Prices, Quote, Quotes, Research, Reserves, SettledPayment, Stats, Status, TradeBuild, TradeCheck, VoteList, VotePower, WalletStatus } from './answers.js';
 import { Group, type CallOptions, type Route } from '../route.js';
+
+/** One swap to price. */
+export interface QuoteItemAsk {
+  /**
+   * Ticker, in any letter case.
+   * Example: `AAPL`
+   */
+  symbol: string;
+  /** buy spends USDG, sell spends the token. */
+  side: "buy" | "sell";
+  /**
+   * Digits, optionally followed by a dot and digits.
+   * Example: `100.5`
+   */
+  amount: string;
+  /** The unit of amount: usd is USDG. */
+  denom?: "token" | "usd";
+}
 
 /** What `getResearch` takes. */
 export interface GetResearchAsk {
+  /**
+   * Ticker, in any letter case.
+   * Example: `AAPL`
+   */
+  symbol: string;
+}
+
+/** What `explainResearch` takes. */
+export interface ExplainResearchAsk {
+  /**
+   * Ticker, in any letter case.
+   * Example: `AAPL`
+   */
+  symbol: string;
+}
+
+/** What `getFinancials` takes. */
+export interface GetFinancialsAsk {
   /**
    * Ticker, in any letter case.
    * Example: `AAPL`
@@ -34,7 +70,7 @@ export interface GetQuoteAsk {
 export interface GetPortfolioAsk {
   /**
    * An account or contract on the chain.
-   * Example: `0xaF3D76f1834A1d425780943C99Ea8A608f8a93f9`
+   * Example: `0x54272d10F4fF50Ee2530899012E36f9c6e9E1fCB`
    */
   address: string;
 }
@@ -73,7 +109,7 @@ export interface BuildTradeAsk {
   amount: string;
   /**
    * The wallet that signs, sends and receives.
-   * Example: `0x875F7121A37a8Af309B8e85f297B46Aa19d85daD`
+   * Example: `0x54272d10F4fF50Ee2530899012E36f9c6e9E1fCB`
    */
   recipient: string;
   /** The unit of amount: usd is USDG. */
@@ -92,6 +128,17 @@ export interface GetAssetAsk {
    * Example: `AAPL`
    */
   symbol: string;
+}
+
+/** What `searchAssets` takes. */
+export interface SearchAssetsAsk {
+  /**
+   * A ticker, a name or the beginning of its words, an ISIN, or a token's address.
+   * Example: `apple`
+   */
+  q: string;
+  /** Example: `10` */
+  limit?: number;
 }
 
 /** What `getPrice` takes. */
@@ -157,7 +204,7 @@ export interface ListMarketsAsk {
 export interface GetVotePowerAsk {
   /**
    * An account or contract on the chain.
-   * Example: `0xaF3D76f1834A1d425780943C99Ea8A608f8a93f9`
+   * Example: `0x54272d10F4fF50Ee2530899012E36f9c6e9E1fCB`
    */
   address: string;
   /**
@@ -213,7 +260,7 @@ export interface CancelAlertAsk {
 export interface GetEarnStatusAsk {
   /**
    * An account or contract on the chain.
-   * Example: `0xaF3D76f1834A1d425780943C99Ea8A608f8a93f9`
+   * Example: `0x54272d10F4fF50Ee2530899012E36f9c6e9E1fCB`
    */
   address: string;
 }
@@ -222,7 +269,7 @@ export interface GetEarnStatusAsk {
 export interface ClaimEarnAsk {
   /**
    * An account or contract on the chain.
-   * Example: `0xaF3D76f1834A1d425780943C99Ea8A608f8a93f9`
+   * Example: `0x54272d10F4fF50Ee2530899012E36f9c6e9E1fCB`
    */
   address: string;
   /**
@@ -231,7 +278,8 @@ export interface ClaimEarnAsk {
    */
   epoch: number;
   /**
-   * personal_sign of the message in the wallet's status, by the wallet itself.
+   * personal_sign of the message in the wallet's status, or eth_signTypedData_v4 of its typedData, by the wallet
+   * itself.
    * Example: `0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c
    * 5c5c5c5c5c5c5c5c5c5c5c5c5c1b`
    */
@@ -245,7 +293,22 @@ export interface GetEpochBooksAsk {
    * Example: `20261115`
    */
   id: number;
-  format?: "csv" | "json";
+  /** Wallets in one answer. */
+  limit?: number;
+  /**
+   * `nextCursor` of the answer before.
+   * Example: `0xaf3d76f1834a1d425780943c99ea8a608f8a93f9`
+   */
+  cursor?: string | null;
+}
+
+/** What `getEpochFile` takes. */
+export interface GetEpochFileAsk {
+  /**
+   * The day of the snapshot as YYYYMMDD.
+   * Example: `20261115`
+   */
+  id: number;
 }
 
 /** What `getPayment` takes. */
@@ -255,6 +318,67 @@ export interface GetPaymentAsk {
    * Example: `0x9f2c1d5be8a04c6f73f0a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f6`
    */
   transaction: string;
+}
+
+/** What `getDepth` takes. */
+export interface GetDepthAsk {
+  /**
+   * Ticker, in any letter case.
+   * Example: `AAPL`
+   */
+  symbol: string;
+  /**
+   * Also tell the largest trade whose price is at most so much worse; 100 is 1 %.
+   * Example: `100`
+   */
+  maxImpactBps?: number | null;
+}
+
+/** What `getQuotes` takes. */
+export interface GetQuotesAsk {
+  /**
+   * A list of 1 to 50 objects with symbol, side, amount and perhaps denom.
+   * Example: `[{"symbol": "AAPL", "side": "buy", "amount": "100"}]`
+   */
+  quotes: QuoteItemAsk[];
+}
+
+/** What `checkTrade` takes. */
+export interface CheckTradeAsk {
+  /**
+   * Ticker, in any letter case.
+   * Example: `AAPL`
+   */
+  symbol: string;
+  /** buy spends USDG, sell spends the token. */
+  side: "buy" | "sell";
+  /**
+   * Digits, optionally followed by a dot and digits.
+   * Example: `100.5`
+   */
+  amount: string;
+  /**
+   * The wallet that signs, sends and receives.
+   * Example: `0x54272d10F4fF50Ee2530899012E36f9c6e9E1fCB`
+   */
+  recipient: string;
+  /** The unit of amount: usd is USDG. */
+  denom?: "token" | "usd";
+  /**
+   * 50 is 0.5 %.
+   * Example: `50`
+   */
+  slippageBps?: number;
+  /**
+   * Refuse a price so much worse than the equity quote.
+   * Example: `200`
+   */
+  maxPremiumBps?: number | null;
+  /**
+   * Refuse a price impact beyond this.
+   * Example: `100`
+   */
+  maxImpactBps?: number | null;
 }
 
 /** One method per operation of the service. */
@@ -273,9 +397,32 @@ export abstract class Operations extends Group {
   }
 
   /**
+   * Explain how the figures of a company were chosen: for revenue, net income, shares and market cap every candidate
+   * with its filing, which one won, and for each other one sentence why not.
+   * Freshness: filings change about once a quarter; the price in marketCap is at most 15 s old.
+   * Throws BadRequest, NotFound, UpstreamDown.
+   * `GET /v1/research/{symbol}/explain`
+   */
+  explainResearch(ask: ExplainResearchAsk, options?: CallOptions): Promise<Explanation> {
+    return this.call(['GET', '/v1/research/{symbol}/explain'] as Route, ask, options);
+  }
+
+  /**
+   * Look up a company's years and quarters: revenue, net income, diluted profit per share and shares, each from the
+   * newest filing of its period with what earlier ones said, the trailing twelve months where the quarters truly add
+   * up, and price to earnings and to sales at the live price. What is not known is null with a reason.
+   * Freshness: filings change about once a quarter; the price in the ratios is at most 15 s old.
+   * Throws BadRequest, NotFound, UpstreamDown.
+   * `GET /v1/research/{symbol}/financials`
+   */
+  getFinancials(ask: GetFinancialsAsk, options?: CallOptions): Promise<Financials> {
+    return this.call(['GET', '/v1/research/{symbol}/financials'] as Route, ask, options);
+  }
+
+  /**
    * Price one swap on every fee tier at one block and return the best. Nothing is executed. A pool that could fill
    * only a part is no fill. `asOf` is the time of the block.
-   * Freshness: asked of the chain's newest block at the moment of the call, never reused.
+   * Freshness: of the chain's newest block, at most about two seconds old, never reused.
    * Throws BadRequest, NotFound, NoLiquidity, UpstreamDown.
    * Free; with a payer 0.01 USD a call.
    * `GET /v1/quote`
@@ -347,6 +494,18 @@ export abstract class Operations extends Group {
   }
 
   /**
+   * Find assets by ticker, name, ISIN or token address, the best match first. An address finds the one asset whose
+   * token it is, or nothing: this is how to check that an address is really the token of a ticker.
+   * Freshness: the registry is read every minute.
+   * Limits: at most 50 assets a call.
+   * Throws BadRequest, UpstreamDown.
+   * `GET /v1/search`
+   */
+  searchAssets(ask: SearchAssetsAsk, options?: CallOptions): Promise<FoundAssets> {
+    return this.call(['GET', '/v1/search'] as Route, ask, options);
+  }
+
+  /**
    * Read the equity quote of one asset: bid, ask and mid per underlying share and, times the multiplier, per token.
    * Off hours the spread can be very wide and the mid far off; both sides are shown. `asOf` is the moment at which the
    * issuer made the quote.
@@ -408,8 +567,8 @@ export abstract class Operations extends Group {
 
   /**
    * List every TOKEN/USDG pool, the deepest first, all read at one block. `depthUsd` is the USDG that moves the price
-   * by 1 % within the active range; `tvlUsd` is information, since balances can be faked. A pool without liquidity in
-   * range has a null price. `asOf` is the time of the block.
+   * by 1 % over the ticks that are really there, the smaller of both directions; `tvlUsd` is information, since
+   * balances can be faked. A pool without liquidity in range has a null price. `asOf` is the time of the block.
    * Freshness: read from the chain's newest block, reused for at most 5 s; asOf is the block's time.
    * Limits: at most 200 pools a call, more with `offset`.
    * Throws BadRequest, UpstreamDown.
@@ -497,7 +656,7 @@ export abstract class Operations extends Group {
 
   /**
    * Claim a wallet's share of one epoch's pool with its signature. The service sends the payout and pays the gas.
-   * Claiming again returns the same transaction. Contract wallets cannot claim.
+   * Claiming again returns its newest transaction. Contract wallets cannot claim.
    * Throws BadRequest, NotFound, UpstreamDown.
    * `POST /v1/earn/claim`
    */
@@ -506,13 +665,36 @@ export abstract class Operations extends Group {
   }
 
   /**
-   * The public books of one epoch: pool, revenue, rollover, every share, claim and transaction, as JSON or CSV.
-   * Anybody can add them up.
+   * The public books of one epoch: pool, revenue, rollover, and its wallets with share, claim and transaction, a page
+   * at a time. Anybody can add them up; `books.csv.gz` beside it is all of it in one file.
+   * Limits: at most 1,000 wallets in one answer; `nextCursor` leads on.
    * Throws BadRequest, NotFound, UpstreamDown.
    * `GET /v1/earn/epochs/{id}`
    */
   getEpochBooks(ask: GetEpochBooksAsk, options?: CallOptions): Promise<EpochBooks> {
     return this.call(['GET', '/v1/earn/epochs/{id}'] as Route, ask, options);
+  }
+
+  /**
+   * All books of one epoch in one file, which never changes once the pool is sealed: CSV of address, balance and share
+   * in base units, one row per eligible wallet, gzip'd. The SHA-256 of the CSV itself is the hash that the desk on the
+   * chain keeps.
+   * Throws BadRequest, NotFound, UpstreamDown.
+   * `GET /v1/earn/epochs/{id}/books.csv.gz`
+   */
+  getEpochFile(ask: GetEpochFileAsk, options?: CallOptions): Promise<string> {
+    return this.call(['GET', '/v1/earn/epochs/{id}/books.csv.gz'] as Route, ask, options);
+  }
+
+  /**
+   * What the reward program holds and owes: the payout account's USDG, ETH and allowance, and for the newest epochs
+   * pool, payments and the hash of the books, from the chain and from our own records side by side, at one block.
+   * Freshness: the newest block, at most five seconds ago.
+   * Throws UpstreamDown.
+   * `GET /v1/earn/reserves`
+   */
+  getEarnReserves(options?: CallOptions): Promise<Reserves> {
+    return this.call(['GET', '/v1/earn/reserves'] as Route, {}, options);
   }
 
   /**
@@ -526,8 +708,47 @@ export abstract class Operations extends Group {
   }
 
   /**
+   * Show what it takes to move one token's price by 0.1 to 10 %, up and down, in every pool and in all of them
+   * together, over the liquidity that is really there, exact, all at one block. With `maxImpactBps` also the largest
+   * trade in one pool whose average price, fee included, is at most so much worse than the pool's price before it.
+   * `depthUsd` is the smaller of both directions at 1 %.
+   * Freshness: of the chain's newest block, reused for at most a second; asOf is the block's time.
+   * Throws BadRequest, NotFound, UpstreamDown.
+   * `GET /v1/depth/{symbol}`
+   */
+  getDepth(ask: GetDepthAsk, options?: CallOptions): Promise<Depth> {
+    return this.call(['GET', '/v1/depth/{symbol}'] as Route, ask, options);
+  }
+
+  /**
+   * Price up to 50 swaps, all at one block, in the order asked. Each item has its quote or its own error: an unknown
+   * symbol, an amount that cannot be, a pool that cannot fill it. Nothing is executed.
+   * Freshness: of the chain's newest block, at most about two seconds old, never reused.
+   * Limits: at most 50 swaps a call.
+   * Throws BadRequest, UpstreamDown.
+   * `POST /v1/quotes`
+   */
+  getQuotes(ask: GetQuotesAsk, options?: CallOptions): Promise<Quotes> {
+    return this.call(['POST', '/v1/quotes'] as Route, ask, options);
+  }
+
+  /**
+   * Build one swap and tell what would happen if the recipient signed it now: every step run by the node in order at
+   * one named block (outcome, gas, balance changes, the reason of a failure in words), the figures, a closed list of
+   * issues, the steps ready for a wallet, and what the calldata says when somebody else reads it. Nothing is sent.
+   * `maxPremiumBps` and `maxImpactBps` refuse a price beyond them.
+   * Freshness: at the chain's newest block, at most about two seconds old, never reused.
+   * Throws BadRequest, NotFound, NoLiquidity, UpstreamDown.
+   * `POST /v1/trade/check`
+   */
+  checkTrade(ask: CheckTradeAsk, options?: CallOptions): Promise<TradeCheck> {
+    return this.call(['POST', '/v1/trade/check'] as Route, ask, options);
+  }
+
+  /**
    * Show how fresh the service is: the newest block and its lag, the age of every upstream's last good answer, the
-   * newest sampled slot, and how many of the day's 288 samples each token has. Null means never.
+   * newest sampled slot, how many of the day's 288 samples each token has, and which samples of the newest round are
+   * not to be trusted. Null means never.
    * Freshness: read from our own records at the moment of the call.
    * Throws UpstreamDown.
    * `GET /v1/status`

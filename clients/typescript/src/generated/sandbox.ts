@@ -32,7 +32,7 @@ export interface MoveSandboxPriceAsk {
 export interface FundSandboxWalletAsk {
   /**
    * An account or contract on the chain.
-   * Example: `0xaF3D76f1834A1d425780943C99Ea8A608f8a93f9`
+   * Example: `0x54272d10F4fF50Ee2530899012E36f9c6e9E1fCB`
    */
   address: string;
   /**

@@ -19,6 +19,8 @@ export interface ContractAddresses {
   spender: string;
   /** Example: `0xaF3D76f1834A1d425780943C99Ea8A608f8a93f9` */
   serviceToken: string;
+  /** Example: `0xaF3D76f1834A1d425780943C99Ea8A608f8a93f9` */
+  desk: string;
 }
 
 export interface WalletInfo {
