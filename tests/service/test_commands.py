@@ -43,17 +43,15 @@ GOOD = {
     "ISSUER_URL": NOWHERE,
     "FILINGS_FILES_URL": NOWHERE,
 }
+PROGRAM = {"SERVICE_TOKEN": "0x" + "7e" * 20, "PAYOUT_DESK": "0x" + "de" * 20}
 
 MISTAKES = [
     (["serve"], {}, "TICKYARD_RPC_URLS is not set"),
     (["work"], {}, "TICKYARD_RPC_URLS is not set"),
     (["payout"], GOOD, "there is no reward program"),
-    (["payout"], GOOD | {"SERVICE_TOKEN": "0x" + "7e" * 20}, "TICKYARD_PAYOUT_KEYSTORE"),
-    (
-        ["payout"],
-        GOOD | {"SERVICE_TOKEN": "0x" + "7e" * 20, "PAYOUT_KEYSTORE": "none", "PAYOUT_PASSWORD_FILE": "none"},
-        "cannot be read",
-    ),
+    (["payout"], GOOD | {"SERVICE_TOKEN": "0x" + "7e" * 20}, "TICKYARD_PAYOUT_DESK is not set"),
+    (["payout"], GOOD | PROGRAM, "TICKYARD_PAYOUT_KEYSTORE"),
+    (["payout"], GOOD | PROGRAM | {"PAYOUT_KEYSTORE": "none", "PAYOUT_PASSWORD_FILE": "none"}, "cannot be read"),
     (["serve"], GOOD | {"PORT": "x"}, "TICKYARD_PORT must be a whole number"),
     (["serve"], GOOD | {"DATA_DIR": "file/data"}, "the data folder"),
     (["serve"], GOOD | {"HOST": "203.0.113.77"}, "it cannot listen on 203.0.113.77:8402"),

@@ -27,7 +27,7 @@ def refusal(**wrong):
 def test_good_settings_are_taken():
     settings = read_settings(GOOD | {"TICKYARD_EARN": "off", "TICKYARD_FEE_TIERS": "100, 500", "TICKYARD_SEED": "5"})
     assert (settings.earn, settings.fee_tiers) == (False, (100, 500))
-    assert settings.facilitator_8453 == "https://facilitator.test"
+    assert settings.facilitator_8453 == ("https://facilitator.test",)
 
 
 @pytest.mark.parametrize(
@@ -86,13 +86,19 @@ def test_a_file_is_held_to_the_same_words(tmp_path):
         ("rate_limit = -1", "rate_limit must be 0 or more"),
         ("host = 5", "host must be a text in quotes"),
         ("replica = 2", "replica is no setting: did you mean replicas?"),
-        ("rpc_urls = 'https://x'", "rpc_urls must be a list"),
+        ("rpc_urls = 5", "rpc_urls must be a list"),
         ("= 5", "is not TOML"),
     ):
         file.write_text(line)
         with pytest.raises(SettingsError) as caught:
             read_settings(GOOD | {"TICKYARD_SETTINGS": str(file)})
         assert says in str(caught.value)
+    file.write_text("rpc_urls = 'https://a'\nfacilitator_4663 = ['https://b/', 'https://c']")
+    settings = read_settings(
+        {key: text for key, text in GOOD.items() if "4663" not in key and "RPC_URLS" not in key}
+        | {"TICKYARD_SETTINGS": str(file), "TICKYARD_RPC_URLS_8453": "https://d"}
+    )
+    assert (settings.rpc_urls, settings.facilitator_4663) == (("https://a",), ("https://b", "https://c"))
     with pytest.raises(SettingsError, match=r"nowhere\.toml.*cannot be read"):
         read_settings(GOOD | {"TICKYARD_SETTINGS": str(tmp_path / "nowhere.toml")})
 

@@ -21,6 +21,7 @@ URLS: Final = (
     "second_logs_url",
     "traces_url",
 )
+FACILITATORS: Final = ("facilitator_4663", "facilitator_8453")
 
 PRICES: Final = ("price_research", "price_quote", "price_portfolio", "price_history", "price_build")
 _PRICE: Final = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})?")
@@ -71,7 +72,7 @@ def _names(settings: "Settings") -> list[str]:
     for name in URLS:
         if getattr(settings, name) and not _is_http_url(getattr(settings, name)):
             found.append(f"{PREFIX}{name.upper()} must be an http or https address")
-    for name in ("rpc_urls", "rpc_urls_8453", "facilitator_4663", "facilitator_8453"):
+    for name in ("rpc_urls", "rpc_urls_8453", *FACILITATORS):
         if not all(_is_http_url(url) for url in getattr(settings, name)):
             found.append(f"{PREFIX}{name.upper()} must be http or https addresses separated by commas")
     for text in settings.trusted_proxies:

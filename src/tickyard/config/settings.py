@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from tickyard.config import pinned
-from tickyard.config.rules import PREFIX, PRICES, URLS, problems_of
+from tickyard.config.rules import FACILITATORS, PREFIX, PRICES, URLS, problems_of
 from tickyard.config.wording import Wrong, read_text, read_value, strangers
 from tickyard.kernel.units import UsdgAmount
 
@@ -201,7 +201,9 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         problems += [_stranger(name, near) for name, near in strangers(written, fields).items()]
         for name in written.keys() & fields.keys():
             try:
-                values[name] = read_value(fields[name].type, written[name])
+                # A list of one may be written as its only part.
+                read = read_text if isinstance(written[name], str) else read_value
+                values[name] = read(fields[name].type, written[name])
             except Wrong as wrong:
                 problems.append(f"{name} {wrong}")
     ours = {name for name in environ if name.startswith(PREFIX)} - _OTHERS
@@ -247,4 +249,7 @@ def _read_file(path: Path) -> dict[str, Any]:
 
 
 def _trimmed(name: str, value: Any) -> Any:
-    return value.rstrip("/") if name in URLS and isinstance(value, str) else value
+    """Addresses that paths are put behind end without a slash."""
+    if name in URLS:
+        return value.rstrip("/")
+    return tuple(url.rstrip("/") for url in value) if name in FACILITATORS else value

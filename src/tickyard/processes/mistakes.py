@@ -6,7 +6,6 @@ import sqlite3
 from tickyard.chain.boot import WrongChain
 from tickyard.config.settings import SettingsError
 from tickyard.kernel.errors import Failure
-from tickyard.payout.keystore import KeystoreRefused
 from tickyard.store.copying.backup import BackupRefused
 
 _OPTIONAL = {
@@ -21,7 +20,7 @@ _OPTIONAL = {
 def in_words(error: BaseException) -> str | None:
     """The sentence, or None for what nobody foresaw."""
     match error:
-        case SettingsError() | WrongChain() | BackupRefused() | KeystoreRefused():
+        case SettingsError() | WrongChain() | BackupRefused():
             return str(error)
         case Failure():
             return error.message

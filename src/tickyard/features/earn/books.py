@@ -20,8 +20,8 @@ from tickyard.features.earn.tables import (
     earn_share,
 )
 from tickyard.features.earn.wire import EpochId, TxHash
-from tickyard.kernel.errors import BadRequest, NotFound
-from tickyard.kernel.ids import Address, is_address
+from tickyard.kernel.errors import NotFound
+from tickyard.kernel.ids import ADDRESS_PATTERN, Address
 from tickyard.kernel.operation import Kept
 from tickyard.kernel.units import money_text
 from tickyard.kernel.wire import AddressText, Answer, Ask, Moment, MoneyText, StreamAnswer, iso
@@ -41,14 +41,18 @@ _SHOWN: Final[dict[str | None, ClaimState]] = {"sent": "sent", "due": "sent", "c
 class BooksAsk(Ask):
     id: EpochId
     limit: Annotated[int, Meta(ge=1, le=_PAGE, description="Wallets in one answer.")] = _PAGE
-    cursor: Annotated[
-        str | None,
-        Meta(
-            examples=["0xaf3d76f1834a1d425780943c99ea8a608f8a93f9"],
-            description="`nextCursor` of the answer before.",
-            extra={"says": "the nextCursor of an earlier answer"},
-        ),
-    ] = None
+    cursor: (
+        Annotated[
+            str,
+            Meta(
+                pattern=ADDRESS_PATTERN,
+                examples=["0xaf3d76f1834a1d425780943c99ea8a608f8a93f9"],
+                description="`nextCursor` of the answer before.",
+                extra={"says": "the nextCursor of an earlier answer"},
+            ),
+        ]
+        | None
+    ) = None
 
 
 class FileAsk(Ask):
@@ -104,8 +108,6 @@ async def get_epoch_books(deps: EarnDeps, ask: BooksAsk) -> Kept[EpochBooks]:
 
     Limits: at most 1,000 wallets in one answer; `nextCursor` leads on.
     """
-    if ask.cursor is not None and not is_address(ask.cursor):
-        raise BadRequest("cursor must be the nextCursor of an earlier answer")
     async with deps.store.read() as tx:
         row = await _epoch(tx, ask.id)
         calls = await tx.execute(select(func.count()).where(earn_credit.c.epoch == ask.id))
