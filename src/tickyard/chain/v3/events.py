@@ -6,22 +6,24 @@ Only what changes a pool's curve or what it holds is asked for; amounts are sign
 from typing import Any, Final, NamedTuple
 
 from tickyard.chain.abi import malformed, read_int, read_uint, words
-from tickyard.chain.keccak import keccak256
 from tickyard.chain.quantity import hash_text, quantity
 from tickyard.kernel.ids import Address, is_address
 
-
-def _topic(signature: str) -> str:
-    return "0x" + keccak256(signature.encode()).hex()
-
-
-INITIALIZE: Final = _topic("Initialize(uint160,int24)")
-SWAP: Final = _topic("Swap(address,address,int256,int256,uint160,uint128,int24)")
-MINT: Final = _topic("Mint(address,address,int24,int24,uint128,uint256,uint256)")
-BURN: Final = _topic("Burn(address,int24,int24,uint128,uint256,uint256)")
-_COLLECT: Final = _topic("Collect(address,address,int24,int24,uint128,uint128)")
-_COLLECT_PROTOCOL: Final = _topic("CollectProtocol(address,address,uint128,uint128)")
-_FLASH: Final = _topic("Flash(address,address,uint256,uint256,uint256,uint256)")
+# The hashes of what the pools declare, each named above it; a test works them out anew.
+# Initialize(uint160,int24)
+INITIALIZE: Final = "0x98636036cb66a9c19a37435efc1e90142190214e8abeb821bdba3f2990dd4c95"
+# Swap(address,address,int256,int256,uint160,uint128,int24)
+SWAP: Final = "0xc42079f94a6350d7e6235f29174924f928cc2ac818eb64fed8004e115fbcca67"
+# Mint(address,address,int24,int24,uint128,uint256,uint256)
+MINT: Final = "0x7a53080ba414158be7ec69b987b5fb7d07dee101fe85488f0853ae16239d0bde"
+# Burn(address,int24,int24,uint128,uint256,uint256)
+BURN: Final = "0x0c396cd989a39f4459b5fa1aed6a9a8dcdbc45908acfd67e028cd568da98982c"
+# Collect(address,address,int24,int24,uint128,uint128)
+_COLLECT: Final = "0x70935338e69775456a85ddef226c395fb668b63fa0115f5f20610b388e6ca9c0"
+# CollectProtocol(address,address,uint128,uint128)
+_COLLECT_PROTOCOL: Final = "0x596b573906218d3411850b26a6b437d6c4522fdb43d2d2386263f86d50b8b151"
+# Flash(address,address,uint256,uint256,uint256,uint256)
+_FLASH: Final = "0xbdbdb71d7860376ba52b25a5028beea23581364a40522f6bcfb86bb1f2dca633"
 TOPICS: Final = (INITIALIZE, SWAP, MINT, BURN, _COLLECT, _COLLECT_PROTOCOL, _FLASH)
 
 

@@ -9,8 +9,8 @@ from tickyard.chain.keccak import keccak256
 from tickyard.kernel.ids import Address
 
 _PURPOSE: Final = "claim daily reward"
-_DOMAIN_TYPE: Final = keccak256(b"EIP712Domain(string name,string version,uint256 chainId)")
-_CLAIM_TYPE: Final = keccak256(b"Claim(string purpose,uint256 epoch,address address,address holderOf,address paidIn)")
+_DOMAIN_TYPE: Final = b"EIP712Domain(string name,string version,uint256 chainId)"
+_CLAIM_TYPE: Final = b"Claim(string purpose,uint256 epoch,address address,address holderOf,address paidIn)"
 _PREFIX: Final = b"\x19Ethereum Signed Message:\n"
 
 
@@ -72,9 +72,9 @@ def claim_typed_data(terms: EarnTerms, epoch: int, address: Address) -> dict[str
 
 def typed_digest(terms: EarnTerms, epoch: int, address: Address) -> bytes:
     """EIP-712, as `eth_signTypedData_v4` hashes what `claim_typed_data` says."""
-    domain = keccak256(_DOMAIN_TYPE + keccak256(b"tickyard") + keccak256(b"1") + uint_word(terms.chain_id))
+    domain = keccak256(keccak256(_DOMAIN_TYPE) + keccak256(b"tickyard") + keccak256(b"1") + uint_word(terms.chain_id))
     claim = keccak256(
-        _CLAIM_TYPE
+        keccak256(_CLAIM_TYPE)
         + keccak256(_PURPOSE.encode())
         + uint_word(epoch)
         + address_word(address)

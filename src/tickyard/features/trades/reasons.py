@@ -1,6 +1,7 @@
 """Why a step would revert, in words. A closed list; what is not in it is told as it came."""
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Final, Literal
 
 from tickyard.chain.abi import WORD, revert_text
@@ -67,9 +68,6 @@ _DECLARED: Final[dict[str, ReasonCode]] = {
     "InsufficientFunds()": "balance_short",
     "InsufficientAllowance()": "allowance_short",
 }
-_NAMED: Final = {
-    keccak256(declared.encode())[:4]: (declared.partition("(")[0], code) for declared, code in _DECLARED.items()
-}
 _PANIC: Final = bytes.fromhex("4e487b71")
 _VAGUE: Final = frozenset({"transfer_failed", "other", "out_of_gas_or_assertion"})
 
@@ -91,13 +89,21 @@ class Refusal:
         return self.code in _VAGUE
 
 
+@cache
+def _named() -> dict[bytes, tuple[str, ReasonCode]]:
+    """By the first bytes of what a contract throws."""
+    return {
+        keccak256(declared.encode())[:4]: (declared.partition("(")[0], code) for declared, code in _DECLARED.items()
+    }
+
+
 def read_refusal(data: bytes) -> Refusal:
     text = revert_text(data)
     if text is not None:
         return Refusal(_TEXTS.get(text, "other"), printable(text), data)
     if data[:4] == _PANIC and len(data) == 4 + WORD:
         return Refusal("out_of_gas_or_assertion", f"Panic {int.from_bytes(data[4:], 'big'):#x}"[:40], data)
-    named = _NAMED.get(data[:4])
+    named = _named().get(data[:4])
     if named is not None:
         return Refusal(named[1], named[0], data)
     return Refusal("other" if data else "out_of_gas_or_assertion", None, data)
