@@ -8,7 +8,6 @@ import asyncio
 import os
 import socket
 import sys
-from pathlib import Path
 from random import Random
 
 import uvicorn
@@ -34,6 +33,7 @@ from tickyard.market.registry import Registry
 from tickyard.sources.http import Source
 from tickyard.sources.issuer.api import Issuer
 from tickyard.store.opening import open_store
+from tickyard.supervisor import Supervisor
 
 streaming.LOOK_S = 0.01
 
@@ -51,10 +51,11 @@ def make_hub(where: str) -> streaming.Hub:
     async def no_schedules(_tokens):
         return {}
 
-    registry = Registry(issuer, no_schedules, clock, Path("never.json"))
+    store = open_store(where, clock)
+    registry = Registry(issuer, no_schedules, clock, store)
     charts = ChartReader(reader, book, MAINNET)
     market = Market(registry, Mids(issuer, clock), book, reader, charts, MAINNET)
-    return streaming.Hub(Deps(settings, clock, market, rpc, open_store(where, clock)))
+    return streaming.Hub(Deps(settings, clock, market, rpc, store, Supervisor(clock, Random())))
 
 
 async def serve(where: str, sock: socket.socket) -> None:
