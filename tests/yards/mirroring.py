@@ -18,7 +18,7 @@ from tickyard.sandbox.node.abi import call_data, words
 from tickyard.sandbox.node.process import NodeError
 from tickyard.sandbox.node.transact import QueuedCall, send
 from tickyard.sandbox.world.listing import by_symbol
-from tickyard.sandbox.world.place import DESK, FACTORY, QUOTER, ROUTER, TICK_SPACINGS, USDG, mint_step
+from tickyard.sandbox.world.place import FACTORY, QUOTER, ROUTER, TICK_SPACINGS, TRADING_DESK, USDG, mint_step
 from tickyard.sandbox.world.wallets import MAKER
 
 LOWEST, HIGHEST = 4295128740, 1461446703485210103287273052203988822378723970341
@@ -101,7 +101,7 @@ class Bustle:
         factor = self.rng.choice([1.0001, 1.001, 1.004, 1.02, 1.1, 1.3])
         target = int(root * factor) if self.rng.random() < 0.5 else int(root / factor)
         if self.rng.random() < 0.5:
-            await self.call(DESK, "trade(address[],uint160[])", [pool.pool], [target])
+            await self.call(TRADING_DESK, "trade(address[],uint160[])", [pool.pool], [target])
             return
         amount = self.rng.randint(1, 10 ** self.rng.randint(1, 10)) * self.rng.choice([1, -1])
         goes_down = self.rng.random() < 0.5
@@ -136,7 +136,7 @@ class Bustle:
         if self.rng.random() < 0.2:
             below, above = below * 10, above * 10 + 1
         size = self.rng.randint(1, 10 ** self.rng.choice([10, 14, 18]))
-        await self.call(DESK, "add(address,(int24,int24,uint128)[])", pool.pool, [(below, above, size)])
+        await self.call(TRADING_DESK, "add(address,(int24,int24,uint128)[])", pool.pool, [(below, above, size)])
         # The desk rounds the tick toward zero.
         middle = abs(tick) // spacing * (1 if tick >= 0 else -1)
         self.positions.append((pool.pool, (middle + below) * spacing, (middle + above) * spacing, size))
@@ -172,11 +172,11 @@ class Bustle:
         is_0 = int(token, 16) < int(USDG, 16)
         root = int((price / 10**18) ** 0.5 * 2**96) if is_0 else int((10**18 / price) ** 0.5 * 2**96)
         signature = "open(address,address,address,uint24,uint160,(int24,int24,uint128)[])"
-        await self.call(DESK, signature, FACTORY, token, USDG, fee, root, [(-30, 30, 10**15)])
+        await self.call(TRADING_DESK, signature, FACTORY, token, USDG, fee, root, [(-30, 30, 10**15)])
 
     async def _as_desk(self, pool, signature, *values):
-        await self.yard.node.call("hardhat_impersonateAccount", [DESK])
-        await self.call(pool, signature, *values, sender=DESK)
+        await self.yard.node.call("hardhat_impersonateAccount", [TRADING_DESK])
+        await self.call(pool, signature, *values, sender=TRADING_DESK)
 
 
 def random_trade(rng):
