@@ -478,6 +478,16 @@ class Enough(Exception):
     """Seen enough. No KeyboardInterrupt: the loop itself would take that."""
 
 
+class Streamless(Stand):
+    """A service of before there was a stream."""
+
+    async def answer(self, request):
+        if request.url.path != "/v1/stream":
+            return await super().answer(request)
+        status, body, headers = error(404, "not_found")
+        return Response(json.dumps(body), status, {"content-type": "application/json", **headers})
+
+
 class Impatient(QuickClock):
     """Leaves after the second look."""
 
@@ -488,7 +498,7 @@ class Impatient(QuickClock):
 
 
 def test_a_live_chart_outlives_a_silence_of_the_service():
-    stand, out = Stand(ok(HISTORY), error(502, "upstream_error", retry_after="11"), ok(HISTORY)), Screen()
+    stand, out = Streamless(ok(HISTORY), error(502, "upstream_error", retry_after="11"), ok(HISTORY)), Screen()
 
     async def run():
         async with asyncio.timeout(30), _serving.serving(stand.app) as base:

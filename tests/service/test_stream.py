@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import io
 
 import aiohttp
 import pytest
@@ -19,6 +20,7 @@ from tickyard.sandbox.standins.issuer import IssuerStandIn
 from tickyard.sandbox.standins.process import open_port
 from tickyard.sandbox.world.listing import load
 from tickyard.store.tokens import token_ids
+from tickyard.terminal.commands import watch
 from yards import house, paperyard, rpcnode, serving
 
 
@@ -208,6 +210,41 @@ def test_prices_are_told_when_they_move(tmp_path):
         assert (price.name, price.id, price.data["symbol"]) == ("price", None, "AAPL")
         assert float(price.data["price"]) > 0
         assert abs(float(price.data["premiumPct"])) < 5
+
+    on_stage(tmp_path, work)
+
+
+class Screen(io.StringIO):
+    """A terminal that tells when it has shown a text."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.shown, self._text = asyncio.Event(), text
+
+    def isatty(self):
+        return True
+
+    def write(self, text):
+        if self._text in text:
+            self.shown.set()
+        return super().write(text)
+
+
+class Still(WallClock):
+    """Nothing is drawn again because time has passed."""
+
+    async def sleep(self, seconds):
+        await asyncio.Event().wait()
+
+
+def test_watch_draws_a_price_the_moment_it_is_told(tmp_path):
+    async def work(stage):
+        await stage.record({"AAPL": 10**9})
+        screen = Screen("  now ")
+        watching = asyncio.create_task(watch("AAPL", "5m", stage.url, out=screen, clock=Still()))
+        await screen.shown.wait()
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
 
     on_stage(tmp_path, work)
 

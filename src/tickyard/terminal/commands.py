@@ -60,7 +60,7 @@ def call_command(args: argparse.Namespace) -> int:
 
 
 def watch_command(args: argparse.Namespace) -> int:
-    """Draw the candles of one symbol, again every few seconds, until Ctrl-C."""
+    """Draw the candles of one symbol, again whenever its price moves, until Ctrl-C."""
     try:
         url = base_url(args.url)
     except WrongCommand as wrong:
@@ -175,15 +175,20 @@ class _Ticker:
     async def __aexit__(self, *_error: object) -> None:
         if self._task is not None:
             self._task.cancel()
+            # Before the client is closed: it is the client's connection that it listens on.
+            await asyncio.gather(self._task, return_exceptions=True)
 
     async def wait(self, clock: Clock) -> None:
         if self._task is None:
             self._task = asyncio.create_task(self._listen())
-        pause = asyncio.ensure_future(clock.sleep(_REDRAW_S))
-        moved = asyncio.ensure_future(self._moved.wait())
-        await asyncio.wait({pause, moved}, return_when=asyncio.FIRST_COMPLETED)
-        pause.cancel()
-        moved.cancel()
+        waits = {asyncio.ensure_future(clock.sleep(_REDRAW_S)), asyncio.ensure_future(self._moved.wait())}
+        try:
+            done, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waits:
+                each.cancel()
+        for each in done:
+            each.result()
         self._moved.clear()
 
     async def _listen(self) -> None:

@@ -65,13 +65,15 @@ class Failover:
         """
         deadline = self.deadline() if deadline is None else deadline
         trouble: Trouble | None = None
+        asked: list[NodeUrl] = []
         for tried in range(self._max_tries):
             started = self._clock.monotonic()
             endpoint = self.endpoints[self._preferred]
             if endpoint.is_resting(started):
-                endpoint = self._choose(started)
+                endpoint = self._choose(started, asked, deadline)
                 await self._pause(endpoint, tried, deadline)
                 started = self._clock.monotonic()
+            asked.append(endpoint)
             left_s = deadline - started
             if left_s <= 0:
                 break
@@ -122,8 +124,12 @@ class Failover:
         endpoint.note_well()
         self._preferred = endpoint.index
 
-    def _choose(self, now: float) -> NodeUrl:
-        """When the URL that worked last rests: the next one that does not, else whose rest is over first."""
+    def _choose(self, now: float, asked: Sequence[NodeUrl], deadline: float) -> NodeUrl:
+        """When the URL that worked last rests: the next one that does not, else whose rest is over first.
+
+        Of those that rest, one that this caller has not asked yet goes before: it may have recovered, while a second
+        look at one that was just found stuck would find the same.
+        """
         in_order = self.endpoints[self._preferred :] + self.endpoints[: self._preferred]
         for endpoint in in_order:
             if not endpoint.is_resting(now):
@@ -131,7 +137,14 @@ class Failover:
         ours = [endpoint for endpoint in in_order if not endpoint.is_foreign]
         if not ours:
             raise _gave_up(ForeignChain())
-        return min(ours, key=lambda endpoint: endpoint.rests_until)
+        return min(
+            ours,
+            key=lambda each: (self._rests_too_long(each, deadline), asked.count(each), each.rests_until),
+        )
+
+    def _rests_too_long(self, endpoint: NodeUrl, deadline: float) -> bool:
+        """Whether a throttle would have us wait until too little time is left for an answer."""
+        return endpoint.is_throttled and endpoint.rests_until + self._budget_s / 4 >= deadline
 
     async def _pause(self, endpoint: NodeUrl, tried: int, deadline: float) -> None:
         """Before a resting URL is asked. A throttle is obeyed; after other failures a short pause will do."""
@@ -140,8 +153,7 @@ class Failover:
             return
         wait_s = endpoint.rests_until - now
         if endpoint.is_throttled:
-            # What is left after the wait must be enough for an answer.
-            if now + wait_s + self._budget_s / 4 >= deadline:
+            if self._rests_too_long(endpoint, deadline):
                 raise _gave_up(Throttled(retry_after_s=math.ceil(wait_s)))
         elif tried == 0:
             return
