@@ -8,9 +8,14 @@ from contextlib import asynccontextmanager
 import aiohttp
 import pytest
 
+from tickyard.chain.abi import address_word
+from tickyard.chain.keccak import keccak256
+from tickyard.config.pinned import MAINNET
 from tickyard.config.settings import read_settings
 from tickyard.deps import Deps
 from tickyard.kernel.clock import WallClock
+from tickyard.kernel.ids import Address
+from tickyard.payout.deploy import deployed_code
 from tickyard.processes.api import serve
 from tickyard.processes.payout import pay_out
 from tickyard.processes.worker import work
@@ -22,21 +27,33 @@ from tickyard.worker.runner import Runner
 from yards import house, paperyard, running
 
 CLOCK = WallClock()
-SERVICE_TOKEN = "0x" + "5e" * 20
+SERVICE_TOKEN, DESK = "0x" + "5e" * 20, "0x" + "de" * 20
 TASKS = {
-    "api": {"registry", "pools", "rounds"},
-    "worker": {"registry", "pools", "courier", "job tick", "job payments", "job actions", "job tidy", "job earn"},
+    "api": {"registry", "pools", "mirror", "rounds", "stream"},
+    "worker": {"registry", "pools", "mirror", "courier"}
+    | {"job tick", "job payments", "job actions", "job tidy", "job earn", "job holders"},
     "payout": {"payout"},
 }
 PROCESSES = {"api": serve, "worker": work, "payout": pay_out}
 
 
+def put_desk(far):
+    """The agent pays through nothing but a desk of ours, to the last byte."""
+    owner = Address("0x" + "0e" * 20)
+    code = deployed_code(MAINNET.usdg, owner)
+    far.node.results["eth_getCode"] = lambda params: code if params[0].lower() == DESK else "0x6001"
+    said = {"payer()": owner, "owner()": owner, "token()": MAINNET.usdg}
+    for signature, address in said.items():
+        far.chain.says[DESK, keccak256(signature.encode())[:4].hex()] = address_word(address)
+
+
 @asynccontextmanager
 async def living(process, folder, far):
+    put_desk(far)
     port = running.free_port()
     keystore, password = write_payout_keystore(folder)
-    environ = house.environment(folder / "data", far.node.url, far.issuer_url)
-    environ |= {"TICKYARD_PORT": str(port), "TICKYARD_SERVICE_TOKEN": SERVICE_TOKEN}
+    environ = house.environment(folder / "data", far.node.url, far.issuer_url, MIRROR="on")
+    environ |= {"TICKYARD_PORT": str(port), "TICKYARD_SERVICE_TOKEN": SERVICE_TOKEN, "TICKYARD_PAYOUT_DESK": DESK}
     environ |= {"TICKYARD_PAYOUT_KEYSTORE": str(keystore), "TICKYARD_PAYOUT_PASSWORD_FILE": str(password)}
     settings = read_settings(environ)
     store = open_store(settings.store_url, CLOCK)
@@ -46,7 +63,9 @@ async def living(process, folder, far):
     try:
         yield task, f"http://127.0.0.1:{port}"
     finally:
-        os.kill(os.getpid(), signal.SIGTERM)
+        # A process that has ended by itself no longer minds the signal, and it would end the tests.
+        if not task.done():
+            os.kill(os.getpid(), signal.SIGTERM)
         await asyncio.wait_for(task, 20)
 
 
