@@ -17,8 +17,6 @@ from statistics import median, quantiles
 
 from aiohttp import web
 
-from bench.house import open_house
-from bench.paper import PaperChain
 from tickyard.catalog import CATALOG
 from tickyard.chain.v3.depth import to_move
 from tickyard.chain.v3.events import Swapped
@@ -34,6 +32,8 @@ from tickyard.sandbox.standins.faults import FaultBoard
 from tickyard.sandbox.standins.issuer import IssuerStandIn
 from tickyard.sandbox.standins.process import open_port
 from tickyard.sandbox.world.listing import load
+from yards.house import open_house
+from yards.paper import PaperChain
 
 AWAY_S = 0.020
 QUOTES = 3_000

@@ -95,3 +95,19 @@ def test_when_nobody_asks_for_a_minute_nothing_is_followed(tmp_path):
             await woken(deps)
 
     asyncio.run(scenario())
+
+
+def test_every_pool_is_held_as_soon_as_one_is_asked_about(tmp_path):
+    async def scenario():
+        async with asyncio.timeout(60), mirrored(tmp_path) as (_, _, deps, app):
+            await woken(deps)
+            pools = deps.market.pools.of(deps.market.registry.find("MSFT").address)
+            mirror = deps.market.live.mirror
+            while not all(pool.address in mirror._held for pool in pools):
+                await WallClock().sleep(0.02)
+            await woken(deps)
+            before = deps.rpc.round_trips
+            answer = await asgi.ask_app(app, "GET", QUOTE.replace("AAPL", "MSFT"))
+            assert (answer.status, deps.rpc.round_trips - before) == (200, 0)
+
+    asyncio.run(scenario())

@@ -52,7 +52,7 @@ class Followed:
         reader = ChainReader(node, MAINNET.multicall3, clock)
         book = PoolBook(reader, MAINNET, fees, clock)
         charts = ChartReader(reader, book, MAINNET)
-        return cls(node, book, Mirror(node, reader, charts, MAINNET, clock, fresh_s=10**9))
+        return cls(node, book, Mirror(node, reader, charts, MAINNET, clock, fresh_s=10**9, every=book.every))
 
     def offer(self, token, trade):
         """(block, fills by fee: the open leg), or None while the mirror does not answer."""
@@ -147,7 +147,7 @@ class Bustle:
         index = self.rng.randrange(len(self.positions))
         pool, lower, upper, size = self.positions[index]
         part = self.rng.choice([size, size, max(1, size // 3), 0])
-        await self._as_desk(pool, "burn(int24,int24,uint128)", lower, upper, part)
+        await self.as_desk(pool, "burn(int24,int24,uint128)", lower, upper, part)
         self.positions[index] = (pool, lower, upper, size - part)
         if size == part:
             self.positions.pop(index)
@@ -156,7 +156,7 @@ class Bustle:
         if self.positions:
             pool, lower, upper, _ = self.rng.choice(self.positions)
             most = 2**128 - 1
-            await self._as_desk(pool, "collect(address,int24,int24,uint128,uint128)", MAKER, lower, upper, most, most)
+            await self.as_desk(pool, "collect(address,int24,int24,uint128,uint128)", MAKER, lower, upper, most, most)
 
     async def donate(self):
         """Tokens that nobody asked for: the pool holds more, and stands as before."""
@@ -174,7 +174,7 @@ class Bustle:
         signature = "open(address,address,address,uint24,uint160,(int24,int24,uint128)[])"
         await self.call(TRADING_DESK, signature, FACTORY, token, USDG, fee, root, [(-30, 30, 10**15)])
 
-    async def _as_desk(self, pool, signature, *values):
+    async def as_desk(self, pool, signature, *values):
         await self.yard.node.call("hardhat_impersonateAccount", [TRADING_DESK])
         await self.call(pool, signature, *values, sender=TRADING_DESK)
 

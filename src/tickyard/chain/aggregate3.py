@@ -31,13 +31,10 @@ class CallLike(Protocol):
 
 def encode(calls: Sequence[CallLike]) -> str:
     """Calldata for calls of any shape, as hex digits."""
-    made: dict[bytes, str] = {}
     heads, bodies = [], []
     offset = len(calls) * WORD
     for call in calls:
-        tail = made.get(call.data)
-        if tail is None:
-            tail = made[call.data] = _tail(call.data)
+        tail = _tail(call.data)
         heads.append(f"{offset:064x}")
         bodies.append(f"{_CLEAN_PREFIX}{call.to[2:]}{tail}")
         offset += WORD + len(tail) // 2
@@ -99,6 +96,7 @@ def outcomes(data: bytes, count: int) -> list[tuple[bool, bytes]]:
     return results
 
 
+@lru_cache(maxsize=16_384)
 def _tail(data: bytes) -> str:
     """What follows the address in one call: allow failure, where the bytes are, how many, the bytes."""
     return (_ALLOW_FAILURE + uint_word(len(data)) + data + bytes(-len(data) % WORD)).hex()

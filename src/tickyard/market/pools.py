@@ -95,6 +95,10 @@ class PoolBook:
             raise UpstreamDown("the pools have not been read from the chain yet", retry_after_s=_RETRY_S)
         return self._by_token.get(token, ())
 
+    def every(self) -> Iterable[Pool]:
+        """Every pool of every token; none while they have not been read."""
+        return self._pools.values()
+
     def read_state(self, pool: Pool, slot0: bytes | None, liquidity: bytes | None) -> PoolSpot:
         """What the two calls of `state_calls` say of the pool."""
         if slot0 is None or liquidity is None:

@@ -93,7 +93,8 @@ async def open_deps(settings: Settings, clock: Clock, *, is_hurried: bool = Fals
         stack.push_async_callback(tasks.stop)
         live = None
         if settings.mirror:
-            mirror = Mirror(rpc, reader, charts, settings.contracts, clock, fresh_s=settings.mirror_fresh_ms / 1000)
+            fresh_s = settings.mirror_fresh_ms / 1000
+            mirror = Mirror(rpc, reader, charts, settings.contracts, clock, fresh_s=fresh_s, every=pools.every)
             live = LiveMarket(mirror, reader, pools, settings.contracts, clock)
             stack.push_async_callback(live.close)
             tasks.start("mirror", live.keep)

@@ -8,7 +8,15 @@ from dataclasses import dataclass, replace
 
 from tickyard.chain import erc20
 from tickyard.chain.multicall import Call
-from tickyard.chain.v3.bitmap import TickLiquidity, read_tick, tick_info
+from tickyard.chain.v3.bitmap import (
+    TickLiquidity,
+    read_bitmap,
+    read_tick,
+    tick_bitmap,
+    tick_info,
+    ticks_in,
+    words_around,
+)
 from tickyard.chain.v3.events import Event, Initialized, Paid, Resized, Swapped
 from tickyard.chain.v3.math import HIGHEST_LIMIT, LOWEST_LIMIT, PoolState, SwapResult, swap
 from tickyard.chain.v3.pools import read_liquidity, read_slot0
@@ -20,6 +28,7 @@ from tickyard.market.charts import Chart, Ticks
 from tickyard.market.pools import Pool, PoolSpot, state_calls
 
 _MOST = 2**255 - 1
+_EMPTY = TickLiquidity(0, 0)
 
 
 class Misfit(Exception):
@@ -33,6 +42,13 @@ class Held:
     chart: Chart
     block: str
     """The hash of the block at which the node's own state was last seen to be this."""
+    gone: frozenset[int] = frozenset()
+    """Ticks that logs have taken away since then: that they are empty is to be proven like all else."""
+    seen: tuple[list[Call], list[bytes | None]] | None = None
+    """What the node was asked then, and its words: the same words say the same again."""
+
+    def proven(self, block: str, calls: list[Call], results: list[bytes | None]) -> "Held":
+        return Held(self.chart, block, seen=(calls, results))
 
     @property
     def pool(self) -> Pool:
@@ -49,7 +65,7 @@ class Held:
         curve = self.chart.spot.curve
         if curve is None or isinstance(event, Initialized):
             raise Misfit("a pool got its price")
-        ticks = self.chart.ticks
+        ticks, gone = self.chart.ticks, self.gone
         if isinstance(event, Swapped):
             result = remade(curve, event)
             if result is None or event.tick not in self.chart.span:
@@ -58,9 +74,10 @@ class Held:
             curve = PoolState(price, event.tick, liquidity, curve.fee, curve.tick_spacing, curve.ticks)
         elif isinstance(event, Resized):
             curve, ticks = resized(curve, ticks, self.chart.span, event)
-        return self._with(curve, ticks, event)
+            gone = (gone | self.chart.ticks.keys()) - ticks.keys()
+        return self._with(curve, ticks, gone, event)
 
-    def _with(self, curve: PoolState, ticks: Ticks, event: Swapped | Resized | Paid) -> "Held":
+    def _with(self, curve: PoolState, ticks: Ticks, gone: frozenset[int], event: Swapped | Resized | Paid) -> "Held":
         # What is burned is owed to its owner, and leaves the pool when it is collected.
         is_burn = isinstance(event, Resized) and event.liquidity <= 0
         in0, in1 = (0, 0) if is_burn else (event.amount0, event.amount1)
@@ -69,7 +86,7 @@ class Held:
             raise Misfit("a pool gave more than it had")
         tokens, usdg = (balance0, balance1) if self.pool.token_is_0 else (balance1, balance0)
         spot = PoolSpot(self.pool, curve.sqrt_price_x96, curve.liquidity, curve)
-        return Held(Chart(spot, self.chart.span, ticks, UsdgAmount(usdg), TokenAmount(tokens)), self.block)
+        return Held(Chart(spot, self.chart.span, ticks, UsdgAmount(usdg), TokenAmount(tokens)), self.block, gone)
 
     def covers(self, reach: int) -> bool:
         """Whether the ticks are known for so far on both sides of the price."""
@@ -82,14 +99,19 @@ class Held:
     def witness_calls(self, contracts: Contracts) -> list[Call]:
         """What the node must say of the pool if it stands as we believe.
 
-        New ticks come with a position, a position with tokens: the balances betray a log that was kept from us.
+        New ticks come with a position, a position with tokens: the balances betray a log that was kept from us. Ticks
+        that went with a position take nothing along, so those are asked for by name.
         """
+        if self.seen is not None:
+            return self.seen[0]
         own = erc20.balance_of(self.pool.address)
-        ticks = [Call(self.pool.address, tick_info(tick)) for tick in self.chart.ticks]
+        ticks = [Call(self.pool.address, tick_info(tick)) for tick in (*self.chart.ticks, *sorted(self.gone))]
         return [*state_calls(self.pool), Call(contracts.usdg, own), Call(self.pool.token, own), *ticks]
 
     def is_borne_out(self, results: list[bytes | None]) -> bool:
         """Whether the node says just that. Raises UpstreamDown where it makes no sense."""
+        if self.seen is not None and self.seen[1] == results:
+            return True
         told = [data for data in results if data is not None]
         if len(told) != len(results):
             return False
@@ -100,7 +122,26 @@ class Held:
             return False
         if tuple(map(erc20.read_amount, told[2:4])) != (self.chart.usdg, self.chart.tokens):
             return False
-        return all(read_tick(data) == known for data, known in zip(told[4:], self.chart.ticks.values(), strict=True))
+        expected = [*self.chart.ticks.values(), *[_EMPTY] * len(self.gone)]
+        return all(read_tick(data) == known for data, known in zip(told[4:], expected, strict=True))
+
+    @property
+    def map_words(self) -> range:
+        """The words of the bitmap that say which ticks there are."""
+        span = self.chart.span
+        return words_around(span[0], span[-1], self.pool.spacing) if span else range(0)
+
+    def map_calls(self) -> list[Call]:
+        return [Call(self.pool.address, tick_bitmap(word)) for word in self.map_words]
+
+    def is_mapped(self, results: list[bytes | None]) -> bool:
+        """Whether the pool's own bitmap has the ticks that we hold, and no other. Raises UpstreamDown."""
+        there: list[int] = []
+        for word, data in zip(self.map_words, results, strict=True):
+            if data is None:
+                return False
+            there += ticks_in(word, read_bitmap(data), self.pool.spacing)
+        return [tick for tick in there if tick in self.chart.span] == [*self.chart.ticks]
 
 
 def remade(curve: PoolState, event: Swapped) -> SwapResult | None:
@@ -141,7 +182,7 @@ def resized(curve: PoolState, ticks: Ticks, span: range, event: Resized) -> tupl
     for tick, net in ((lower, size), (upper, -size)):
         if tick not in span:
             continue
-        old = changed.pop(tick, TickLiquidity(0, 0))
+        old = changed.pop(tick, _EMPTY)
         new = TickLiquidity(old.gross + size, old.net + net)
         if new.gross < 0 or abs(new.net) > new.gross:
             raise Misfit("more liquidity was taken than was there")

@@ -1,12 +1,14 @@
-"""The mirror: the pools that are asked about, in memory, at one block.
+"""The mirror: every pool of every listed token, in memory, at one block.
 
 Logs say what has changed, and the node's own state at the block's hash says whether that was all: price, liquidity,
-every tick that we hold and what the pool holds are read at each step for every pool that is served. So a log that is
-hidden, repeated, altered or of another branch can cost a pool its place here until it is read anew, and can never give
-a wrong figure. A pool that nobody has asked about for a minute is not looked at, and is not served.
+every tick that we hold or that went, and what the pool holds are read at each step for every pool that is served. So a
+log that is hidden, repeated, altered or of another branch can cost a pool its place here until it is read anew, and can
+never give a wrong figure. Where the chain of blocks is broken everything is read anew. When nobody has asked for a
+minute nothing is looked at, and nothing is served.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import Final
 
 from tickyard.chain.multicall import Call
@@ -17,22 +19,25 @@ from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.market.charts import FAR, Chart, ChartReader
 from tickyard.market.mirror.held import Held, Misfit
-from tickyard.market.mirror.logs import read_logs
+from tickyard.market.mirror.logs import LogReader
 from tickyard.market.pools import Pool
 from tickyard.market.reading import ChainReader
 from tickyard.observe import metrics
 from tickyard.observe.log import log
 
 QUIET_S: Final = 60.0
-"""A pool is followed for so long after somebody asked about it."""
-_HOT_MAX: Final = 400
+"""The pools are followed for so long after somebody asked about one."""
+_POOLS_MAX: Final = 400
+"""Where there are more, those that were asked about last are held."""
 NEVER: Final = -(10**9)
 _BUILT_AT_ONCE: Final = 80
-_WITNESSES_MAX: Final = 4_000
+_BUILDING_S: Final = 0.5
+"""In one step."""
+_WITNESSES_MAX: Final = 5_000
 """Calls in one request. A pool takes a dozen, and a real market has a hundred pools. Where it is too much for a node,
 the request is halved."""
 _GAP_MAX: Final = 1_000
-"""Blocks over which logs are read; after a longer sleep the pools themselves say what has changed."""
+"""Blocks over which logs are read; after a longer sleep the pools are read anew."""
 
 
 class Mirror:
@@ -45,23 +50,29 @@ class Mirror:
         clock: Clock,
         *,
         fresh_s: float,
+        every: Callable[[], Iterable[Pool]] = tuple,
     ) -> None:
+        """`every`: the pools that there are; they are held as soon as somebody asks about any."""
         self._rpc = rpc
+        self._logs = LogReader(rpc)
         self._reader = reader
         self._charts = charts
         self._contracts = contracts
         self._clock = clock
         self._fresh_s = fresh_s
+        self._every = every
         self._held: dict[Address, Held] = {}
         self._asked: dict[Pool, float] = {}
+        self._asked_at: float = NEVER
         self._confirmed_at: float = NEVER
         self._turn = 0
         self.block: Head | None = None
 
     def serve(self, pools: Sequence[Pool]) -> tuple[Head, list[Chart]] | None:
-        """These pools at one block, proven there and fresh; None: ask the chain. Asking is what keeps them here."""
+        """These pools at one block, proven there and fresh; None: ask the chain. Asking is what keeps us awake."""
         now = self._clock.monotonic()
         asked, held, block = self._asked, self._held, self.block
+        self._asked_at = now
         for pool in pools:
             asked[pool] = now
         if block is None or now - self._confirmed_at > self._fresh_s:
@@ -75,11 +86,13 @@ class Mirror:
         return block, charts
 
     def hot(self) -> list[Pool]:
-        """The pools that somebody has asked about within the last minute, the latest first."""
+        """The pools to follow: all of them, the latest asked about first, while somebody asks; else none."""
         since = self._clock.monotonic() - QUIET_S
         self._asked = {pool: at for pool, at in self._asked.items() if at > since}
+        if self._asked_at <= since:
+            return []
         latest = sorted(self._asked, key=lambda pool: -self._asked[pool])
-        return latest[:_HOT_MAX]
+        return list(dict.fromkeys([*latest, *self._every()]))[:_POOLS_MAX]
 
     def drop(self, reason: str) -> None:
         """Forget everything: what we hold is not to be trusted."""
@@ -94,24 +107,23 @@ class Mirror:
         head = await self._rpc.head()
         pools = self.hot()
         if self.block is not None and head.hash == self.block.hash:
-            watched = [pool for pool in pools if not self._is_proven(pool, head)]
-            drafts: dict[Address, Held] = {}
+            watched, believed = [pool for pool in pools if not self._is_proven(pool, head)], self._held
         else:
             if self.block is not None and head.number < self.block.number and self._is_fresh(asked_at):
                 # A node that lags, or a branch that is gone: who could tell? Until it is clear we serve nothing.
                 metrics.mirror_steps.labels("behind").inc()
                 self._confirmed_at = NEVER
                 return frozenset()
-            drafts = await self._follow(head)
-            watched = [*pools, *self._next_to_audit(pools)]
+            watched, believed = pools, await self._follow(head)
         before = self._held
-        proven, broken = await self._witness(head, watched, {**before, **drafts})
+        proven, broken = await self._witness(head, watched, believed)
         moved = frozenset(
             held.pool.token
             for address, held in proven.items()
             if address not in before or before[address].chart.spot != held.chart.spot
         )
-        self._held = {**before, **drafts, **proven}
+        wanted = {pool.address for pool in pools}
+        self._held = {at: held for at, held in {**believed, **proven}.items() if at in wanted}
         for pool in broken:
             self._held.pop(pool.address, None)
         self.block, self._confirmed_at = head, asked_at
@@ -128,33 +140,35 @@ class Mirror:
         return held is not None and held.block == head.hash
 
     async def _follow(self, head: Head) -> dict[Address, Held]:
-        """What the logs since our block make of the pools that we hold. A pool that they do not fit is let go."""
+        """What the logs since our block make of the pools that we hold. A pool that they do not fit is let go; where
+        they do not go on from our block, all are: on another branch there may be ticks that we never heard of."""
         block = self.block
-        if block is None or not self._held or not 0 < head.number - block.number <= _GAP_MAX:
+        if block is None or not self._held:
             return {}
-        logs = await read_logs(self._rpc, [*self._held], block, head)
+        logs = None
+        if 0 < head.number - block.number <= _GAP_MAX:
+            logs = await self._logs.read([*self._held], block, head)
         if logs is None:
             metrics.mirror_drops.labels("branch").inc()
-            log.warning("the chain has another branch, every pool is looked at anew", block=head.number)
+            log.warning("the chain does not go on from our block, every pool is read anew", block=head.number)
             return {}
-        drafts: dict[Address, Held] = {}
+        believed = dict(self._held)
         for entry in logs:
-            held = drafts.get(entry.pool) or self._held.get(entry.pool)
+            held = believed.get(entry.pool)
             if held is None:
                 continue
             try:
-                drafts[entry.pool] = held.after(entry.event)
+                believed[entry.pool] = held.after(entry.event)
             except Misfit as misfit:
-                # The pool's own state, read next, differs as well; then it is built anew.
                 metrics.mirror_drops.labels("misfit").inc()
                 log.warning("a log does not fit", pool=entry.pool, reason=str(misfit))
-        return drafts
+                del believed[entry.pool]
+        return believed
 
-    def _next_to_audit(self, pools: Sequence[Pool]) -> list[Pool]:
-        """One pool a step that nobody asks about: what is held and not looked at would rot unseen."""
-        others = [held.pool for held in self._held.values() if held.pool not in set(pools)]
+    def _next_to_audit(self, known: Sequence[Held]) -> Held | None:
+        """One pool a step, of which the whole bitmap is compared: a tick that we never heard of would be found."""
         self._turn += 1
-        return [others[self._turn % len(others)]] if others else []
+        return known[self._turn % len(known)] if known else None
 
     async def _witness(
         self, head: Head, pools: Sequence[Pool], believed: dict[Address, Held]
@@ -163,25 +177,39 @@ class Mirror:
         known = [believed[pool.address] for pool in pools if pool.address in believed]
         broken = [pool for pool in pools if pool.address not in believed]
         asked = [held.witness_calls(self._contracts) for held in known]
-        calls: list[Call] = [call for its in asked for call in its]
+        audited = self._next_to_audit(known)
+        calls: list[Call] = [call for its in asked for call in its] + (audited.map_calls() if audited else [])
         if not calls:
             return {}, broken
         reading = await self._reader.read(calls, block=head.hash, max_calls_per_chunk=_WITNESSES_MAX)
-        proven, start = {}, 0
+        results = iter(reading.results)
+        proven = {}
         for held, its in zip(known, asked, strict=True):
-            results = reading.results[start : start + len(its)]
-            start += len(its)
-            if _is_borne_out(held, results) and held.covers(FAR):
-                proven[held.pool.address] = Held(held.chart, head.hash)
+            told = list(islice(results, len(its)))
+            if _is_borne_out(held, told) and held.covers(FAR):
+                proven[held.pool.address] = held.proven(head.hash, its, told)
             else:
                 broken.append(held.pool)
+        if audited is not None and audited.pool.address in proven:
+            self._audit(audited, list(results))
         return proven, broken
+
+    def _audit(self, held: Held, results: list[bytes | None]) -> None:
+        is_same = _is_mapped(held, results)
+        metrics.mirror_audits.labels("same" if is_same else "different").inc()
+        if not is_same:
+            log.error("THE MIRROR AND THE NODE DISAGREE ABOUT A POOL", pool=held.pool.address)
+            self.drop("audit")
+            raise UpstreamDown("the chain node contradicts what it said before")
 
     async def _build(self, head: Head, pools: Sequence[Pool]) -> frozenset[Address]:
         """Read pools from nothing, at the block where the others stand."""
-        self._charts.forget(pools)
         built: set[Address] = set()
+        until = self._clock.monotonic() + _BUILDING_S
         for first in range(0, len(pools), _BUILT_AT_ONCE):
+            if self._clock.monotonic() > until:
+                # The others must not grow old over it: the rest comes with the next step.
+                break
             part = pools[first : first + _BUILT_AT_ONCE]
             charts, _, _ = await self._charts.read_each(part, reach=FAR, block=head.hash)
             for chart in charts:
@@ -196,5 +224,12 @@ class Mirror:
 def _is_borne_out(held: Held, results: list[bytes | None]) -> bool:
     try:
         return held.is_borne_out(results)
+    except UpstreamDown:
+        return False
+
+
+def _is_mapped(held: Held, results: list[bytes | None]) -> bool:
+    try:
+        return held.is_mapped(results)
     except UpstreamDown:
         return False
