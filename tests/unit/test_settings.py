@@ -45,6 +45,7 @@ def test_good_settings_are_taken():
         ("TRUSTED_PROXIES", "10.0.0.0/8,::/0", "the whole internet"),
         ("TRUSTED_PROXIES", "proxy.local", "is not a network such as 10.0.0.0/8"),
         ("RPC_URLS", "https://a,node", "must be http or https addresses"),
+        ("RPC_WS_URLS", "wss://a,https://node", "must be ws or wss addresses"),
         ("ISSUER_URL", "http://[::1", "must be an http or https address"),
         ("FINALITY", "soon", "the word finalized or a number of blocks"),
         ("FILINGS_CONTACT", "me", "an e-mail address"),

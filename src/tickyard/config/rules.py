@@ -70,11 +70,13 @@ def _addresses(settings: "Settings") -> list[str]:
 def _names(settings: "Settings") -> list[str]:
     found = []
     for name in URLS:
-        if getattr(settings, name) and not _is_http_url(getattr(settings, name)):
+        if getattr(settings, name) and not _is_url(getattr(settings, name), "http", "https"):
             found.append(f"{PREFIX}{name.upper()} must be an http or https address")
     for name in ("rpc_urls", "rpc_urls_8453", *FACILITATORS):
-        if not all(_is_http_url(url) for url in getattr(settings, name)):
+        if not all(_is_url(url, "http", "https") for url in getattr(settings, name)):
             found.append(f"{PREFIX}{name.upper()} must be http or https addresses separated by commas")
+    if not all(_is_url(url, "ws", "wss") for url in settings.rpc_ws_urls):
+        found.append("TICKYARD_RPC_WS_URLS must be ws or wss addresses separated by commas")
     for text in settings.trusted_proxies:
         if (wrong := _wrong_with_network(text)) is not None:
             found.append(f"TICKYARD_TRUSTED_PROXIES: {text!r} {wrong}")
@@ -107,10 +109,10 @@ def _others(settings: "Settings") -> list[str]:
     return found
 
 
-def _is_http_url(text: str) -> bool:
+def _is_url(text: str, *schemes: str) -> bool:
     try:
         parts = urlsplit(text)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
 

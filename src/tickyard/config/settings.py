@@ -48,6 +48,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     data_dir: str = "data"
     rpc_urls: tuple[str, ...] = ()
     """Nodes of chain 4663, best first, separated by commas. May carry keys: never shown."""
+    rpc_ws_urls: tuple[str, ...] = ()
+    """Nodes of chain 4663 that tell new logs over a websocket: the mirror looks the moment a pool has moved. May carry
+    keys: never shown."""
     rpc_urls_8453: tuple[str, ...] = ()
     """Nodes of chain 8453, for payments in USDC. May carry keys: never shown."""
     head_age_max_s: Annotated[int, Meta(ge=5, le=3600)] = 60
@@ -186,7 +189,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 # Shown as "set" or "not set" by `tickyard doctor`: the values may carry keys.
-SECRET_FIELDS = frozenset({"rpc_urls", "rpc_urls_8453", "second_logs_url", "database_url"})
+SECRET_FIELDS = frozenset({"rpc_urls", "rpc_ws_urls", "rpc_urls_8453", "second_logs_url", "database_url"})
 # Read by others than a process of the service: the sandbox, the tests.
 _OTHERS = frozenset({FILE_VARIABLE, *(PREFIX + name for name in ("SANDBOX_RPC_URL", "NODE", "PROVE", "SEED"))})
 

@@ -38,6 +38,7 @@ mirror_steps = Counter(
 )
 mirror_drops = Counter("tickyard_mirror_drops", "What the mirror let go, by reason", ["reason"], registry=REGISTRY)
 mirror_pools = Gauge("tickyard_mirror_pools", "Pools that the mirror can answer for", registry=REGISTRY)
+mirror_feed = Gauge("tickyard_mirror_feed", "Whether a node tells us of new logs by itself", registry=REGISTRY)
 mirror_audits = Counter(
     "tickyard_mirror_audits", "Quotes compared with the node by outcome", ["outcome"], registry=REGISTRY
 )

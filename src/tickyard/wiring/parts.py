@@ -9,6 +9,8 @@ from typing import Final
 
 from tickyard.chain.boot import check_contracts
 from tickyard.chain.rpc.client import Rpc
+from tickyard.chain.rpc.feed import LogFeed
+from tickyard.chain.v3.events import TOPICS
 from tickyard.config.settings import Settings, SettingsError
 from tickyard.deps import Deps
 from tickyard.features.alerts.deliver import Courier
@@ -95,7 +97,11 @@ async def open_deps(settings: Settings, clock: Clock, *, is_hurried: bool = Fals
         if settings.mirror:
             fresh_s = settings.mirror_fresh_ms / 1000
             mirror = Mirror(rpc, reader, charts, settings.contracts, clock, fresh_s=fresh_s, every=pools.every)
-            live = LiveMarket(mirror, reader, pools, settings.contracts, clock)
+            feed = None
+            if settings.rpc_ws_urls:
+                feed = LogFeed(settings.rpc_ws_urls, chain_id=settings.chain_id, topics=TOPICS, clock=clock)
+                tasks.start("feed", feed.keep)
+            live = LiveMarket(mirror, reader, pools, settings.contracts, clock, feed)
             stack.push_async_callback(live.close)
             tasks.start("mirror", live.keep)
         market = Market(registry, Mids(issuer, clock), pools, reader, charts, settings.contracts, live)
