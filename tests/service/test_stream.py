@@ -195,8 +195,43 @@ def test_a_process_that_goes_away_says_when_to_come_back(tmp_path):
             stage.app.hub.close()
             rest = await answer.read()
         assert rest.endswith(b"retry: 2000\n: going away, come back soon\n\n")
+        # A browser would never come back after anything but 200, and nobody should over the same connection.
         async with aiohttp.ClientSession() as session, session.get(f"{stage.url}/v1/stream") as answer:
-            assert answer.status == 429
+            assert (answer.status, answer.headers["Connection"]) == (200, "close")
+            assert await answer.read() == b"retry: 2000\n: going away, come back soon\n\n"
+
+    on_stage(tmp_path, work)
+
+
+class Quick(WallClock):
+    async def sleep(self, seconds):
+        await super().sleep(min(seconds, 0.01))
+
+
+def test_a_listener_whose_process_goes_away_in_order_hears_the_rest_elsewhere(tmp_path):
+    async def work(stage):
+        """Behind one address, as behind a proxy: first the process that leaves, then its successor."""
+        await stage.record({"AAPL": 10**9})
+        successor = build_app(Plan(CATALOG, stage.deps), access_log=None)
+        keeping = asyncio.create_task(successor.hub.keep())
+
+        async def proxy(scope, receive, send):
+            leaving = stage.app.hub.is_closed and next(tries, None) is None
+            await (successor if leaving else stage.app).edge(scope, receive, send)
+
+        tries = iter([1, 2])
+        async with serving.serving(proxy) as url, AsyncClient(url, clock=Quick()) as client:
+            told = client.stream(events=["sample"])
+            assert (await anext(told)).name == "snapshot"
+            await stage.record({"AAPL": 2 * 10**9})
+            assert (await anext(told)).data["samples"][0]["price"] == 2
+            stage.app.hub.close()
+            for price in (3, 4):
+                await stage.record({"AAPL": price * 10**9})
+            assert [(await anext(told)).data["samples"][0]["price"] for _ in range(2)] == [3, 4]
+            await told.aclose()
+            successor.hub.close()
+        keeping.cancel()
 
     on_stage(tmp_path, work)
 

@@ -11,7 +11,7 @@ from tickyard.doors.http.answers import NO_STORE, Headers, send_bytes, send_fail
 from tickyard.doors.http.binding import Binder
 from tickyard.doors.http.edge import ROUTE
 from tickyard.features.history.stream.ask import StreamAsk
-from tickyard.features.history.stream.hub import Hub, TooMany
+from tickyard.features.history.stream.hub import GOODBYE, Hub, TooMany
 from tickyard.features.history.stream.listener import Listener
 from tickyard.features.history.stream.told import EVENTS
 from tickyard.kernel.errors import Failure
@@ -26,6 +26,8 @@ _HEAD: Final[Headers] = [
     NO_STORE,
     # Proxies that collect an answer before passing it on would make a stream of nothing.
     (b"x-accel-buffering", b"no"),
+    # Who comes back must not come back to a process that is going away.
+    (b"connection", b"close"),
 ]
 
 
@@ -49,6 +51,10 @@ class StreamDoor:
             assert isinstance(ask, StreamAsk)
             if scope["method"] == "HEAD":
                 await send_bytes(send, 200, b"", _HEAD)
+                return
+            if self._hub.is_closed:
+                # A browser takes any status but 200 for the end of all: it would never try again.
+                await send_bytes(send, 200, GOODBYE, _HEAD)
                 return
             symbols = frozenset(ask.symbols.split(",")) if ask.symbols is not None else None
             events = frozenset(ask.events.split(",") if ask.events is not None else EVENTS)

@@ -25,7 +25,7 @@ PRICES_S: Final = 1.0
 BACK_AFTER_MS: Final = 2_000
 _ROUNDS_AT_ONCE: Final = 6
 _HEARTBEAT: Final = b": still here\n\n"
-_GOODBYE: Final = b"retry: %d\n: going away, come back soon\n\n" % BACK_AFTER_MS
+GOODBYE: Final = b"retry: %d\n: going away, come back soon\n\n" % BACK_AFTER_MS
 
 
 class TooMany(Exception):
@@ -43,10 +43,11 @@ class Hub:
         self._cursor: Cursor | None = None
         self._samples: dict[str, Any] = {}
         self._prices = Prices(deps)
-        self._is_closed = False
+        self.is_closed = False
+        """This process is going away: whoever comes is told when to come back."""
 
     def admit(self, client: str) -> None:
-        if self._is_closed or len(self._listeners) >= self._max or self._per_client[client] >= self._max_per_client:
+        if len(self._listeners) >= self._max or self._per_client[client] >= self._max_per_client:
             raise TooMany
 
     async def join(self, client: str, symbols: Symbols, events: frozenset[str], last_id: str | None) -> Listener:
@@ -209,7 +210,7 @@ class Hub:
 
     def close(self) -> None:
         """Say goodbye, and when to come back."""
-        self._is_closed = True
+        self.is_closed = True
         for listener in [*self._listeners]:
-            listener.push(_GOODBYE)
+            listener.push(GOODBYE)
             listener.end()
