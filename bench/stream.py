@@ -3,14 +3,14 @@
 import asyncio
 import gc
 import json
-import socket
+import os
+import resource
 import sys
 import time
 from pathlib import Path
 
-import uvicorn
-
-from tickyard.doors.http.fast_path import ReadyProtocol
+from bench.asking import serving
+from bench.cpu import cores, pin
 from tickyard.features.history.stream.told import Told
 
 ROOT = Path(__file__).parents[1]
@@ -52,44 +52,39 @@ def resident_kb() -> int:
     return int(next(line for line in Path("/proc/self/status").read_text().splitlines() if "VmRSS" in line).split()[1])
 
 
-async def measure(app, count: int) -> tuple[float, float]:
+async def tell(app, count: int) -> tuple[float, float]:
     """(milliseconds until the last one has heard, KB a connection). The listeners are a process of their own."""
-    sock = socket.create_server(("127.0.0.1", 0), backlog=1024)
-    config = uvicorn.Config(
-        app.edge,
-        loop="none",
-        http=ReadyProtocol,
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        proxy_headers=False,
-        access_log=False,
-    )
-    server = uvicorn.Server(config)
-    serving = asyncio.create_task(server._serve([sock]))
+    allow_files(count)
     keeping = asyncio.create_task(app.hub.keep())
-    gc.collect()
-    before = resident_kb()
-    command = [sys.executable, "-m", "bench.stream", str(sock.getsockname()[1]), str(count)]
-    ears = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, cwd=ROOT)
-    try:
-        async with asyncio.timeout(120):
-            assert (await ears.stdout.readline()).strip() == b"here"
-            kilobytes = (resident_kb() - before) / count
-            began = time.time()
-            word = [Told("status", {}, {"say": "the word"})]
-            for listener in app.hub._present:
-                listener.hear(word)
-            last = json.loads(await ears.stdout.readline())
-    finally:
-        ears.kill()
-        await ears.wait()
-        keeping.cancel()
-        server.should_exit = True
-        app.hub.close()
-        await serving
+    async with serving(app.edge) as base:
+        gc.collect()
+        before = resident_kb()
+        command = [sys.executable, "-m", "bench.stream", base.rpartition(":")[2], str(count)]
+        ears = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, cwd=ROOT)
+        try:
+            async with asyncio.timeout(120):
+                assert (await ears.stdout.readline()).strip() == b"here"
+                kilobytes = (resident_kb() - before) / count
+                began = time.time()
+                word = [Told("status", {}, {"say": "the word"})]
+                for listener in app.hub._present:
+                    listener.hear(word)
+                last = json.loads(await ears.stdout.readline())
+        finally:
+            ears.kill()
+            await ears.wait()
+            keeping.cancel()
+            app.hub.close()
     return (last - began) * 1e3, kilobytes
 
 
+def allow_files(count: int) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, count + 500)), hard))
+
+
 if __name__ == "__main__":
+    allow_files(int(sys.argv[2]))
+    pair = cores()
+    pin(os.getpid(), pair and pair[1])
     asyncio.run(listen(int(sys.argv[1]), int(sys.argv[2])))
