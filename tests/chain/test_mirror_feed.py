@@ -10,6 +10,7 @@ from tickyard.config.pinned import MAINNET
 from tickyard.kernel.clock import WallClock
 from tickyard.market.fills import Trade
 from tickyard.market.mirror.follow import FED_STEP_S, LiveMarket
+from tickyard.market.reading import ChainReader
 from tickyard.sandbox.world.place import TRADING_DESK
 from yards.mirroring import Bustle, Followed, asked
 
@@ -25,7 +26,8 @@ def test_a_swap_wakes_the_mirror_before_its_step_is_due(world):
         followed = Followed.over(world.node.url)
         url = world.node.url.replace("http://", "ws://")
         feed = LogFeed([url], chain_id=4663, topics=TOPICS, clock=clock)
-        live = LiveMarket(followed.mirror, followed.mirror._reader, followed.book, MAINNET, clock, feed)
+        reader = ChainReader(followed.rpc, MAINNET.multicall3, clock)
+        live = LiveMarket(followed.mirror, reader, followed.book, MAINNET, clock, feed)
         async with asyncio.timeout(60), followed.rpc:
             await followed.book.discover([token])
             tasks = [asyncio.create_task(feed.keep()), asyncio.create_task(live.keep())]

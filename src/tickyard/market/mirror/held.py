@@ -7,6 +7,7 @@ what the log says. A log that does not fit is not argued with, the pool is read 
 from dataclasses import dataclass, replace
 
 from tickyard.chain import erc20
+from tickyard.chain.aggregate3 import Part, Piece, piece_of
 from tickyard.chain.multicall import Call
 from tickyard.chain.v3.bitmap import (
     TickLiquidity,
@@ -44,11 +45,11 @@ class Held:
     """The hash of the block at which the node's own state was last seen to be this."""
     gone: frozenset[int] = frozenset()
     """Ticks that logs have taken away since then: that they are empty is to be proven like all else."""
-    seen: tuple[list[Call], list[bytes | None]] | None = None
-    """What the node was asked then, and its words: the same words say the same again."""
+    seen: tuple[Piece, bytes] | None = None
+    """What the node was asked then, and what it said: the same bytes say the same again."""
 
-    def proven(self, block: str, calls: list[Call], results: list[bytes | None]) -> "Held":
-        return Held(self.chart, block, seen=(calls, results))
+    def proven(self, block: str, asked: Piece, told: bytes) -> "Held":
+        return Held(self.chart, block, seen=(asked, told))
 
     @property
     def pool(self) -> Pool:
@@ -96,7 +97,7 @@ class Held:
         low, high = max(curve.tick - reach, MIN_TICK), min(curve.tick + reach, MAX_TICK)
         return low >= self.chart.span[0] and high <= self.chart.span[-1]
 
-    def witness_calls(self, contracts: Contracts) -> list[Call]:
+    def witness(self, contracts: Contracts) -> Piece:
         """What the node must say of the pool if it stands as we believe.
 
         New ticks come with a position, a position with tokens: the balances betray a log that was kept from us. Ticks
@@ -106,12 +107,13 @@ class Held:
             return self.seen[0]
         own = erc20.balance_of(self.pool.address)
         ticks = [Call(self.pool.address, tick_info(tick)) for tick in (*self.chart.ticks, *sorted(self.gone))]
-        return [*state_calls(self.pool), Call(contracts.usdg, own), Call(self.pool.token, own), *ticks]
+        return piece_of([*state_calls(self.pool), Call(contracts.usdg, own), Call(self.pool.token, own), *ticks])
 
-    def is_borne_out(self, results: list[bytes | None]) -> bool:
+    def is_borne_out(self, part: Part) -> bool:
         """Whether the node says just that. Raises UpstreamDown where it makes no sense."""
-        if self.seen is not None and self.seen[1] == results:
+        if self.seen is not None and self.seen[1] == part.raw:
             return True
+        results = part.results()
         told = [data for data in results if data is not None]
         if len(told) != len(results):
             return False
@@ -131,13 +133,13 @@ class Held:
         span = self.chart.span
         return words_around(span[0], span[-1], self.pool.spacing) if span else range(0)
 
-    def map_calls(self) -> list[Call]:
-        return [Call(self.pool.address, tick_bitmap(word)) for word in self.map_words]
+    def map_piece(self) -> Piece:
+        return piece_of([Call(self.pool.address, tick_bitmap(word)) for word in self.map_words])
 
-    def is_mapped(self, results: list[bytes | None]) -> bool:
+    def is_mapped(self, part: Part) -> bool:
         """Whether the pool's own bitmap has the ticks that we hold, and no other. Raises UpstreamDown."""
         there: list[int] = []
-        for word, data in zip(self.map_words, results, strict=True):
+        for word, data in zip(self.map_words, part.results(), strict=True):
             if data is None:
                 return False
             there += ticks_in(word, read_bitmap(data), self.pool.spacing)

@@ -8,10 +8,10 @@ minute nothing is looked at, and nothing is served.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
 from typing import Final
 
-from tickyard.chain.multicall import Call
+from tickyard.chain.aggregate3 import Part
+from tickyard.chain.multicall import aggregate_pieces
 from tickyard.chain.rpc.client import Head, Rpc
 from tickyard.config.pinned import Contracts
 from tickyard.kernel.clock import Clock
@@ -21,7 +21,6 @@ from tickyard.market.charts import FAR, Chart, ChartReader
 from tickyard.market.mirror.held import Held, Misfit
 from tickyard.market.mirror.logs import LogReader
 from tickyard.market.pools import Pool
-from tickyard.market.reading import ChainReader
 from tickyard.observe import metrics
 from tickyard.observe.log import log
 
@@ -30,12 +29,10 @@ QUIET_S: Final = 60.0
 _POOLS_MAX: Final = 400
 """Where there are more, those that were asked about last are held."""
 NEVER: Final = -(10**9)
-_BUILT_AT_ONCE: Final = 80
+_BUILT_AT_ONCE: Final = 40
+_CHECKED_AT_ONCE: Final = 20
 _BUILDING_S: Final = 0.5
 """In one step."""
-_WITNESSES_MAX: Final = 5_000
-"""Calls in one request. A pool takes a dozen, and a real market has a hundred pools. Where it is too much for a node,
-the request is halved."""
 _GAP_MAX: Final = 1_000
 """Blocks over which logs are read; after a longer sleep the pools are read anew."""
 
@@ -44,7 +41,6 @@ class Mirror:
     def __init__(
         self,
         rpc: Rpc,
-        reader: ChainReader,
         charts: ChartReader,
         contracts: Contracts,
         clock: Clock,
@@ -55,7 +51,6 @@ class Mirror:
         """`every`: the pools that there are; they are held as soon as somebody asks about any."""
         self._rpc = rpc
         self._logs = LogReader(rpc)
-        self._reader = reader
         self._charts = charts
         self._contracts = contracts
         self._clock = clock
@@ -176,26 +171,27 @@ class Mirror:
         """Those pools that stand at this block as we believe, and those that do not or are not known."""
         known = [believed[pool.address] for pool in pools if pool.address in believed]
         broken = [pool for pool in pools if pool.address not in believed]
-        asked = [held.witness_calls(self._contracts) for held in known]
-        audited = self._next_to_audit(known)
-        calls: list[Call] = [call for its in asked for call in its] + (audited.map_calls() if audited else [])
-        if not calls:
-            return {}, broken
-        reading = await self._reader.read(calls, block=head.hash, max_calls_per_chunk=_WITNESSES_MAX)
-        results = iter(reading.results)
+        asked = [held.witness(self._contracts) for held in known]
+        audited = self._next_to_audit([held for held in known if held.map_words])
+        # The map goes first: where the request must be halved it is the heaviest.
+        pieces = ([audited.map_piece()] if audited else []) + asked
+        told = await aggregate_pieces(self._rpc, self._contracts.multicall3, pieces, block=head.hash)
+        mapped = told.pop(0) if audited else None
         proven = {}
-        for held, its in zip(known, asked, strict=True):
-            told = list(islice(results, len(its)))
-            if _is_borne_out(held, told) and held.covers(FAR):
-                proven[held.pool.address] = held.proven(head.hash, its, told)
+        for index, (held, piece, part) in enumerate(zip(known, asked, told, strict=True)):
+            if index % _CHECKED_AT_ONCE == 0:
+                # After a build every pool is new to us: callers must not wait for all of them to be looked through.
+                await self._clock.sleep(0)
+            if _is_so(held.is_borne_out, part) and held.covers(FAR):
+                proven[held.pool.address] = held.proven(head.hash, piece, part.raw)
             else:
                 broken.append(held.pool)
-        if audited is not None and audited.pool.address in proven:
-            self._audit(audited, list(results))
+        if audited is not None and mapped is not None and audited.pool.address in proven:
+            self._audit(audited, mapped)
         return proven, broken
 
-    def _audit(self, held: Held, results: list[bytes | None]) -> None:
-        is_same = _is_mapped(held, results)
+    def _audit(self, held: Held, mapped: Part) -> None:
+        is_same = _is_so(held.is_mapped, mapped)
         metrics.mirror_audits.labels("same" if is_same else "different").inc()
         if not is_same:
             log.error("THE MIRROR AND THE NODE DISAGREE ABOUT A POOL", pool=held.pool.address)
@@ -221,15 +217,9 @@ class Mirror:
         return frozenset(built)
 
 
-def _is_borne_out(held: Held, results: list[bytes | None]) -> bool:
+def _is_so(claim: Callable[[Part], bool], part: Part) -> bool:
+    """What makes no sense does not bear anything out."""
     try:
-        return held.is_borne_out(results)
-    except UpstreamDown:
-        return False
-
-
-def _is_mapped(held: Held, results: list[bytes | None]) -> bool:
-    try:
-        return held.is_mapped(results)
+        return claim(part)
     except UpstreamDown:
         return False
