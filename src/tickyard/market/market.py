@@ -15,7 +15,7 @@ from tickyard.market.charts import FAR, NEAR, Chart, ChartReader, ChartReading
 from tickyard.market.fills import Fill, Question, Trade, tied_best
 from tickyard.market.mids import Mids
 from tickyard.market.mirror.follow import LiveMarket
-from tickyard.market.mirror.offers import fills_of
+from tickyard.market.mirror.offers import fills_of, winning_fills
 from tickyard.market.pools import Pool, PoolBook
 from tickyard.market.reading import CallTemplate, ChainReader, ChainReading
 from tickyard.market.registry import Registry
@@ -25,7 +25,8 @@ from tickyard.market.short_lived import SharedFlight
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """Every complete fill of a trade at one block, and what else was asked in the same breath."""
+    """The complete fills of a trade at one block, at least all that are the best, and what else was asked for in the
+    same breath."""
 
     fills: list[Fill]
     extra: list[bytes | None]
@@ -144,14 +145,14 @@ class Market:
         return NamedBlock.of(head), reading.charts
 
     async def offers(self, trades: Sequence[tuple[Address, Trade]]) -> tuple["NamedBlock", list[list[Fill]]]:
-        """The complete fills of many trades, all at one block."""
+        """The fills of many trades, the best among them, all at one block."""
         pools = {token: self.pools.of(token) for token, _ in trades}
         every = [pool for its in pools.values() for pool in its]
         served = self.live.serve(every) if self.live is not None and every else None
         if served is not None:
             charts = {chart.spot.pool: chart for chart in served[1]}
             return NamedBlock.of(served[0]), [
-                fills_of([charts[pool] for pool in pools[token]], trade) for token, trade in trades
+                winning_fills([charts[pool] for pool in pools[token]], trade) for token, trade in trades
             ]
         head = await self.reader.head()
         reading = await self.charts.read(every, block=head.hash) if every else None
@@ -172,7 +173,7 @@ class Market:
         return NamedBlock.of(head), offered
 
     def remembered_offer(self, token: Address, trade: Trade) -> tuple["NamedBlock", list[Fill]] | None:
-        """The complete fills of one trade at the mirror's block; None: ask the chain."""
+        """The fills of one trade at the mirror's block, the best among them; None: ask the chain."""
         pools = self.pools.of(token)
         served = self.live.offer(pools, trade) if self.live is not None and pools else None
         return None if served is None else (NamedBlock.of(served[0]), served[1])

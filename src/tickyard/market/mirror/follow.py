@@ -19,7 +19,7 @@ from tickyard.kernel.ids import Address
 from tickyard.market.charts import Chart
 from tickyard.market.fills import Fill, Question, Trade
 from tickyard.market.mirror.mirror import Mirror
-from tickyard.market.mirror.offers import fills_of
+from tickyard.market.mirror.offers import fills_of, winning_fills
 from tickyard.market.pools import Pool, PoolBook
 from tickyard.market.reading import ChainReader
 from tickyard.observe import metrics
@@ -81,15 +81,16 @@ class LiveMarket:
         return served
 
     def offer(self, pools: Sequence[Pool], trade: Trade) -> tuple[Head, list[Fill]] | None:
-        """The complete fills of these pools at one block; None: ask the chain."""
+        """The fills of these pools at one block, the best among them; None: ask the chain."""
         served = self.serve(pools)
         if served is None:
             return None
         head, charts = served
-        fills = fills_of(charts, trade)
         self._quotes += 1
-        if self._quotes % AUDITED_ONE_IN == 0 and (self._audit is None or self._audit.done()):
-            self._audit = asyncio.create_task(self._compare(head, charts, trade, fills))
+        if self._quotes % AUDITED_ONE_IN or (self._audit is not None and not self._audit.done()):
+            return head, winning_fills(charts, trade)
+        fills = fills_of(charts, trade)
+        self._audit = asyncio.create_task(self._compare(head, charts, trade, fills))
         return head, fills
 
     async def keep(self) -> None:
