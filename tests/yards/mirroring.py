@@ -9,9 +9,9 @@ from tickyard.chain.rpc.client import Rpc
 from tickyard.config.pinned import MAINNET
 from tickyard.kernel.clock import WallClock
 from tickyard.market.charts import ChartReader
-from tickyard.market.fills import Trade
+from tickyard.market.fills import Trade, tied_best
 from tickyard.market.mirror.mirror import Mirror
-from tickyard.market.mirror.offers import fills_of
+from tickyard.market.mirror.offers import fills_of, winning_fills
 from tickyard.market.pools import PoolBook
 from tickyard.market.reading import ChainReader
 from tickyard.sandbox.node.abi import call_data, words
@@ -60,7 +60,9 @@ class Followed:
         if served is None:
             return None
         head, charts = served
-        return head, {fill.before.pool.fee: trade.open_leg(fill) for fill in fills_of(charts, trade)}
+        fills = fills_of(charts, trade)
+        assert tied_best(trade, winning_fills(charts, trade)) == tied_best(trade, fills)
+        return head, {fill.before.pool.fee: trade.open_leg(fill) for fill in fills}
 
 
 @dataclass
@@ -165,7 +167,10 @@ class Bustle:
 
     async def open(self):
         there = {(pool.symbol, pool.fee) for pool in self.yard.world.pools} | self.opened
-        symbol, fee = self.rng.choice([(s, f) for s in self.symbols for f in TICK_SPACINGS if (s, f) not in there])
+        left = [(s, f) for s in self.symbols for f in TICK_SPACINGS if (s, f) not in there]
+        if not left:
+            return
+        symbol, fee = self.rng.choice(left)
         self.opened.add((symbol, fee))
         token = self.yard.world.tokens[symbol]
         price = by_symbol()[symbol].price_e6
