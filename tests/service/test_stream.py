@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 
 from tickyard.catalog import CATALOG
-from tickyard.client import AsyncClient, BadRequest
+from tickyard.client import AsyncClient, BadRequest, Client
 from tickyard.doors.app import Plan, build_app
 from tickyard.features.history.store import record
 from tickyard.features.history.stream.cursor import Cursor
@@ -280,6 +280,27 @@ def test_watch_draws_a_price_the_moment_it_is_told(tmp_path):
         await screen.shown.wait()
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
+
+    on_stage(tmp_path, work)
+
+
+def test_the_client_without_an_event_loop_listens_too_and_leaves_nothing_open(tmp_path):
+    async def work(stage):
+        await stage.record({"AAPL": 10**9})
+
+        def leave():
+            with Client(stage.url) as client:
+                for event in client.stream(events=["sample"]):
+                    assert event.name == "snapshot"
+                    break
+                kept = client.stream(events=["sample"])
+                assert next(kept).name == "snapshot"
+            return kept
+
+        kept = await asyncio.to_thread(leave)
+        while stage.app.hub._listeners:
+            await WallClock().sleep(0.01)
+        kept.close()
 
     on_stage(tmp_path, work)
 

@@ -118,6 +118,8 @@ class Client(Operations):
         if self._loop.is_closed():
             return
         self._wait(self._caller.close())
+        # A stream that somebody still holds ends with its client.
+        self._wait(self._loop.shutdown_asyncgens())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(_CLOSE_S)
         self._loop.close()
@@ -141,11 +143,27 @@ class Client(Operations):
         caller = self._caller
         told = listen(caller.base_url, caller.clock, symbols=symbols, events=events, last_event_id=last_event_id)
 
-        async def next_one() -> StreamEvent:
-            return await anext(told)
+        waiting: set[asyncio.Task[Any]] = set()
 
-        while True:
-            yield self._wait(next_one())
+        async def next_one() -> StreamEvent:
+            task = asyncio.ensure_future(anext(told))
+            waiting.add(task)
+            task.add_done_callback(waiting.discard)
+            return await task
+
+        async def end() -> None:
+            # Whoever leaves with Ctrl-C leaves a wait behind: the connection is closed after it.
+            for task in [*waiting]:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+            await told.aclose()
+
+        try:
+            while True:
+                yield self._wait(next_one())
+        finally:
+            if not self._loop.is_closed():
+                self._wait(end())
 
     def send(
         self,

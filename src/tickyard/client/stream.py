@@ -1,6 +1,6 @@
 """The event stream: an iterator that comes back by itself and goes on where it was."""
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -74,7 +74,7 @@ async def listen(
     symbols: Iterable[str] | None = None,
     events: Iterable[str] | None = None,
     last_event_id: str | None = None,
-) -> AsyncIterator[StreamEvent]:
+) -> AsyncGenerator[StreamEvent, None]:
     """Events for ever. A connection that is lost, or a service that starts again, costs a pause and no event."""
     asked = {"symbols": ",".join(symbols or ()), "events": ",".join(events or ())}
     params = {name: value for name, value in asked.items() if value}
