@@ -293,6 +293,39 @@ def test_a_lagging_node_cannot_say_that_a_deadline_passed_without_a_transfer(tmp
 
 
 @BOTH
+def test_a_lagging_node_cannot_say_that_a_transfer_is_gone(tmp_path, network):
+    async def scenario(world):
+        chain = world.chains[network]
+        await call(world.app, "GET", URL, world.payment(network=network))
+        assert await worker(world, finality=5, is_forced=True) == {"waiting": 1}
+        chain.head -= 1
+        assert await worker(world, finality=5, is_forced=True) == {"waiting": 1}
+        chain.head += 1
+        chain.grow(6)
+        assert await worker(world, finality=5, is_forced=True) == {"credited": 1}
+
+    run(tmp_path, scenario)
+
+
+@BOTH
+def test_a_node_that_shows_few_blocks_at_once_is_asked_for_few_the_next_time(tmp_path, network):
+    async def scenario(world):
+        chain, far = world.chains[network], world.facilitators[network]
+        far.script["settle"] = ["cut"]
+        chain.refuse_logs_over = 20
+        assert (await call(world.app, "GET", URL, world.payment(network=network))).is_retry_advice
+        for _ in range(150):
+            world.clock.move(2)
+            chain.grow(1)
+        await worker(world, is_forced=True)
+        chain.node.seen.clear()
+        await worker(world, is_forced=True)
+        assert len(chain.node.seen) <= 5
+
+    run(tmp_path, scenario)
+
+
+@BOTH
 def test_a_payment_whose_block_was_reorganised_away_is_watched_again_and_can_be_settled_again(tmp_path, network):
     async def scenario(world):
         chain = world.chains[network]

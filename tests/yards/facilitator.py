@@ -29,6 +29,7 @@ class Chain:
         self.signers = {}
         """For a contract wallet: the signatures it takes for its owner's."""
         self.cut_logs_over = None
+        self.refuse_logs_over = None
         """A node that leaves out the logs of longer ranges, without a word."""
         self.hashes = {}
         self.node = rpcnode.Node(4663 if network == FIRST else 8453)
@@ -138,6 +139,8 @@ class Chain:
         first, last = int(wanted["fromBlock"], 16), int(wanted["toBlock"], 16)
         if self.cut_logs_over is not None and last - first >= self.cut_logs_over:
             return []
+        if self.refuse_logs_over is not None and last - first >= self.refuse_logs_over:
+            raise rpcnode.Refused(-32000, "query exceeds block range limit")
         return [
             log
             for mined in self.mined.values()

@@ -4,7 +4,7 @@ A node that lags answers a range it does not have with silence. So the block at 
 request, which goes to one node: who cannot show it cannot say that nothing happened before it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -28,6 +28,7 @@ from tickyard.payments.row import PaymentRow
 
 _TRIES: Final = 8
 _GUESSES: Final = 3
+_WIDEST: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,9 @@ class LogReader:
         self._rpc = rpc
         self._times = times
         self._is_eip3009 = is_eip3009
+        self._widest = _WIDEST
+        """How many blocks the node shows at once, as far as it has told. Who asks for more each time then asks for the
+        parts one after the other, and loses all of them with any one that fails."""
 
     async def read(self, spans: Sequence[Span], head: int) -> list[Entry]:
         """Every log of these payments up to the block `head`."""
@@ -94,35 +98,47 @@ class LogReader:
         return True
 
     async def _read(self, ranges: Sequence[_Range]) -> list[Entry]:
+        bounds = {number for each in ranges for number in (each.first, each.last)}
+        entries = await self._read_parts([part for each in ranges for part in _cut(each, self._widest)], bounds)
+        # A node may have been busy, or be another by now.
+        self._widest = min(self._widest + self._widest // 8, _WIDEST)
+        return entries
+
+    async def _read_parts(self, parts: Sequence[_Range], bounds: Container[int]) -> list[Entry]:
+        """Only the times of `bounds` are learned: those of every part would crowd out the ones that are needed."""
         calls: list[tuple[str, Sequence[Any]]] = []
-        for each in ranges:
+        for each in parts:
             around: list[tuple[str, Sequence[Any]]] = [
                 ("eth_getBlockByNumber", [hex(each.first), False]),
                 ("eth_getBlockByNumber", [hex(each.last), False]),
             ]
             queries = self._queries(each.rows)
-            bounds = {"fromBlock": hex(each.first), "toBlock": hex(each.last)}
-            calls += [*around, *(("eth_getLogs", [{**bounds, **query}]) for query in queries), around[1]]
+            where = {"fromBlock": hex(each.first), "toBlock": hex(each.last)}
+            calls += [*around, *(("eth_getLogs", [{**where, **query}]) for query in queries), around[1]]
         answers = await self._rpc.batch(calls)
-        size = len(calls) // len(ranges)
+        size = len(calls) // len(parts)
         entries: list[Entry] = []
-        for n, each in enumerate(ranges):
+        smaller: list[_Range] = []
+        for n, each in enumerate(parts):
             first, last, *logs, again = answers[n * size : (n + 1) * size]
-            entries += await self._take(each, first, last, logs, again)
-        return entries
+            if any(isinstance(answer, TooManyLogs) for answer in logs) and each.first < each.last:
+                self._widest = max(1, min(self._widest, (each.last - each.first + 1) // 2))
+                smaller += _cut(each, max(1, (each.last - each.first + 1) // 2))
+            else:
+                entries += self._take(each, first, last, logs, again, bounds)
+        return entries + (await self._read_parts(smaller, bounds) if smaller else [])
 
-    async def _take(self, asked: _Range, first: Any, last: Any, logs: list[Any], again: Any) -> list[Entry]:
-        if any(isinstance(answer, TooManyLogs) for answer in logs) and asked.first < asked.last:
-            middle = (asked.first + asked.last) // 2
-            halves = (_Range(asked.first, middle, asked.rows), _Range(middle + 1, asked.last, asked.rows))
-            return [entry for half in halves for entry in await self._read([half])]
+    def _take(
+        self, asked: _Range, first: Any, last: Any, logs: list[Any], again: Any, bounds: Container[int]
+    ) -> list[Entry]:
         if any(isinstance(answer, RpcError) for answer in (first, last, *logs, again)):
             raise UpstreamDown("the chain node refused to show logs")
         begin, end = read_header(first), read_header(last)
         if read_header(again).hash != end.hash:
             raise ChainMoved("the chain was reorganised while it was read")
         for each in (begin, end):
-            self._times.learn(each.number, each.timestamp)
+            if each.number in bounds:
+                self._times.learn(each.number, each.timestamp)
         entries = []
         for found in logs:
             if not isinstance(found, list):
@@ -144,3 +160,8 @@ class LogReader:
             {"address": assets, "topics": [TRANSFER, owners, payees]},
             {"address": [pinned.MAINNET.permit2], "topics": [NONCES_INVALIDATED, owners]},
         ]
+
+
+def _cut(whole: _Range, size: int) -> list[_Range]:
+    starts = range(whole.first, whole.last + 1, size)
+    return [_Range(first, min(first + size - 1, whole.last), whole.rows) for first in starts]

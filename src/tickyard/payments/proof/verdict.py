@@ -6,7 +6,7 @@
     unknown                unused, deadline passed    failed
     failed                 not paid, final deadline   closed: it never will be
     settled                paid, final                credited
-    settled, seen before   not paid                   unknown again: the chain was reorganised
+    settled, seen before   not paid, block reached    unknown again: the chain was reorganised
     settled, never seen    not paid, final deadline   missing
     any                    anything else              looked at again later
 
@@ -66,7 +66,8 @@ def _judge_settled(row: PaymentRow, found: Finding, tip: Tip, is_closed: bool) -
     if not isinstance(found, Spent | Unused):
         return _WAIT
     if row.mined is not None:
-        return Verdict("unsettle")
+        # A node that has not come as far as the transfer's block cannot say that it is gone.
+        return Verdict("unsettle") if row.mined_block is None or tip.number >= row.mined_block else _WAIT
     return Verdict("missing") if is_closed else _WAIT
 
 
