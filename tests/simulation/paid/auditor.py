@@ -63,7 +63,7 @@ class Auditor:
             books.close()
         names = {(key[0], each.hash): each for key, each in paid.items()}
         counted = {}
-        for settlement, amount, settled_us, _credited in rows:
+        for settlement, amount, settled_us, credited_us in rows:
             network, name, index = settlement.split("/")
             each = names.get((network, name))
             if each is None or self.world.chains[network].place_of(each) != int(index):
@@ -74,9 +74,18 @@ class Auditor:
                 found.append(f"counted as {amount} instead of {each.amount}: {settlement}")
             if settled_us // 10**6 < int(each.begun_at) - 1:
                 found.append(f"counted on a day before it began: {settlement}")
+            if self._depth(self.world.chains[network], each.block, credited_us / 10**6) < self.world.finality:
+                found.append(f"counted before it was final: {settlement}")
         found += [f"counted {n} times: {name}" for name, n in counted.items() if n != 1]
         found += [f"never counted: {name}" for name in names if name not in counted]
         return found
+
+    def _depth(self, chain, block, moment):
+        """How many blocks stood on top of one at a moment."""
+        newest = len(chain.blocks) - 1
+        while newest > block and chain.blocks[newest].timestamp > moment + 1:
+            newest -= 1
+        return newest - block
 
     def _fetched(self, paid):
         """Every paying signer gets the answer when they ask for it once more."""

@@ -17,8 +17,8 @@ from simulated.loop import VirtualLoop
 from simulated.run import scratch, shard
 
 
-async def _live(seed, folder):
-    world = World(seed, folder)
+async def _live(seed, folder, only):
+    world = World(seed, folder, only)
     try:
         await world.live()
         found = Auditor(world).audit()
@@ -30,14 +30,14 @@ async def _live(seed, folder):
         await world.close()
 
 
-def tell(seed):
-    """One world: a line about it, how many answers there were, and what was found."""
+def tell(seed, only=None):
+    """One world: a line about it, how many answers there were, and what was found. `only`: these faults, so likely."""
     folder = scratch()
     logging.disable(logging.CRITICAL)
     gc.freeze()
     try:
         with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-            found, truth, trace, transfers = runner.run(_live(seed, folder))
+            found, truth, trace, transfers = runner.run(_live(seed, folder, only))
     finally:
         gc.unfreeze()
         logging.disable(logging.NOTSET)

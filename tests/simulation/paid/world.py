@@ -13,7 +13,7 @@ from paid.far import FarFacilitator, NearFacilitator, NearRpc, parts
 from paid.people import Buyer, PlainBuyer, Thief
 from simulated.loop import START, VirtualClock
 from simulated.process import FrailStore, Killed, Process
-from simulated.world import template
+from simulated.template import template
 from tickyard.doors.paid.gate import Doorkeeper, Gate
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
@@ -80,8 +80,10 @@ class Faults:
             setattr(self, name, 0.0)
 
 
-def draw_faults(rng):
-    """Some worlds are quiet, some have one great trouble, some have all of them."""
+def draw_faults(rng, only=None):
+    """Some worlds are quiet, some have one great trouble, some have all of them; `only` says which, instead of luck."""
+    if only is not None:
+        return Faults(**only)
     most = {
         "kill": 0.02, "store_error": 0.02, "lost_commit": 0.02, "interleave": 0.3, "lost_request": 0.3, "lag": 0.4,
         "cut_logs": 0.5, "reorg": 0.15, "down": 0.2, "honest_no": 0.2, "lost_before": 0.4, "lost_during": 0.5,
@@ -118,12 +120,14 @@ class Truth:
 
 
 class World:
-    def __init__(self, seed, folder):
+    finality = FINALITY
+
+    def __init__(self, seed, folder, only=None):
         self.rng = random.Random(f"paid world {seed}")
         self.loop = asyncio.get_running_loop()
         self.loop.set_exception_handler(self._on_stray)
         self.clock = VirtualClock(self.loop, START)
-        self.faults = draw_faults(self.rng)
+        self.faults = draw_faults(self.rng, only)
         # Whoever believes a liar may pay twice; only the client of the house is safe from that.
         self.has_liar = self.faults.lying_no > 0
         self.truth = Truth()
@@ -262,7 +266,8 @@ class World:
             async with asyncio.timeout(patience_s):
                 await process.gate(scope, self._nothing, send)
         except (Killed, asyncio.CancelledError, TimeoutError) as end:
-            if isinstance(end, asyncio.CancelledError) and not process.is_dead:
+            # Whoever asks is told to stop, or what it waited for in the dead process was.
+            if isinstance(end, asyncio.CancelledError) and (not process.is_dead or asyncio.current_task().cancelling()):
                 raise
             raise ConnectionError from None
         finally:

@@ -72,6 +72,8 @@ async def _prepare(world):
     world.rng.seed(7)
     for _ in range(3):
         await world.settle_payment()
+    world.chain.mine()
+    world.second.mine()
     for moment in (rules.snapshot_at(EPOCH) - timedelta(seconds=9), rules.snapshot_at(EPOCH), OPENS):
         await world.clock.until(moment)
         for _ in range(6):

@@ -41,11 +41,12 @@ class Faults:
     fate: float = 0.0
     log_range: int = 10**9
     log_limit: int = 10**9
+    fates: tuple = ("_run_dry", "_run_short", "_stop_the_chain", "_change_the_key", "_restore")
 
     def calm(self):
         """Nothing fails any more. Limits of nodes stay."""
-        for name in vars(self):
-            if not name.startswith("log_"):
+        for name, chance in vars(self).items():
+            if isinstance(chance, float):
                 setattr(self, name, 0.0)
 
 

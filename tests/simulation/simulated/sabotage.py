@@ -1,6 +1,5 @@
 """Deliberate breakages of the protocol, each a few lines of text in a copy of the package."""
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,24 +10,50 @@ import tickyard
 class Sabotage:
     name: str
     seed: int
-    """Among the worlds from this one on it shows soon."""
+    """The world that shows it soon; when the house has changed, and with it the luck of its worlds, one after it does."""
     edits: tuple[tuple[str, str, str], ...]
     """File, what stands there, what is put in its place."""
+    how: tuple = ()
+    """What the worlds are told beside their seed."""
+    worlds: int = 40
 
-    def apply(self, folder):
-        """A copy of the package with the breakage in it. The folder to import it from."""
-        # Compiled files come along; those of the edited sources are told from them by their size and time.
-        shutil.copytree(Path(tickyard.__file__).parent, folder / "tickyard")
+    def texts(self):
+        """The broken text of each file that has one."""
+        house, texts = Path(tickyard.__file__).parent, {}
         for file, before, after in self.edits:
-            path = folder / "tickyard" / file
-            text = path.read_text()
+            path = str(house / file)
+            text = texts.get(path) or Path(path).read_text()
             assert text.count(before) == 1, f"{self.name}: {file} has changed, so must the sabotage"
-            path.write_text(text.replace(before, after))
-        return folder
+            texts[path] = text.replace(before, after)
+        return texts
 
 
-def one(name, file, before, after, seed=1):
-    return Sabotage(name, seed, ((file, before, after),))
+QUIET = (2, 0.0)
+"""Days, and what goes wrong. Most breakages need nothing else to go wrong."""
+MOODS = {
+    "tomorrow's revenue in today's pool": (2, {"kill": 0.004}),
+    "skip the first day of every pair": (1, 0.0),
+    "what failed late is lost": (3, {"freeze": 0.6}),
+    "no proof of holders": (2, {"hide": 1.0}),
+    "no proof of the supply, nor of holders": (2, {"hide": 1.0}),
+    "no parent-hash check": (2, {"reorg": 0.2}),
+    "take the snapshot before its block is final": (2, {"reorg": 0.2}),
+    "leftovers of an earlier try stay": (2, {"kill": 0.004}),
+    "solvency ignoring what is owed": (3, {"fate": 1.0, "fates": ("_run_short",)}),
+    "close without asking the desk": (3, {"fate": 1.0, "fates": ("_restore",)}),
+    "release at the first failure": (2, {"flip": 1.0, "freeze": 0.6, "reorg": 0.1}),
+    "a reverted batch releases its lines": (2, {"fate": 1.0, "fates": ("_change_the_key",), "delay": 0.8}),
+    "lines of a lost batch are never sent again": (2, {"fate": 1.0, "fates": ("_change_the_key",), "delay": 0.8}),
+    "never replace what is stuck": (2, {"drop": 0.6}),
+}
+
+
+def many(name, *edits, seed=2):
+    return Sabotage(name, seed, edits, MOODS.get(name, QUIET))
+
+
+def one(name, file, before, after, seed=2):
+    return many(name, (file, before, after), seed=seed)
 
 
 EARN, PAYOUT = "features/earn", "payout"
@@ -37,38 +62,41 @@ SABOTAGES = (
     # --- whose day money belongs to
     one("tomorrow's revenue in today's pool", f"{EARN}/pool.py", "wanted = [revenue.c.settled_at < opens_at(epoch),",
         "wanted = ["),
-    one("credit before final", "payments/proof/credit.py", "if transfer.block <= final]", "]"),
+    many("credit before final",
+        ("payments/proof/verdict.py", "        if seen.block <= tip.final:", "        if seen.block <= tip.number:"),
+        ("payments/proof/reconcile.py", "if row.mined_block is not None and row.mined_block > tip.final", "if False"),
+    ),
     one("forget what became known after the sealing", f"{EARN}/pool.py", "wanted = [revenue.c.settled_at < opens_at(epoch),",
         "wanted = [revenue.c.settled_at < opens_at(epoch), revenue.c.settled_at >= starts_at(epoch),"),
-    Sabotage("fix the pool before the day is over", 1, (
+    many("fix the pool before the day is over",
         (f"{EARN}/epochs.py", 'if state == "taken" and now >= opens_at(epoch):', 'if state == "taken":'),
         (f"{EARN}/pool.py", "        if now < opens_at(epoch):\n            return False\n", ""),
-    )),
+    ),
     one("the rest is not rolled over", f"{EARN}/pool.py", "rollover_raw = await _collect_rest(tx, epoch) + await _collect_late(tx, epoch)",
         "rollover_raw = await _collect_late(tx, epoch)"),
     one("what failed late is lost", f"{EARN}/pool.py", "rollover_raw = await _collect_rest(tx, epoch) + await _collect_late(tx, epoch)",
         "rollover_raw = await _collect_rest(tx, epoch)\n        await _collect_late(tx, epoch)"),
     # --- who shares it
     one("threshold plus one", f"{EARN}/snapshot.py", "if each.balance >= threshold]", "if each.balance >= threshold + 1]"),
-    Sabotage("snapshot at 23:00 inclusive", 1, (
+    many("snapshot at 23:00 inclusive",
         ("chain/blocks.py", "        if early.timestamp < moment_s:\n", "        if early.timestamp <= moment_s:\n"),
         ("chain/blocks.py", "        if middle.timestamp < moment_s:\n", "        if middle.timestamp <= moment_s:\n"),
-    )),
+    ),
     one("balances of the newest block", f"{EARN}/snapshot.py", "async for page in pages_at(view, -1 if block is None else block.number):",
         "async for page in pages_at(view, final.number):"),
     one("no proof of holders", f"{EARN}/snapshot.py", "            await _prove_holders(deps, page, threshold // REACH, final.hash)\n", ""),
-    Sabotage("no proof of the supply, nor of holders", 1, (
+    many("no proof of the supply, nor of holders",
         (f"{EARN}/snapshot.py", "            await _prove_holders(deps, page, threshold // REACH, final.hash)\n", ""),
         (f"{EARN}/snapshot.py", "    if indexed != supply:\n", "    if False:\n"),
-    )),
-    Sabotage("no parent-hash check", 1, (
+    ),
+    many("no parent-hash check",
         (f"{EARN}/holders.py", "        if mark is not None and chunk.parent_hash != mark[1]:\n            return False\n", ""),
         (f"{EARN}/holders.py", "return (await header(self.rpc, mark[0])).hash == mark[1]", "return True"),
         (f"{EARN}/epochs.py", "        final = await final_header(deps.rpc, deps.earn.finality)\n        return", "        final = await final_header(deps.rpc, 0)\n        return"),
         (f"{EARN}/snapshot.py", "if await newest_mark(view) != (final.number, final.hash):", "if False:"),
         (f"{EARN}/snapshot.py", "            await _prove_holders(deps, page, threshold // REACH, final.hash)\n", ""),
         (f"{EARN}/snapshot.py", "    if indexed != supply:\n", "    if False:\n"),
-    )),
+    ),
     one("take the snapshot before its block is final", f"{EARN}/snapshot.py", "    final = await final_header(deps.rpc, deps.earn.finality)\n    if",
         "    final = await final_header(deps.rpc, 0)\n    if"),
     one("shares rounded up", f"{EARN}/rules.py", "return pool * balance // total if total else 0", "return -(-pool * balance // total) if total else 0"),
@@ -77,24 +105,24 @@ SABOTAGES = (
     one("solvency ignoring what is owed", f"{EARN}/opening.py", "if not await _is_solvent(deps, till, row.pool_raw + owed, row.eligible_wallets):",
         "if not await _is_solvent(deps, till, row.pool_raw, row.eligible_wallets):"),
     # --- the window
-    Sabotage("accept 01:00:00", 1, (
+    many("accept 01:00:00",
         (f"{EARN}/rules.py", "return opens_at(epoch) <= moment < closes_at(epoch)", "return opens_at(epoch) <= moment <= closes_at(epoch)"),
-    )),
+    ),
     one("the window closes a minute early", f"{EARN}/rules.py", "CLOSE: Final = timedelta(hours=25)", "CLOSE: Final = timedelta(hours=24, minutes=59)"),
-    Sabotage("reserve at any hour", 1, (
+    many("reserve at any hour",
         (f"{EARN}/store.py", "    if not is_in_window(found.epoch, now):\n", "    if False:\n"),
         (f"{EARN}/operations.py", "    if not found.is_claimed and not rules.is_in_window(ask.epoch, now):\n", "    if False:\n"),
-    )),
-    Sabotage("believe any signature", 1, (
+    ),
+    many("believe any signature",
         (f"{EARN}/operations.py", "    if not is_signed_by(ask.address, claim_digests(deps.earn.terms, ask.epoch, ask.address), signature):\n", "    if False:\n"),
         (f"{PAYOUT}/judge.py", "    if not is_signed_by(claim.address, claim_digests(terms, claim.epoch, claim.address), signature):\n", "    if False:\n"),
-    )),
+    ),
     one("close with claims left out", f"{EARN}/closing.py", '"returned_to": epoch if claim.state in ENDED_UNPAID else None,',
         '"returned_to": epoch if claim.state != "confirmed" else None,'),
-    Sabotage("close before the window is over", 1, (
+    many("close before the window is over",
         (f"{EARN}/closing.py", "        if await store.now(tx) < closes_at(epoch):\n            return False\n", ""),
         (f"{EARN}/epochs.py", 'if state in ("sealed", "open", "closing") and now >= closes_at(epoch):', 'if state in ("sealed", "open", "closing"):'),
-    )),
+    ),
     one("close without asking the desk", f"{EARN}/closing.py", "        if paid_on_desk > kept:\n", "        if False:\n"),
     # --- paying
     one("release at the first failure", f"{PAYOUT}/agent.py", "final = await final_header(self.rpc, self.finality)", "final = await final_header(self.rpc, 0)"),
@@ -106,7 +134,7 @@ SABOTAGES = (
     one("refuse who is paid after the window", f"{PAYOUT}/agent.py", "                    amount = amount_of(claim, books, self.terms)\n",
         "                    amount = amount_of(claim, books, self.terms)\n                    if now.hour:\n                        raise ClaimRefused('too late')\n"),
     one("confirm what was only sent", f"{PAYOUT}/ledger.py", '"attempt": line.claim.attempt, "state": "sent",', '"attempt": line.claim.attempt, "state": "confirmed",'),
-    one("do not read on after a restart", f"{PAYOUT}/ending.py", "first = self.first_block if mark is None else mark[0] + 1", "first = final.number if mark is None else mark[0] + 1"),
+    one("read the newest block only", f"{PAYOUT}/ending.py", "first = self.first_block if mark is None else mark[0] + 1", "first = final.number"),
     one("the books of the desk are of yesterday", f"{EARN}/digest.py", 'HEADER: Final = b"address,balance,share\\n"', 'HEADER: Final = b"address,balance,shares\\n"'),
     one("tell the amount of the whole pool", f"{EARN}/store.py", "share_raw=share(row.pool_raw, row.balance or 0, row.eligible_total) if sealed else None,",
         "share_raw=row.pool_raw if sealed else None,"),

@@ -1,31 +1,26 @@
 """A simulated town: three API replicas, two workers, two agents, wallets, payers, and a chain, over the real code."""
 
 import asyncio
-import atexit
 import random
 import shutil
-import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import cache
-from pathlib import Path
 from types import SimpleNamespace
 
 from coincurve import PrivateKey
 from sqlalchemy import insert, text
 
-from simulated.chain import CHAIN_ID, DESK, FAILED, MULTICALL, TOKEN, USDG, Chain, View
+from simulated.chain import CHAIN_ID, DESK, FAILED, MULTICALL, PAY_CALL, TOKEN, USDG, Chain, View
 from simulated.loop import START, VirtualClock
 from simulated.process import Faults, FrailRpc, FrailStore, Killed, Process
+from simulated.template import template
 from tickyard.chain.keccak import keccak256
 from tickyard.features.earn import rules
 from tickyard.features.earn.epochs import next_due
 from tickyard.features.earn.message import EarnTerms, claim_message, message_digest
 from tickyard.features.earn.operations import ClaimAsk, claim
 from tickyard.features.earn.room import EarnRoom
-from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import BadRequest, Failure, UpstreamDown
 from tickyard.payments.proof.chain import ChainProof
 from tickyard.payments.proof.credit import verify_settlements
@@ -35,7 +30,6 @@ from tickyard.payout.agent import Agent
 from tickyard.payout.judge import PayoutCaps
 from tickyard.payout.run import run_agent
 from tickyard.payout.signer import LocalSigner
-from tickyard.store.migrate import migrate
 from tickyard.store.opening import open_store
 from tickyard.worker.jobs import EpochKeeper, HolderReader
 
@@ -43,11 +37,12 @@ DEPTH = 4
 TERMS = EarnTerms(CHAIN_ID, TOKEN, USDG)
 NETWORK, SECOND = f"eip155:{CHAIN_ID}", "eip155:8453"
 PAY_TO = "0x" + "9a" * 20
-PAYMENT_LIFE_S = 36 * 3600
-"""Longer than a chain ever stands still here: what was signed for shorter could not be mined after that."""
+PAYMENT_LIFE_S = 3600
+"""Blocks are minutes apart for most of the day. While the chain stands still some come too late, and are worth nothing."""
 THRESHOLD = 10**24
 CAPS = PayoutCaps(10**15, 10**15, 10**15)
 GONE = (Killed, asyncio.CancelledError)
+FATE = "fate"
 
 
 @dataclass
@@ -151,13 +146,13 @@ class SimulatedPace:
 
 
 class World:
-    def __init__(self, seed, folder, faults=None, doom=None):
+    def __init__(self, seed, folder, faults=None, doom=None, mood=None):
         self.doom = doom
         self.rng = random.Random(f"world {seed}")
         self.loop = asyncio.get_running_loop()
         self.loop.set_exception_handler(self._on_stray)
         self.clock = VirtualClock(self.loop, START)
-        self.faults = faults or draw_faults(self.rng)
+        self.faults = faults or draw_faults(self.rng, mood)
         self.depth = DEPTH if faults else self.rng.choice((4, 4, 16))
         self.crowd = (
             [Wallet.number(n) for n in range(100, 100 + CROWD)] if not faults and self.rng.random() < 0.15 else []
@@ -167,6 +162,7 @@ class World:
         self.path = folder / "world.db"
         self.folder = folder
         self.signer = LocalSigner(keccak256(b"simulated payer"))
+        self.caps = CAPS
         self.truth = Truth()
         self.claimed = asyncio.Event()
         self.processes = {}
@@ -268,6 +264,7 @@ class World:
         process.store = FrailStore(self.path, true, process.rng, process)
         process.rpc = FrailRpc(self.chain, self.clock, process, self._views(name))
         process.second = FrailRpc(self.second, self.clock, process)
+        process.proofs = {NETWORK: ChainProof(NETWORK, process.rpc), SECOND: ChainProof(SECOND, process.second)}
         process.deps = SimpleNamespace(
             store=process.store, rpc=process.rpc, clock=clock, earn=EarnRoom(TERMS, self.depth, DESK, MULTICALL)
         )
@@ -313,10 +310,9 @@ class World:
             await self.clock.sleep(min(soon, pause) / timedelta(seconds=1))
 
     async def work_once(self, process):
-        chains = {NETWORK: ChainProof(NETWORK, process.rpc), SECOND: ChainProof(SECOND, process.second)}
         keeper, reader = EpochKeeper(process.deps), HolderReader(process.deps)
         with suppress(UpstreamDown):
-            await verify_settlements(process.store, chains, self.clock, finality=self.depth)
+            await verify_settlements(process.store, process.proofs, self.clock, finality=self.depth)
         with suppress(UpstreamDown):
             await reader.do_due(process.deps, None)
         with suppress(UpstreamDown):
@@ -328,7 +324,7 @@ class World:
 
     def agent_of(self, process):
         memory = AcceptedBooks(self.folder / f"accepted-{process.name}.jsonl")
-        return Agent(process.store, process.rpc, self.signer, TERMS, DESK, MULTICALL, CAPS, memory, self.depth)
+        return Agent(process.store, process.rpc, self.signer, TERMS, DESK, MULTICALL, self.caps, memory, self.depth)
 
     # --- people
 
@@ -388,9 +384,7 @@ class World:
         while True:
             await self.clock.sleep(self.rng.uniform(3_000, 90_000))
             if self.rng.random() < self.faults.fate:
-                await self.rng.choice(
-                    (self._run_dry, self._run_short, self._stop_the_chain, self._change_the_key, self._restore)
-                )()
+                await getattr(self, self.rng.choice(self.faults.fates))()
 
     async def _run_dry(self):
         """No gas, no money, or too small an allowance, for some hours."""
@@ -407,21 +401,44 @@ class World:
         self._employ()
 
     async def _run_short(self):
-        """Nobody can be paid for a day, and then there is money for one pool, but hardly for what was claimed too."""
+        """Gas ends when claims have been opened, or the agents may not pay as much. A day later there is money for the
+        next pool, but hardly for what was claimed too."""
         now = self.clock.now()
-        await self.clock.until(now.replace(hour=0, minute=4, second=0) + timedelta(days=1))
-        self.chain.eth = 0
-        await self.clock.sleep(23 * 3600)
-        async with self.store.read() as tx:
-            found = (await tx.execute(text("SELECT max(pool_raw) FROM earn_epoch"))).scalar_one() or 0
+        await self.clock.until(now.replace(hour=0, minute=0, second=1) + timedelta(days=1))
+        while self.clock.now().hour == 0 and not await self._sum("count(*) FROM earn_epoch WHERE state = 'open'"):
+            await self.clock.sleep(5)
+        if self.rng.random() < 0.5:
+            self.chain.eth = 0
+        else:
+            self._cap(PayoutCaps(1, 1, 1))
+        await self.clock.until(self.clock.now().replace(hour=23, minute=40))
+        new = await self._sum(
+            "sum(amount_raw) FROM revenue WHERE settlement NOT IN (SELECT settlement FROM earn_credit)"
+        )
+        rest = await self._sum(
+            "sum(rolled_raw) FROM earn_epoch WHERE state = 'closed' AND id NOT IN (SELECT epoch FROM earn_rollover)"
+        )
+        kept = await self._sum("sum(amount_raw) FROM earn_close WHERE returned_to IS NULL")
+        owed = max(0, kept - sum(self.chain.state.paid.values()))
         payer = self.signer.address
-        left = int(found * self.rng.uniform(0.8, 2))
+        left = new + rest + int(owed * self.rng.uniform(0, 0.9))
         self.chain.send(payer, USDG, PAYERS[0], max(0, self.chain.state.usdg.get(payer, 0) - left))
-        now = self.clock.now()
-        await self.clock.until(now.replace(hour=23, minute=59, second=59))
+        await self.clock.until(self.clock.now().replace(hour=23, minute=59, second=58))
         self.chain.eth = 10**20
         await self.clock.sleep(self.rng.uniform(3000, 8000))
+        self._cap(CAPS)
         self._employ()
+
+    def _cap(self, caps):
+        """The agents are started again with another setting."""
+        self.caps = caps
+        for name in ("agent-1", "agent-2"):
+            if name in self.processes:
+                self.processes[name].die()
+
+    async def _sum(self, what):
+        async with self.store.read() as tx:
+            return (await tx.execute(text(f"SELECT {what}"))).scalar_one() or 0
 
     async def _stop_the_chain(self):
         """Over 23:00, for as long as an hour."""
@@ -432,11 +449,15 @@ class World:
         self.chain.is_halted = False
 
     async def _change_the_key(self):
+        """At any time, or at the worst one: what was sent with the old key is not mined yet."""
+        patience = self.clock.monotonic() + self.rng.choice((0, 100_000))
+        while self.clock.monotonic() < patience and not any(
+            each.data[:4].hex() == PAY_CALL for each in self.chain.pool.values()
+        ):
+            await self.clock.sleep(2)
         self.signer = LocalSigner(keccak256(f"simulated payer {self.rng.random()}".encode()))
         self._employ()
-        for name in ("agent-1", "agent-2"):
-            if name in self.processes:
-                self.processes[name].die()
+        self._cap(self.caps)
 
     async def _restore(self):
         """The database is lost, and a copy of a little while ago is put in its place."""
@@ -489,7 +510,7 @@ class World:
             self.truth.lies.add(hash_)
         else:
             chain, asset = (self.second, TOKEN) if is_second else (self.chain, USDG)
-            hash_ = chain.send(payer, asset, PAY_TO, amount, nonce)
+            hash_ = chain.send(payer, asset, PAY_TO, amount, nonce, self.clock.seconds() + PAYMENT_LIFE_S)
             self.truth.settlements[hash_] = (amount, now)
         row = {
             "network": SECOND if is_second else NETWORK, "asset": TOKEN if is_second else USDG, "payer": payer,
@@ -497,6 +518,7 @@ class World:
             "state": "settled", "holder": "", "lease_until": now, "fingerprint": "", "route": "", "amount_raw": amount,
             "pay_to": PAY_TO, "valid_before": self.clock.seconds() + PAYMENT_LIFE_S, "network_time": self.clock.seconds(),
             "begun_at": now, "settles": 1, "transaction": hash_, "settled_at": now, "proof": "waiting",
+            "status": 200, "content_type": "application/json", "body": b"{}",
         }  # fmt: skip
         with suppress(UpstreamDown):
             async with self.store.begin() as tx:
@@ -550,12 +572,17 @@ class World:
             )
 
     def calm(self):
-        """Everything is put right, and stays so."""
+        """Everything is put right, and stays so: what fate had begun ends here too."""
+        for job in self._jobs:
+            if job.get_name() == FATE:
+                job.cancel()
         self.faults.calm()
         self.chain.frozen.clear()
         self.chain.floor = 0
         self.chain.eth = 10**20
         self.chain.is_halted = False
+        if self.caps != CAPS:
+            self._cap(CAPS)
         self._employ()
         # Nodes that hid or lagged are replaced with the processes that used them.
         for process in self.processes.values():
@@ -623,26 +650,11 @@ def _let_go(store):
     store._writer = None
 
 
-@cache
-def template():
-    """An empty database with its schema: making one takes longer than living through a day."""
-    folder = Path(tempfile.mkdtemp(prefix="tickyard-sim-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-
-    async def make():
-        store = open_store(folder / "empty.db", WallClock())
-        await migrate(store)
-        await store.close()
-
-    # A loop of its own, in a thread: this is called from inside the virtual one.
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(asyncio.run, make()).result()
-    return folder / "empty.db"
-
-
-def draw_faults(rng):
-    """From a quiet world to a terrible one."""
-    bad = rng.choice((0.0, 0.3, 1.0, 2.0))
+def draw_faults(rng, mood=None):
+    """From a quiet world to a terrible one. `mood` instead of luck: how terrible, or which faults alone."""
+    if isinstance(mood, dict):
+        return Faults(**{"interleave": 0.05, **mood})
+    bad = rng.choice((0.0, 0.3, 1.0, 2.0)) if mood is None else mood
     return Faults(
         kill=bad * 0.0012,
         store_error=bad * 0.004,
