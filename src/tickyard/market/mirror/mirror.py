@@ -29,7 +29,7 @@ QUIET_S: Final = 60.0
 _POOLS_MAX: Final = 400
 """Where there are more, those that were asked about last are held."""
 NEVER: Final = -(10**9)
-_BUILT_AT_ONCE: Final = 40
+_BUILT_AT_ONCE: Final = 20
 _CHECKED_AT_ONCE: Final = 20
 _BUILDING_S: Final = 0.5
 """In one step."""

@@ -22,25 +22,22 @@ def winning_fills(charts: Iterable[Chart], trade: Trade) -> list[Fill]:
     For all but large trades one pool is worked through instead of every one.
     """
     curves = [(chart, chart.spot.curve) for chart in charts if chart.spot.curve is not None]
-    fills: list[Fill] = []
     if len(curves) < 2:
         return fills_of([chart for chart, _ in curves], trade)
     is_in = trade.mode is Mode.EXACT_IN
-    hopes = sorted([(_hope(chart, curve, trade), chart, curve) for chart, curve in curves], key=_first, reverse=is_in)
+    hopes = [_hope(chart, curve, trade) for chart, curve in curves]
+    fills: dict[int, Fill] = {}
     best: int | None = None
-    for hope, chart, curve in hopes:
-        if best is not None and (hope < best if is_in else hope > best):
+    for index in sorted(range(len(curves)), key=hopes.__getitem__, reverse=is_in):
+        if best is not None and (hopes[index] < best if is_in else hopes[index] > best):
             break
-        fill = _fill(chart, curve, trade)
+        fill = _fill(*curves[index], trade)
         if fill is not None:
-            fills.append(fill)
+            fills[index] = fill
             leg = trade.open_leg(fill)
             best = leg if best is None else max(best, leg) if is_in else min(best, leg)
-    return fills
-
-
-def _first(item: tuple[int, Chart, PoolState]) -> int:
-    return item[0]
+    # In the order of the pools: of two that are equal in everything the first is taken, whoever works it out.
+    return [fills[index] for index in sorted(fills)]
 
 
 def _hope(chart: Chart, curve: PoolState, trade: Trade) -> int:
