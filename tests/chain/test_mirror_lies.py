@@ -1,11 +1,13 @@
 """A node that hides, repeats, reorders or alters logs, lags or takes back blocks: never a wrong figure, soon back."""
 
 import json
+from contextlib import suppress
 
 import aiohttp
 import pytest
 from aiohttp import web
 
+from tickyard.kernel.errors import UpstreamDown
 from tickyard.sandbox.standins.process import open_port
 from yards.mirroring import Bustle, Followed, asked, random_trade
 
@@ -70,6 +72,12 @@ class Liar:
             result[at]["blockHash"] = "0x" + "ab" * 32
 
 
+async def step_in_vain_perhaps(followed):
+    """A log that no pool could write says that the node is out of order: nothing is learned from it."""
+    with suppress(UpstreamDown):
+        await followed.mirror.step()
+
+
 @pytest.mark.timeout(3000)
 def test_a_lying_node_never_makes_the_mirror_say_a_wrong_figure(world, proof):
     rng = proof.rng("lies")
@@ -108,14 +116,14 @@ def test_a_lying_node_never_makes_the_mirror_say_a_wrong_figure(world, proof):
                     kept = list(bustle.positions)
                     for _ in range(rng.randint(1, 3)):
                         await bustle.act()
-                    await followed.mirror.step()
+                    await step_in_vain_perhaps(followed)
                     await look(followed, may_be_absent=True)
                     if snapshot:
                         await world.node.call("evm_revert", [snapshot])
                         bustle.positions[:] = kept
                         await world.node.call("evm_mine", [])
                         seen["taken back"] += 1
-                        await followed.mirror.step()
+                        await step_in_vain_perhaps(followed)
                         await look(followed, may_be_absent=True)
                     seen["lied"] += liar.told > 0
                     liar.lie, liar.told, liar.head = None, 0, None

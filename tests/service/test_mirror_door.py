@@ -101,11 +101,10 @@ def test_every_pool_is_held_as_soon_as_one_is_asked_about(tmp_path):
     async def scenario():
         async with asyncio.timeout(60), mirrored(tmp_path) as (_, _, deps, app):
             await woken(deps)
-            pools = deps.market.pools.of(deps.market.registry.find("MSFT").address)
             mirror = deps.market.live.mirror
-            while not all(pool.address in mirror._held for pool in pools):
-                await WallClock().sleep(0.02)
-            await woken(deps)
+            while not all(pool.address in mirror._held for pool in deps.market.pools.every()):
+                await woken(deps)
+                await mirror.step()
             before = deps.rpc.round_trips
             answer = await asgi.ask_app(app, "GET", QUOTE.replace("AAPL", "MSFT"))
             assert (answer.status, deps.rpc.round_trips - before) == (200, 0)

@@ -96,7 +96,7 @@ class LiveMarket:
     async def keep(self) -> None:
         """Follow for ever."""
         while True:
-            pools = self.mirror.hot()
+            pools = self.mirror.followed()
             if self._feed is not None:
                 self._feed.follow(frozenset(pool.address for pool in pools))
             if not pools:

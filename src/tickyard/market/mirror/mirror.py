@@ -3,7 +3,8 @@
 Logs say what has changed, and the node's own state at the block's hash says whether that was all: price, liquidity,
 every tick that we hold or that went, and what the pool holds are read at each step for every pool that is served. So a
 log that is hidden, repeated, altered or of another branch can cost a pool its place here until it is read anew, and can
-never give a wrong figure. Where the chain of blocks is broken everything is read anew. When nobody has asked for a
+never give a wrong figure. Where the chain of blocks is broken everything is read anew. Pools that nobody asks about are
+followed by their logs, proven in turn, and served only at a block at which they were. When nobody has asked for a
 minute nothing is looked at, and nothing is served.
 """
 
@@ -26,6 +27,8 @@ from tickyard.observe.log import log
 
 QUIET_S: Final = 60.0
 """The pools are followed for so long after somebody asked about one."""
+_OTHERS_A_STEP: Final = 40
+"""Pools that nobody asks about and that are proven in one step: all of a real market's within seconds."""
 _POOLS_MAX: Final = 400
 """Where there are more, those that were asked about last are held."""
 NEVER: Final = -(10**9)
@@ -58,16 +61,14 @@ class Mirror:
         self._every = every
         self._held: dict[Address, Held] = {}
         self._asked: dict[Pool, float] = {}
-        self._asked_at: float = NEVER
         self._confirmed_at: float = NEVER
-        self._turn = 0
+        self._turn = self._others_at = 0
         self.block: Head | None = None
 
     def serve(self, pools: Sequence[Pool]) -> tuple[Head, list[Chart]] | None:
         """These pools at one block, proven there and fresh; None: ask the chain. Asking is what keeps us awake."""
         now = self._clock.monotonic()
         asked, held, block = self._asked, self._held, self.block
-        self._asked_at = now
         for pool in pools:
             asked[pool] = now
         if block is None or now - self._confirmed_at > self._fresh_s:
@@ -81,13 +82,15 @@ class Mirror:
         return block, charts
 
     def hot(self) -> list[Pool]:
-        """The pools to follow: all of them, the latest asked about first, while somebody asks; else none."""
+        """The pools that somebody has asked about within the last minute, the latest first. None: we sleep."""
         since = self._clock.monotonic() - QUIET_S
         self._asked = {pool: at for pool, at in self._asked.items() if at > since}
-        if self._asked_at <= since:
-            return []
-        latest = sorted(self._asked, key=lambda pool: -self._asked[pool])
-        return list(dict.fromkeys([*latest, *self._every()]))[:_POOLS_MAX]
+        return sorted(self._asked, key=lambda pool: -self._asked[pool])[:_POOLS_MAX]
+
+    def followed(self) -> list[Pool]:
+        """Those and, while there are any, all others."""
+        hot = self.hot()
+        return list(dict.fromkeys([*hot, *self._every()]))[:_POOLS_MAX] if hot else []
 
     def drop(self, reason: str) -> None:
         """Forget everything: what we hold is not to be trusted."""
@@ -100,16 +103,17 @@ class Mirror:
         """Go to the newest block; the tokens whose pools have moved. UpstreamDown: nothing was learned."""
         asked_at = self._clock.monotonic()
         head = await self._rpc.head()
-        pools = self.hot()
+        pools, hot = self.followed(), self.hot()
+        turn = [*hot, *self._turn_of(pools[len(hot) :])]
         if self.block is not None and head.hash == self.block.hash:
-            watched, believed = [pool for pool in pools if not self._is_proven(pool, head)], self._held
+            watched, believed = [pool for pool in turn if not self._is_proven(pool, head)], self._held
         else:
             if self.block is not None and head.number < self.block.number and self._is_fresh(asked_at):
                 # A node that lags, or a branch that is gone: who could tell? Until it is clear we serve nothing.
                 metrics.mirror_steps.labels("behind").inc()
                 self._confirmed_at = NEVER
                 return frozenset()
-            watched, believed = pools, await self._follow(head)
+            watched, believed = turn, await self._follow(head)
         before = self._held
         proven, broken = await self._witness(head, watched, believed)
         moved = frozenset(
@@ -126,6 +130,12 @@ class Mirror:
         metrics.mirror_steps.labels("ok").inc()
         metrics.mirror_pools.set(sum(self._is_proven(pool, head) for pool in pools))
         return moved | built
+
+    def _turn_of(self, others: list[Pool]) -> list[Pool]:
+        """Some of the pools that nobody asks about: looked at now and then, they are known when somebody does."""
+        first = self._others_at % len(others) if others else 0
+        self._others_at = first + _OTHERS_A_STEP
+        return others[first : first + _OTHERS_A_STEP]
 
     def _is_fresh(self, now: float) -> bool:
         return now - self._confirmed_at <= self._fresh_s
