@@ -19,7 +19,7 @@ PATIENCE_MS = 30_000
 PASSING = re.compile(r"Failed to load resource: .*(402|502|503|ERR_CONNECTION|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE)")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def up(running):
     assert (ROOT / "src" / "tickyard" / "web" / "index.html").exists(), "the web app is not built; run: make setup"
     sandbox = running.Up().wait_ready()
@@ -27,8 +27,9 @@ def up(running):
     sandbox.stop()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chrome():
+    """Only for this folder: while it lives, the library behind it keeps an event loop running in this thread."""
     path = chromium.find()
     assert path is not None, chromium.HOW
     with sync_playwright() as playwright:
