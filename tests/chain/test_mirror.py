@@ -51,9 +51,9 @@ def test_ten_thousand_quotes_over_three_hundred_blocks_equal_the_quoters(world, 
             for token in tokens:
                 followed.offer(token, random_trade(rng))
             await followed.mirror.step()
-            for _ in range(blocks):
+            for block in range(blocks):
                 snapshot = kept = None
-                if rng.random() < 0.08:
+                if rng.random() < 0.08 or block == blocks // 2:
                     snapshot, kept = await world.node.call("evm_snapshot", []), list(bustle.positions)
                 for _ in range(rng.randint(1, 3)):
                     if await bustle.act() == "open":
