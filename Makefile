@@ -2,13 +2,15 @@
 PORT ?= 8402
 DEMO_HISTORY ?= 3
 DAYS ?= 1000
+N ?= 300
+SEED ?=
 PYTHON ?= python3
 BIN := .venv/bin
 # A sandbox is a dozen processes: each would compile all of the code again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help up test quick prove simulate check bench format lock setup
+.PHONY: help up test quick prove packaged cover mutants simulate check client pictures bench format lock setup
 
 help: ## this list
 	@awk 'BEGIN {FS = ":.*## "; print "make TARGET"} /^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' Makefile
@@ -23,6 +25,7 @@ WITHOUT := $(BIN)/python tests/side_by_side.py
 
 test: ## run all tests; the large proofs at a seeded tenth
 	@$(MAKE) --no-print-directory -j2 setup
+	@$(BIN)/python tests/browser/chromium.py
 	@$(WITH_SERVERS)
 	@$(WITHOUT)
 
@@ -32,20 +35,53 @@ quick: ## run the tests that need no node and no database server
 
 prove: ## run all tests with the proofs at their full count
 	@$(MAKE) --no-print-directory -j2 setup
+	@$(BIN)/python tests/browser/chromium.py
 	@TICKYARD_PROVE=full $(WITH_SERVERS)
 	@TICKYARD_PROVE=full $(WITHOUT)
+
+# Programs of Debian's packages: apt-get install caddy prometheus systemd
+packaged: ## check what deploy/ is made of with caddy, promtool and systemd-analyze (apt-get install caddy prometheus systemd)
+	@$(MAKE) --no-print-directory -j2 setup
+	@$(BIN)/python -m pytest deploy/checks
+
+cover: ## measure what the tests without a server run of each room; too little fails
+	@$(MAKE) --no-print-directory -j2 setup
+	@$(MAKE) --no-print-directory .coverage/ready
+	@$(BIN)/python tests/covered.py
+
+mutants: ## break the code N times, and see whether a test notices (N=300 SEED=...)
+	@$(MAKE) --no-print-directory -j2 setup
+	@$(MAKE) --no-print-directory .coverage/ready
+	@cd tests && ../$(BIN)/python -m mutants.run $(N) $(SEED)
+
+# Measuring doubles the machine time, so `make test` does without, and this runs only when something has changed.
+.coverage/ready: $(shell find src tests -name '*.py' -o -name '*.csv')
+	@TICKYARD_PROVE=quick $(WITHOUT) --cover
+	@touch $@
 
 simulate: ## live through DAYS simulated days of the reward program (DAYS=1000)
 	@$(MAKE) --no-print-directory -j2 setup
 	@cd tests/simulation && ../../$(BIN)/python -m simulated.run --total $(DAYS)
 
-check: ## check format, lint, types and the import stairs
+check: ## check format, lint, types, the import stairs and the generated clients
 	@$(MAKE) --no-print-directory -j2 setup
 	@$(BIN)/ruff format --check --quiet . || { echo "run: make format"; exit 1; }
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/python -m tickyard.doors.describe.released docs/openapi.released.json
+	@$(BIN)/python -m tickyard.clientgen --check
+	@node_modules/.bin/tsc --noEmit -p clients/typescript
+	@node_modules/.bin/tsc -p web
+
+client: ## write the generated parts of the Python and TypeScript clients
+	@$(MAKE) --no-print-directory -j2 setup
+	@$(BIN)/python -m tickyard.clientgen
+
+pictures: ## make the README's pictures of the app anew
+	@$(MAKE) --no-print-directory -j2 setup
+	@$(BIN)/python tests/browser/chromium.py
+	@$(BIN)/python tests/browser/pictures.py
 
 bench: ## measure speed next to references in the same run
 	@$(MAKE) --no-print-directory -j2 setup
@@ -56,13 +92,20 @@ format: ## format the code
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-lock: ## renew requirements.lock from pyproject.toml
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+  --no-annotate --no-header
+
+lock: ## renew the locks from pyproject.toml: what develops, what serves, what serves with traces, what pays, what builds
 	@$(MAKE) --no-print-directory -j2 setup
 	@$(BIN)/python -m pip install --quiet uv
-	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	  --no-annotate --no-header --extra sandbox --extra dev --extra intel pyproject.toml --output-file requirements.lock
+	@$(COMPILE) --upgrade --extra sandbox --extra dev --extra intel --extra tracing pyproject.toml \
+	  --output-file requirements.lock
+	@$(COMPILE) --constraint requirements.lock pyproject.toml --output-file requirements.serve.lock
+	@$(COMPILE) --constraint requirements.lock --extra tracing pyproject.toml --output-file requirements.tracing.lock
+	@$(COMPILE) --constraint requirements.lock --extra payout pyproject.toml --output-file requirements.payout.lock
+	@echo "setuptools>=77" | $(COMPILE) --constraint requirements.lock - --output-file requirements.build.lock
 
-setup: .venv/ready node_modules/ready
+setup: .venv/ready node_modules/ready src/tickyard/web/ready
 	@:
 
 .venv/ready: requirements.lock pyproject.toml
@@ -77,3 +120,8 @@ node_modules/ready: package-lock.json
 	@echo "installing the EVM node and the public contracts (once)"
 	@npm ci --silent --no-audit --no-fund --ignore-scripts
 	@touch $@
+
+# Built again only when something it is made of has changed.
+src/tickyard/web/ready: node_modules/ready $(shell find web clients/typescript/src -type f)
+	@echo "building the web app"
+	@node web/build.mjs

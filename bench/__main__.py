@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-BENCHES = ("http", "rpc", "research", "batch", "mcp", "earn", "payments", "store", "alerts")
+BENCHES = ("http", "rpc", "live", "research", "batch", "mcp", "earn", "payments", "store", "alerts")
 
 
 def main() -> int:

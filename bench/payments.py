@@ -40,17 +40,18 @@ from tickyard.kernel.clock import WallClock
 from tickyard.kernel.wire import encode
 from tickyard.payments.cashier import Cashier
 from tickyard.payments.facilitator import Settled, Valid
-from tickyard.payments.ledger import RUNNING, Ledger, Reservation
-from tickyard.payments.ledger import Row as Ledged
+from tickyard.payments.identity import Identity
+from tickyard.payments.ledger import RUNNING, Ledger
 from tickyard.payments.offer.challenge import PaidOffer
 from tickyard.payments.offer.terms import FIRST, SECOND, USDC_NAME, USDC_VERSION, PaymentSettings, Terms
 from tickyard.payments.reply import Reply
-from tickyard.payments.settlement import Till
-from tickyard.payments.signed.authorization import Key
+from tickyard.payments.row import PaymentRow, Reservation
+from tickyard.payments.signed.key import Key
+from tickyard.payments.till import Till
 from tickyard.store.migrate import migrate
 from tickyard.store.opening import open_store
 
-CHALLENGE_GOAL, MEMORY_GOAL, DURABLE_GOAL = 0.60, 3.0, 1.2
+CHALLENGE_GOAL, MEMORY_GOAL, DURABLE_GOAL = 0.60, 3.0, 2.0
 # "Zero": what two identical servers may differ by on a machine with moods.
 FREE_GOAL = 0.95
 FREE = "/v1/quote?symbol=AAPL&side=buy&amount=100"
@@ -74,6 +75,7 @@ class Agreeable:
     """Our side of a facilitator in this process: everything is valid, and settled at once."""
 
     settle_s = 30.0
+    name = "agreeable"
 
     async def verify(self, _request: bytes) -> Valid:
         return Valid()
@@ -88,42 +90,49 @@ class Slate(Ledger):
 
     def __init__(self, clock: WallClock) -> None:
         super().__init__(None, clock)
-        self._rows: dict[Key, Ledged] = {}
+        self._rows: dict[Key, PaymentRow] = {}
 
-    async def find(self, key: Key) -> Ledged | None:
+    async def find(self, key: Key) -> PaymentRow | None:
         return self._rows.get(key)
 
-    async def reserve(self, claim: Reservation, holder: str) -> Ledged | None:
+    async def reserve(self, claim: Reservation, holder: str) -> PaymentRow | None:
         if claim.key in self._rows:
             return None
-        now = self._clock.now()
-        row = self._rows[claim.key] = Ledged(
-            claim.key,
-            "running",
-            holder,
-            now + RUNNING,
-            claim.fingerprint,
-            claim.route,
-            claim.amount_raw,
-            claim.pay_to,
-            claim.valid_before,
-            claim.network_time,
-            now,
-            0,
-            claim.request,
-            None,
+        now = self.clock.now()
+        row = self._rows[claim.key] = PaymentRow(
+            key=claim.key,
+            state="running",
+            holder=holder,
+            lease_until=now + RUNNING,
+            fingerprint=claim.fingerprint,
+            route=claim.route,
+            amount_raw=claim.amount_raw,
+            pay_to=claim.pay_to,
+            valid_before=claim.valid_before,
+            network_time=claim.network_time,
+            begun_at=now,
+            settles=0,
+            request=claim.request,
+            reply=None,
+            digest=claim.digest,
+            signature=claim.signature,
+            client=claim.client,
+            identifier=claim.identifier,
         )
         return row
+
+    async def deliver(self, keys) -> None:
+        pass
 
     async def _move(self, _statement, _where, _values) -> bool:
         return True
 
-    async def start_settling(self, row: Ledged, reply: Reply) -> Ledged | None:
-        row = self._rows[row.key] = await super().start_settling(row, reply)
+    async def start_settling(self, row: PaymentRow, reply: Reply, facilitator: str) -> PaymentRow | None:
+        row = self._rows[row.key] = await super().start_settling(row, reply, facilitator)
         return row
 
-    async def settle(self, row: Ledged, transaction: str) -> Ledged:
-        row = self._rows[row.key] = await super().settle(row, transaction)
+    async def settle(self, row: PaymentRow, transaction: str, seen=None) -> PaymentRow:
+        row = self._rows[row.key] = await super().settle(row, transaction, seen)
         return row
 
 
@@ -138,8 +147,9 @@ def quotes(ledger: Ledger | None) -> Edge:
     endpoint = Endpoint(SOLD, None, cache, clock)
     routes = [("GET", SOLD.path, endpoint)]
     if ledger is not None:
-        till = Till(Agreeable(), None, clock)
-        keeper = Doorkeeper(Cashier(ledger, {FIRST: till, SECOND: till}, clock), clock, lambda _: "")
+        till = Till([Agreeable()], None, clock)
+        cashier = Cashier(ledger, {FIRST: till, SECOND: till}, clock)
+        keeper = Doorkeeper(cashier, clock, lambda _: "", Identity({}))
         terms = Terms(PaymentSettings("http://127.0.0.1", PAY_TO), clock)
         offer = offer_of(terms)
         gate = Gate(SOLD, endpoint, offer, keeper)

@@ -28,7 +28,7 @@ from tickyard.kernel.ids import Address
 from tickyard.payments.offer.terms import SECOND, AcceptsEntry, PaymentSettings, Terms
 from tickyard.payments.signed.typed_data import eip3009_digest
 
-PAY_TO = Address("0x" + "77" * 20)
+PAY_TO = Address("0x" + "7a" * 20)
 VALID_S = 3600
 # More than anybody serves in a second; payments left over are thrown away.
 PER_SECOND = 4500

@@ -7,22 +7,29 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 import yards.running
 from canary import Canary
+from meter import Meter
 from proof import MODE, SEED
 from yards.postgres_server import PostgresServer
 from yards.webhook_receiver import Authority
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if MODE == "quick":
-        settings.register_profile("quick", max_examples=10)
-        settings.load_profile("quick")
+    # How long an example takes says how busy the machine is; pytest's own limit ends what hangs.
+    at_ease: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+    settings.register_profile("house", **at_ease, **({"max_examples": 10} if MODE == "quick" else {}))
+    settings.load_profile("house")
+    # Its own luck is the run's too.
+    if config.option.hypothesis_seed is None:
+        config.option.hypothesis_seed = SEED
     config.pluginmanager.register(Canary(), "canary")
+    config.pluginmanager.register(Meter(), "meter")
     _trust_one_authority(config)
 
 

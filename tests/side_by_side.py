@@ -1,6 +1,7 @@
-"""What needs no server, in four processes at once: `python tests/side_by_side.py [options of pytest]`.
+"""What needs no server, in four processes at once: `python tests/side_by_side.py [--cover] [options of pytest]`.
 
 Much of these tests is waiting: for sockets, for a limit to be over. Each process loads only what its own files need.
+At the end it says what each part of the tests cost, and with --cover it leaves behind which test ran which lines.
 """
 
 import re
@@ -12,21 +13,31 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Final
 
+import covered
+import meter
 from proof import SEED
 
 HERE: Final = Path(__file__).parent
 NO_SERVER: Final = "not node and not database"
 NONE_FOUND: Final = 5
+COVER: Final = "--cover"
 
 
 def main(options: Sequence[str]) -> int:
+    how = ["pytest"]
+    if COVER in options:
+        how = ["coverage", "run", "-m", "pytest"]
+        options = [option for option in options if option != COVER]
+        covered.forget()
     shares: dict[str, list[Path]] = {}
-    for file in sorted(set(HERE.rglob("test_*.py")) - set((HERE / "chain").iterdir())):
+    with_servers = {*(HERE / "chain").iterdir(), *(HERE / "browser").iterdir()}
+    for file in sorted(set(HERE.rglob("test_*.py")) - with_servers):
         shares.setdefault(_share(file), []).append(file)
     print(f"{sum(map(len, shares.values()))} files in {len(shares)} processes, what they say comes at their end")
     began, total, worst = time.monotonic(), 0, 0
+    parts: dict[str, meter.Cost] = {}
     with ThreadPoolExecutor(len(shares)) as pool:
-        runs = {pool.submit(_run, files, options): name for name, files in shares.items()}
+        runs = {pool.submit(_run, how, files, options): name for name, files in shares.items()}
         for done in as_completed(runs):
             run = done.result()
             # With options a share may well be left without any test.
@@ -36,6 +47,9 @@ def main(options: Sequence[str]) -> int:
             passed = int((re.search(r"(\d+) passed", run.stdout) or [0, 0])[1])
             print(f"{passed:>6} passed {time.monotonic() - began:6.1f} s  {runs[done]}", flush=True)
             total, worst = total + passed, worst or failed
+            for name, cost in meter.read(run.stdout).items():
+                parts.setdefault(name, meter.Cost()).add(cost)
+    print(*meter.shown(parts), sep="\n")
     print(f"TICKYARD_SEED={SEED} repeats this run's luck")
     print(f"{total} passed in {time.monotonic() - began:.0f} s" + (", and some failed" if worst else ""))
     return worst
@@ -53,8 +67,8 @@ def _share(file: Path) -> str:
     return "rules and deliveries"
 
 
-def _run(files: Sequence[Path], options: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest", "-m", NO_SERVER, *options, *files]
+def _run(how: Sequence[str], files: Sequence[Path], options: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", *how, "-m", NO_SERVER, *options, *files]
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
 
 

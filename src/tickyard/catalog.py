@@ -1,18 +1,24 @@
 """THE TABLE: one row per operation. Routes, index, API description and docs are made from these rows."""
 
-from tickyard.features import assets, markets, portfolio, prices, quotes, search, stats
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tickyard.features import assets, depth, markets, portfolio, prices, quotes, search, stats
 from tickyard.features.actions import operations as actions
 from tickyard.features.alerts import operations as alerts
 from tickyard.features.earn import books as earn_books
 from tickyard.features.earn import operations as earn
+from tickyard.features.earn import reserves as earn_reserves
 from tickyard.features.history import operations as history
 from tickyard.features.history import status
 from tickyard.features.research import operations as research
+from tickyard.features.trades import check as trades_check
 from tickyard.features.trades import operations as trades
 from tickyard.features.votes import operations as votes
 from tickyard.kernel.errors import BadRequest, NoLiquidity, NotFound, UpstreamDown
 from tickyard.kernel.operation import Operation, row
 from tickyard.kernel.units import UsdgAmount
+from tickyard.kernel.wire import TextAnswer
 from tickyard.payments import books
 
 CENT = UsdgAmount(10_000)
@@ -49,11 +55,27 @@ CATALOG: tuple[Operation, ...] = (
     row("GET", "/v1/earn/status/{address}", earn.get_earn_status, "earn", READ),
     row("POST", "/v1/earn/claim", earn.claim, "earn", LOOKUP, name="claim_earn", is_tool=False),
     row("GET", "/v1/earn/epochs/{id}", earn_books.get_epoch_books, "earn", LOOKUP, is_tool=False),
+    row(
+        "GET",
+        "/v1/earn/epochs/{id}/books.csv.gz",
+        earn_books.get_epoch_file,
+        "earn",
+        LOOKUP,
+        answer=TextAnswer,
+        is_tool=False,
+        is_file=True,
+    ),
+    row("GET", "/v1/earn/reserves", earn_reserves.get_earn_reserves, "earn", (UpstreamDown,)),
     row("GET", "/v1/payments/{transaction}", books.get_payment, "payments", LOOKUP, is_tool=False),
+    row("GET", "/v1/depth/{symbol}", depth.get_depth, "trading", LOOKUP),
+    row("POST", "/v1/quotes", quotes.get_quotes, "trading", READ, changes=False),
+    row("POST", "/v1/trade/check", trades_check.check_trade, "execution", SWAP, changes=False),
     row("GET", "/v1/status", status.get_status, "registry", (UpstreamDown,)),
 )
 
 
-def rows_of(*, has_earn: bool) -> tuple[Operation, ...]:
-    """The rows that this deployment serves: without a reward program its routes do not exist."""
-    return CATALOG if has_earn else tuple(each for each in CATALOG if each.tag != "earn")
+def rows_of(*, has_earn: bool, prices: Mapping[str, UsdgAmount] | None = None) -> tuple[Operation, ...]:
+    """The rows that this deployment serves, at its prices: without a reward program its routes do not exist."""
+    rows = CATALOG if has_earn else tuple(each for each in CATALOG if each.tag != "earn")
+    priced = prices or {}
+    return tuple(replace(each, price=priced[each.name]) if each.name in priced else each for each in rows)

@@ -2,39 +2,82 @@
 
 import argparse
 import asyncio
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from tickyard.config.settings import Settings, SettingsError, read_settings
+from tickyard.config.settings import Settings, read_settings
 from tickyard.processes.importing import without_collecting
-from tickyard.terminal.arguments import add_call_arguments, add_explain_arguments, add_watch_arguments
+from tickyard.terminal.arguments import (
+    add_call_arguments,
+    add_explain_arguments,
+    add_trade_arguments,
+    add_watch_arguments,
+)
+from tickyard.terminal.books import add_payments_arguments
 
 T = TypeVar("T")
+_INTERRUPTED = 130
+_PROCESSES = ("up", "serve", "work", "payout")
 
 
 def main() -> None:
+    _open_standard_streams()
     try:
         _main()
     except BrokenPipeError:
         # Whoever read our output has seen enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
+    except Exception as error:
+        # Asked for only now: no command pays for the words of all the others.
+        from tickyard.processes.mistakes import in_words
+
+        sentence = in_words(error)
+        if sentence is None:
+            raise
+        _refuse(sentence)
+
+
+def _open_standard_streams() -> None:
+    """Whoever started us may have closed one. The next file or socket would then take its number, be written to by
+    whatever means to complain, and make the event loop abort when it is closed."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  for as long as we live
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
 
 
 def _main() -> None:
     parser = argparse.ArgumentParser(
         prog="tickyard", description="Data and execution preparation for tokenized stocks."
     )
+    parser.add_argument("--version", action="version", version=f"tickyard {_version()}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     up = commands.add_parser("up", help="run the whole service on a sandbox of its own")
-    up.add_argument("--port", type=int, default=int(os.environ.get("TICKYARD_PORT") or 8402))
+    up.add_argument("--port", type=int, default=os.environ.get("TICKYARD_PORT") or 8402)
     up.add_argument(
         "--demo-history", type=int, default=3, metavar="DAYS", help="fill so many days of synthetic history"
     )
     commands.add_parser("serve", help="run the API")
     commands.add_parser("work", help="run a worker: samples, alerts and all that is due at a time")
-    commands.add_parser("payout", help="run the payout agent, the only process with the payout key")
+    payout = commands.add_parser("payout", help="run the payout agent, the only process with the payout key")
+    payout.add_argument(
+        "action", nargs="?", choices=("run", "deploy", "resume"), default="run",
+        help="deploy: print an unsigned deployment of the desk, or check the one that is set; resume: lift a halt",
+    )  # fmt: skip
+    payout.add_argument("--owner", default="", help="deploy: the cold key's address")
+    payout.add_argument("--payer", default="", help="deploy: the payout account's address")
+    earn = commands.add_parser("earn", help="look after the reward program's days")
+    earn.add_argument("action", choices=("skip",), help="skip: give up on a day that has no pool; its money goes on")
+    earn.add_argument("epoch", type=int, metavar="YYYYMMDD")
     claim = commands.add_parser("claim", help="claim the newest reward of a running sandbox with one of its wallets")
     claim.add_argument("--wallet", default="demo", help="its name in GET /sandbox")
     commands.add_parser("migrate", help="bring the store's schema up to date")
@@ -54,12 +97,21 @@ def _main() -> None:
     pay.add_argument("url", help="a path such as /v1/x402/quote?symbol=AAPL&side=buy&amount=100, or a whole address")
     pay.add_argument("--network", choices=("4663", "8453"), help="pay USDG on 4663 or USDC on 8453")
     pay.add_argument("--data", help="a JSON body; makes it a POST")
+    add_payments_arguments(commands.add_parser("payments", help="what came in, what is in doubt, what was not fetched"))
     add_call_arguments(commands.add_parser("call", help="call one operation of a running service"))
     add_watch_arguments(commands.add_parser("watch", help="draw live candles of one symbol"))
+    add_trade_arguments(commands.add_parser("trade", help="check, sign and send one trade with your own key"))
     add_explain_arguments(
         commands.add_parser("explain", help="show from documents on disk how a filer's figures are chosen")
     )
     commands.add_parser("doctor", help="show every setting and reach every upstream once")
+    keys = commands.add_parser("keys", help="make a key file, or add a newer alert key to one")
+    doing = keys.add_subparsers(dest="doing", required=True, metavar="new | rotate")
+    new = doing.add_parser("new", help="make a key file that only its owner reads")
+    new.add_argument("kind", choices=("alert", "receipt"))
+    new.add_argument("file")
+    rotate = doing.add_parser("rotate", help="add a newer alert key, and say what to do next")
+    rotate.add_argument("file")
     commands.add_parser("openapi", help="print the API description")
     entry = commands.add_parser("server-json", help="print the entry for the MCP registry, server.json")
     entry.add_argument("--url", default=None, help="public address of the service; default TICKYARD_BASE_URL")
@@ -86,9 +138,18 @@ def _main() -> None:
             _run_process(work)
         case "payout":
             with without_collecting():
-                from tickyard.processes.payout import pay_out
+                from tickyard.processes.payout import deploy, pay_out, resume
 
-            _run_process(pay_out)
+            if asked.action == "run":
+                _run_process(pay_out)
+            elif asked.action == "deploy":
+                sys.exit(_run(deploy(_settings(), asked.owner, asked.payer)))
+            else:
+                sys.exit(_run(resume(_settings())))
+        case "earn":
+            from tickyard.processes.earn import skip_epoch
+
+            sys.exit(_run(skip_epoch(_settings(), asked.epoch)))
         case "claim":
             from tickyard.sandbox.commands.claim import claim_command
 
@@ -106,10 +167,18 @@ def _main() -> None:
             from tickyard.sandbox.commands.pay import pay_command
 
             sys.exit(_run(pay_command(_base_url(), asked.url, asked.network, asked.data)))
+        case "payments":
+            from tickyard.processes.payments import payments_command
+
+            sys.exit(_run(payments_command(asked, _settings())))
         case "call" | "watch":
             from tickyard.terminal.commands import call_command, watch_command
 
             sys.exit(call_command(asked) if asked.command == "call" else watch_command(asked))
+        case "trade":
+            from tickyard.terminal.trade import trade_command
+
+            sys.exit(trade_command(asked))
         case "explain":
             from tickyard.terminal.explain import explain_command
 
@@ -118,6 +187,10 @@ def _main() -> None:
             from tickyard.processes.doctor import examine
 
             sys.exit(_run(examine(_settings())))
+        case "keys":
+            from tickyard.processes.keys import new_keys, rotate_keys
+
+            print(new_keys(asked.kind, Path(asked.file)) if asked.doing == "new" else rotate_keys(Path(asked.file)))
         case "openapi":
             from tickyard.catalog import CATALOG
             from tickyard.doors.describe.openapi import as_text
@@ -130,18 +203,17 @@ def _main() -> None:
 
 
 def _run_process(process: Callable[[Settings], Coroutine[Any, Any, None]]) -> None:
-    from tickyard.chain.boot import WrongChain
-    from tickyard.kernel.errors import UpstreamDown
     from tickyard.observe.log import configure_logging
+    from tickyard.supervisor import GaveUp
 
     settings = _settings()
     configure_logging()
     try:
         _run(process(settings))
-    except (WrongChain, SettingsError) as wrong:
-        _refuse(str(wrong))
-    except UpstreamDown as failure:
-        _refuse(failure.message)
+    except GaveUp as failure:
+        # Not as it began: whoever starts processes again is right to start this one.
+        print(f"tickyard stops: {failure}", file=sys.stderr)
+        sys.exit(70)
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:
@@ -157,12 +229,18 @@ def _base_url() -> str:
 
 
 def _settings() -> Settings:
-    try:
-        return read_settings(os.environ)
-    except SettingsError as error:
-        _refuse(str(error))
+    return read_settings(os.environ)
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("tickyard")
 
 
 def _refuse(sentence: str) -> NoReturn:
-    print(f"tickyard does not start: {sentence}", file=sys.stderr)
+    command = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
+    begun = "does not start" if command in _PROCESSES else f"cannot {command}".rstrip()
+    with contextlib.suppress(OSError):
+        print(f"tickyard {begun}: {sentence}", file=sys.stderr)
     sys.exit(2)

@@ -7,6 +7,7 @@ from tickyard.config.settings import Settings
 from tickyard.kernel.clock import Clock
 from tickyard.market.market import Market
 from tickyard.store.engine import Store
+from tickyard.supervisor import Supervisor
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,3 +17,4 @@ class Deps:
     market: Market
     rpc: Rpc
     store: Store
+    tasks: Supervisor

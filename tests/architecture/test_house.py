@@ -114,6 +114,11 @@ def test_the_serving_process_imports_no_heavy_or_signing_library():
     assert loaded & {"web3", "eth_account", "eth_keys", "eth_abi", "vyper", "mcp", "pydantic", "x402"} == set()
 
 
+def test_the_api_hashes_nothing_while_it_is_imported():
+    """The hash drags a parser of C along; it waits for the first who needs it."""
+    assert _imports("import tickyard.processes.api") & {"Crypto", "pycparser"} == set()
+
+
 def test_the_serving_process_starts_small():
     code = (
         # CPU time, so that a busy machine does not count.
@@ -137,7 +142,7 @@ def test_the_serving_process_starts_small():
 
 def test_what_runs_on_the_chain_is_marked_so():
     """`make test` runs by marks what needs a server, and everything outside this folder that does not."""
-    files = (ROOT / "tests" / "chain").glob("test_*.py")
+    files = [file for folder in ("chain", "browser") for file in (ROOT / "tests" / folder).glob("test_*.py")]
     assert [
         file.name for file in files if "pytestmark" not in file.read_text() or "mark.node" not in file.read_text()
     ] == []

@@ -29,7 +29,7 @@ from tickyard.sandbox.standins.faults import FaultBoard
 from tickyard.sandbox.standins.issuer import IssuerStandIn
 from tickyard.sandbox.standins.process import open_port
 from tickyard.sandbox.world.listing import load
-from tickyard.sandbox.world.place import DESK, ROUTER, mint_step
+from tickyard.sandbox.world.place import ROUTER, TRADING_DESK, mint_step
 from tickyard.sandbox.world.wallets import MAKER
 from tickyard.sandbox.world.world import World, build_world
 from yards import paperyard as _paperyard
@@ -70,7 +70,11 @@ class Yard:
 
     def push_price(self, pool: str, sqrt_x96: int) -> None:
         """Trade one pool to a price."""
-        self.run(send(self.node, MAKER, QueuedCall(DESK, call_data("trade(address[],uint160[])", [pool], [sqrt_x96]))))
+        self.run(
+            send(
+                self.node, MAKER, QueuedCall(TRADING_DESK, call_data("trade(address[],uint160[])", [pool], [sqrt_x96]))
+            )
+        )
 
 
 def resident_kb(pid: int) -> int:
@@ -85,7 +89,7 @@ def resident_kb(pid: int) -> int:
 def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yard]:
     clock = WallClock()
     # Compiling happens once per source, not once per world: it is no part of the time to build one.
-    for name in ("stock_token", "dollar", "service_token", "weth", "desk"):
+    for name in ("stock_token", "dollar", "service_token", "weth", "trading_desk"):
         compiled(name)
     with asyncio.Runner() as runner:
         now, began = clock.now(), clock.monotonic()
@@ -112,7 +116,7 @@ class QuietClock(WallClock):
     """Wall time, on which nothing that is done every few seconds comes round again: round trips are counted."""
 
     async def sleep(self, seconds: float) -> None:
-        if seconds >= 5:
+        if seconds > 5:
             await asyncio.Event().wait()
         await super().sleep(seconds)
 
@@ -148,13 +152,21 @@ class Service:
         return self.yard.run(self.ask("POST", "/v1/trade/build", body))
 
 
-async def _open(stack: AsyncExitStack, yard: Yard, folder: Path) -> Service:
+async def _open(stack: AsyncExitStack, yard: Yard, folder: Path, **more: str) -> Service:
     clock = QuietClock()
     runner, port = await open_port([IssuerStandIn(FaultBoard(), StandingClock(yard.now), load(), began=yard.now)])
     stack.push_async_callback(runner.cleanup)
     issuer_url = f"http://127.0.0.1:{port}/issuer"
-    deps = await stack.enter_async_context(_paperyard.house.open_house(folder, yard.node.url, issuer_url, clock))
+    # The shared chain stands still between two tests: its age says nothing here.
+    house = _paperyard.house.open_house(folder, yard.node.url, issuer_url, clock, HEAD_AGE_MAX_S="3600", **more)
+    deps = await stack.enter_async_context(house)
     return Service(yard, deps, build_app(Plan(CATALOG, deps), access_log=None).edge)
+
+
+@pytest.fixture
+def open_service() -> Any:
+    """`await open_service(stack, yard, folder, **settings)`: a service with settings of its own."""
+    return _open
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,16 @@ from math import isqrt
 import pytest
 from eth_abi import decode
 
+from proof import IS_FULL
+from tickyard.market.fills import Trade, best_fill
+from tickyard.market.gas import swap_gas
+from tickyard.market.mirror.offers import fills_of
 from tickyard.sandbox.node.abi import call_data
 from tickyard.sandbox.node.transact import QueuedCall, send
 from tickyard.sandbox.world.market import read_spots
 from tickyard.sandbox.world.place import ROUTER, USDG
 from tickyard.sandbox.world.wallets import MAKER
+from yards.mirroring import Followed
 
 pytestmark = pytest.mark.node
 
@@ -31,6 +36,8 @@ class Request:
         self.allowance = rng.choice(ALLOWANCES)
         usdg = int(1000 * (spot.depth_e6 / 1000) ** rng.random())
         self.fixed = usdg if self.denom == "usd" else usdg * 10**12 * spot.price.den // spot.price.num
+        deep = 9 * spot.depth_e6
+        self.deep = deep if self.denom == "usd" else deep * 10**12 * spot.price.den // spot.price.num
         self.token_in, self.token_out = (USDG, self.token) if self.side == "buy" else (self.token, USDG)
         self.is_exact_in = (self.side == "buy") == (self.denom == "usd")
 
@@ -191,6 +198,37 @@ def test_the_gas_estimate_is_near_what_is_used(service, wallet, proof):
             used = int(wallet.send(*built.steps[-1])["gasUsed"], 16)
             estimate = int(built.json["quote"]["gasEstimate"])
             assert abs(estimate - used) * 100 <= 15 * used, (request, estimate, used)
+
+
+@pytest.mark.timeout(600)
+def test_the_gas_estimate_from_memory_is_near_what_is_used(service, wallet, proof):
+    """Without asking the quoter: from the steps and ticks of a swap that was only worked out here. Also of swaps
+    that cross many ticks, and in pools that have been traded before."""
+    yard = service.yard
+    requests = [Request(service, proof.rng("gas from memory", i)) for i in range(proof.count(160))]
+    wallet.fund((USDG, 10**18), *[(token, 10**30) for token in {request.token for request in requests}])
+    followed = Followed.over(yard.node.url)
+    yard.run(followed.book.discover([request.token for request in requests]))
+    crossed = 0
+    for index, request in enumerate(requests):
+        request.allowance = "exact"
+        if index % 3 == 0:
+            request.fixed = request.deep
+        with yard.undone():
+            built = prepare(service, wallet, request)
+            trade = Trade.parse(request.side, request.denom, request.body("")["amount"])
+            pools = followed.book.of(request.token)
+            followed.mirror.serve(pools)
+            yard.run(followed.mirror.step())
+            _, charts = followed.mirror.serve(pools)
+            fill = best_fill(trade, fills_of(charts, trade))
+            assert fill.before.pool.fee == built.json["quote"]["feeTier"]
+            used = int(wallet.send(*built.steps[-1])["gasUsed"], 16)
+            estimate = swap_gas(trade, fill)
+            assert abs(estimate - used) * 100 <= 15 * used, (request, estimate, used)
+            crossed += fill.pool_gas > 150_000
+    yard.run(followed.rpc.close())
+    assert crossed or not IS_FULL, "no swap crossed a tick"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from tickyard.sandbox.node.abi import call_data
 from tickyard.sandbox.node.transact import QueuedCall, send
 from tickyard.sandbox.world.listing import by_symbol
 from tickyard.sandbox.world.market import market_of, read_spots
-from tickyard.sandbox.world.place import DESK, FACTORY, USDG
+from tickyard.sandbox.world.place import FACTORY, TRADING_DESK, USDG
 from tickyard.sandbox.world.trader import move_price
 from tickyard.sandbox.world.wallets import MAKER
 
@@ -63,9 +63,23 @@ class PoolFigures:
         self.depth = Fraction(0)
         if self.is_usable:
             self.price = (self.root**2 if pool.token_is_0 else 1 / self.root**2) * 10**12
-            step = Fraction(isqrt(101 * 10**398), 10**200) - 1
-            self.depth = self.liquidity * step * (self.root if pool.token_is_0 else 1 / self.root) / 10**6
+            self.depth = Fraction(self._least(yard, pool, slot0[0]), 10**6)
         self.tvl = self.usdg + Fraction(dollars((self.price or 0) * self.tokens))
+
+    def _least(self, yard, pool, root):
+        """The dollars of a swap to a price 1 % up, and of one to a price 1 % down: the chain itself makes both."""
+        roots = {up: isqrt(root**2 * num // den) for up, num, den in self._targets(pool.token_is_0)}
+        dollars = []
+        for target in roots.values():
+            with yard.undone():
+                before = number(yard, USDG, "balanceOf(address)", pool.pool)
+                yard.push_price(pool.pool, target)
+                dollars.append(abs(number(yard, USDG, "balanceOf(address)", pool.pool) - before))
+        return min(dollars)
+
+    @staticmethod
+    def _targets(token_is_0):
+        return [(up, *((100 + up, 100) if token_is_0 else (100, 100 + up))) for up in (1, -1)]
 
     def row(self):
         return {
@@ -215,7 +229,11 @@ def test_all_pools_are_found_in_two_round_trips_and_new_ones_are_noticed(service
     root = isqrt(2**192 // 10**12 * 50) if int(listed.address, 16) < int(USDG, 16) else isqrt(10**12 * 2**192 // 50)
     rows = [(-20, 20, 10**15)]
     yard.run(
-        send(yard.node, MAKER, QueuedCall(DESK, call_data(opening, FACTORY, listed.address, USDG, 3000, root, rows)))
+        send(
+            yard.node,
+            MAKER,
+            QueuedCall(TRADING_DESK, call_data(opening, FACTORY, listed.address, USDG, 3000, root, rows)),
+        )
     )
     yard.run(book.discover(tokens))
     assert deps.rpc.round_trips - before <= 2
@@ -238,7 +256,11 @@ def test_a_bare_pool_is_quoted_once_it_has_a_price(service):
     yard.run(send(yard.node, MAKER, QueuedCall(market.pool, call_data("initialize(uint160)", root))))
     rows = [(-20, 20, 10**16)]
     yard.run(
-        send(yard.node, MAKER, QueuedCall(DESK, call_data("add(address,(int24,int24,uint128)[])", market.pool, rows)))
+        send(
+            yard.node,
+            MAKER,
+            QueuedCall(TRADING_DESK, call_data("add(address,(int24,int24,uint128)[])", market.pool, rows)),
+        )
     )
     yard.run(deps.market.pools.discover(deps.market.registry.addresses()))
     quote = service.get("/v1/quote", **ask).json()

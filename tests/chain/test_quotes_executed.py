@@ -92,7 +92,8 @@ class Draw:
             data = calldata(QUOTE[self.mode], *self.tokens, self.fixed, spot.market.fee, limit)
             result = yard.rpc("eth_call", {"to": QUOTER, "data": data}, "latest")
             amount, after, _, _ = decode(["uint256", "uint160", "uint32", "uint256"], bytes.fromhex(result[2:]))
-            if after != limit:
+            # Dust that buys nothing is no offer.
+            if after != limit and amount:
                 offers[spot.market.fee] = amount
         return offers
 
@@ -150,4 +151,5 @@ def check_refusal(draw, wallet, spots, offers, answer):
     assert not offers, draw
     deepest = max(spots, key=lambda spot: spot.depth_e6)
     paid, received = draw.execute(wallet, deepest.market.fee, draw.limit(deepest))
-    assert (paid if draw.mode == "exactIn" else received) < draw.fixed, draw
+    is_cut_short = (paid if draw.mode == "exactIn" else received) < draw.fixed
+    assert is_cut_short or received == 0, draw

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -143,12 +144,17 @@ def test_a_bad_day_of_the_issuer_is_a_502_in_time_while_the_rest_goes_on(up, mod
 @pytest.mark.parametrize("mode", ["down", "slow", "garbage", "throttle"])
 def test_a_bad_day_of_the_node_is_a_502_in_time(up, mode):
     up.post("/sandbox/fault", {"target": "rpc", "mode": mode})
+    deadline = time.monotonic() + 8
+    while up.get("/v1/quote?symbol=MSFT&side=buy&amount=100")[0] == 200:
+        assert time.monotonic() < deadline, "what is held in memory answers for a moment, and not longer"
     for _ in range(5 if mode == "garbage" else 1):
         status, answer, seconds = up.ask("GET", "/v1/quote?symbol=MSFT&side=buy&amount=100")
         assert (status, answer["error"]["code"]) == (502, "upstream_error"), answer
         assert seconds < 6
     # A garbling node tells the truth now and then.
-    assert mode == "garbage" or up.get("/readyz")[0] == 503
+    deadline = time.monotonic() + 2
+    while mode != "garbage" and up.get("/readyz")[0] != 503:
+        assert time.monotonic() < deadline, "the truth is told within a second or two"
     assert up.get("/healthz")[0] == 200
     assert up.get("/v1/assets/MSFT")[0] == 200
 
@@ -226,7 +232,7 @@ def test_serving_without_a_chain_is_refused_with_one_sentence():
 
 def test_the_doctor_says_what_is_well_and_what_is_not(up):
     settings = json.loads((up.run_dir / "settings.json").read_text())
-    urls = {**settings, "TICKYARD_PROFILE": "mainnet", "TICKYARD_RPC_URLS": settings["TICKYARD_RPC_URLS"] + "?hunter2"}
+    urls = {**settings, "TICKYARD_RPC_URLS": settings["TICKYARD_RPC_URLS"] + "?hunter2"}
     well = command("doctor", **urls)
     assert (well.returncode, well.stderr) == (0, ""), well.stdout
     assert "chain 4663" in well.stdout
@@ -235,7 +241,7 @@ def test_the_doctor_says_what_is_well_and_what_is_not(up):
     up.post("/sandbox/fault", {"target": "issuer", "mode": "down"})
     ill = command("doctor", **urls)
     assert ill.returncode == 1
-    assert "the issuer's API did not answer" in ill.stdout
+    assert re.search(r"^  BAD   issuer ", ill.stdout, re.MULTILINE)
 
 
 def test_controls_do_not_exist_outside_the_sandbox(running, tmp_path):
@@ -263,15 +269,16 @@ def test_controls_do_not_exist_outside_the_sandbox(running, tmp_path):
         up.stop()
 
 
-def test_serving_an_empty_store_is_refused_with_one_sentence(up, tmp_path):
+def test_serving_an_empty_store_is_refused_with_one_sentence(up, running, tmp_path):
     settings = json.loads((up.run_dir / "settings.json").read_text())
-    done = command("serve", **settings, TICKYARD_DATABASE_URL=f"sqlite:///{tmp_path}/empty.db")
+    settings |= {"TICKYARD_DATABASE_URL": f"sqlite:///{tmp_path}/empty.db", "TICKYARD_PORT": str(running.free_port())}
+    done = command("serve", **settings)
     assert done.returncode == 2
     assert "tickyard migrate" in done.stderr
 
 
-NODE_MAX_MB = 1000
-"""At rest it holds about half of it; a node that keeps traces held two and more gigabytes."""
+NODE_MAX_MB = 500
+"""It holds about half of it; one that kept its memory to itself held up to 1.6 gigabytes."""
 
 
 def node_megabytes(up):

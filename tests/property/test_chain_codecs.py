@@ -112,6 +112,40 @@ def test_an_answer_with_another_number_of_results_is_refused():
             aggregate3.decode(answer, count)
 
 
+some_calls = st.lists(st.tuples(addresses, payloads), min_size=1, max_size=5)
+
+
+@given(st.lists(some_calls, min_size=1, max_size=5))
+def test_calls_in_pieces_are_written_as_they_are_in_one(groups):
+    pieces = [aggregate3.piece_of([Call(*call) for call in calls]) for calls in groups]
+    together = [Call(*call) for calls in groups for call in calls]
+    assert aggregate3.encode_pieces(pieces) == aggregate3.encode(together)
+
+
+some_outcomes = st.lists(st.tuples(st.booleans(), payloads), min_size=1, max_size=5)
+
+
+@given(st.lists(some_outcomes, min_size=1, max_size=5), some_outcomes)
+def test_an_answer_in_pieces_says_what_it_says_as_one_whoever_stands_beside(groups, neighbour):
+    pieces = [aggregate3.Piece((32,) * len(items), "") for items in groups]
+    answer = encode(["(bool,bytes)[]"], [[item for items in groups for item in items]])
+    parts = aggregate3.cut(answer, pieces)
+    assert [part.results() for part in parts] == [[data if ok else None for ok, data in items] for items in groups]
+    beside = aggregate3.Piece((32,) * len(neighbour), "")
+    longer = encode(["(bool,bytes)[]"], [[*neighbour, *(item for items in groups for item in items)]])
+    assert [part.raw for part in aggregate3.cut(longer, [beside, *pieces])][1:] == [part.raw for part in parts]
+
+
+@given(st.lists(some_outcomes, min_size=1, max_size=4), st.data())
+def test_a_damaged_answer_in_pieces_is_read_or_is_the_nodes_failure(groups, data):
+    answer = bytearray(encode(["(bool,bytes)[]"], [[item for items in groups for item in items]]))
+    answer[data.draw(st.integers(0, len(answer) - 1))] ^= data.draw(st.integers(1, 255))
+    answer = answer[: data.draw(st.integers(0, len(answer)))]
+    with suppress(UpstreamDown):
+        for part in aggregate3.cut(bytes(answer), [aggregate3.Piece((32,) * len(items), "") for items in groups]):
+            part.results()
+
+
 @given(addresses, addresses, uints)
 def test_token_calls_are_what_the_reference_encodes(owner, spender, amount):
     assert erc20.balance_of(owner)[4:] == encode(["address"], [owner])
@@ -188,16 +222,3 @@ def test_the_spot_price_is_exact_in_both_token_orders(sqrt_price_x96, token_is_t
         price = pools.spot_price(sqrt_price_x96, token_is_token0)
         assert abs(Decimal(price.num) / price.den - reference) <= reference * Decimal(10) ** -150
         assert pools.price_e9(sqrt_price_x96, token_is_token0) == int(reference * 10**9 + Decimal(10) ** -60)
-
-
-@given(sqrt_prices, st.integers(0, 2**128 - 1), st.booleans())
-def test_depth_is_the_usdg_that_moves_the_price_by_one_percent(sqrt_price_x96, liquidity, usdg_is_token0):
-    with localcontext(prec=200):
-        root = Decimal(sqrt_price_x96) / 2**96
-        if usdg_is_token0:
-            moved = root / Decimal("1.01").sqrt()
-            reference = liquidity * (1 / moved - 1 / root)
-        else:
-            reference = liquidity * (root * Decimal("1.01").sqrt() - root)
-        depth = pools.depth_usdg(sqrt_price_x96, liquidity, usdg_is_token0)
-        assert -1 - Decimal(10) ** -9 < depth - reference <= 0

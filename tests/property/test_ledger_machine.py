@@ -18,15 +18,17 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from proof import count
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address
-from tickyard.payments.cashier import next_step
-from tickyard.payments.ledger import RUNNING, Ledger, Reservation
+from tickyard.payments.ledger import RUNNING, Ledger
 from tickyard.payments.reply import Reply
-from tickyard.payments.signed.authorization import Key
+from tickyard.payments.row import Reservation
+from tickyard.payments.signed.key import Key
+from tickyard.payments.steps import is_free, next_step
 from tickyard.store.opening import open_store
 from yards.schema import empty_file
 
 KEYS = [Key("eip155:8453", Address("0x" + "aa" * 20), Address("0x" + "bb" * 20), f"0x{n:064x}") for n in range(2)]
 SETTLING = timedelta(seconds=60)
+PAY_TO = Address("0x" + "cc" * 20)
 
 keys = st.sampled_from(KEYS)
 prints = st.sampled_from(["f1", "f2"])
@@ -54,6 +56,7 @@ class Model:
     fingerprint: str | None = None
     settles: int = 0
     answers: set = field(default_factory=set)
+    has_failed: bool = False
 
 
 class LedgerMachine(RuleBasedStateMachine):
@@ -70,6 +73,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.hands = []
         self.turn = 0
         self.settled = Counter()
+        self.undone = Counter()
 
     def run(self, work):
         return self.runner.run(work)
@@ -92,14 +96,23 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(key=keys, fingerprint=prints)
     def reserve(self, key, fingerprint):
         model, now = self.model[key], self.clock.now()
-        claim = Reservation(key, fingerprint, "GET /x", 10_000, Address("0x" + "cc" * 20), 2_000_000_000, 1, b"r", None)
+        claim = Reservation(key, fingerprint, "GET /x", 10_000, PAY_TO, 2_000_000_000, 1, b"r", "d", "s", "c", None)
         self.turn += 1
         row = self.run(self.ledgers[self.turn % 2].reserve(claim, f"h{self.turn}"))
-        may = model.state in ("free", "failed") or (model.state == "running" and model.until <= now)
+        is_over = model.state == "running" and model.until <= now
+        is_same = fingerprint == model.fingerprint
+        may = (
+            model.state == "free"
+            or (is_over and not model.has_failed)
+            or ((is_over or model.state == "failed") and is_same)
+        )
         assert (row is not None) == may
         if row is not None:
             self.hands.append(row)
-            self.model[key] = Model("running", row.holder, now + RUNNING, fingerprint)
+            before = model if model.has_failed else Model()
+            self.model[key] = Model(
+                "running", row.holder, now + RUNNING, fingerprint, 0, before.answers, before.has_failed
+            )
 
     @rule(pick=picks)
     def release(self, pick):
@@ -110,7 +123,7 @@ class LedgerMachine(RuleBasedStateMachine):
         mine = (model.state, model.holder) == ("running", row.holder)
         assert self.run(self.ledger().release(row)) == mine
         if mine:
-            self.model[row.key] = Model()
+            self.let_go(row.key)
 
     @rule(pick=picks)
     def start_settling(self, pick):
@@ -120,7 +133,7 @@ class LedgerMachine(RuleBasedStateMachine):
         model = self.model[row.key]
         mine = (model.state, model.holder) == ("running", row.holder)
         answer = Reply(200, row.holder.encode(), "application/json")
-        moved = self.run(self.ledger().start_settling(row, answer))
+        moved = self.run(self.ledger().start_settling(row, answer, "far"))
         assert (moved is not None) == mine
         if moved is not None:
             self.hands.append(moved)
@@ -134,7 +147,7 @@ class LedgerMachine(RuleBasedStateMachine):
             return
         model = self.model[row.key]
         # A success is news about the nonce: it counts whoever brings it, as long as the outcome is open.
-        may = model.state in ("settling", "unknown")
+        may = model.state in ("settling", "unknown", "failed")
         after = self.run(self.ledger().settle(row, f"0x{self.turn:064x}"))
         if may:
             model.state = "settled"
@@ -150,7 +163,19 @@ class LedgerMachine(RuleBasedStateMachine):
         mine = (model.state, model.holder) == (row.state, row.holder)
         self.run(self.ledger().refuse(row, "no"))
         if mine:
-            self.model[row.key] = Model("failed")
+            # The answer is kept: a transfer may still turn up.
+            model.state, model.has_failed = "failed", True
+
+    @rule(key=keys)
+    def reorganise(self, key):
+        row = self.run(self.ledger().find(key))
+        if row is None or row.state != "settled":
+            return
+        after = self.run(self.ledger().unsettle(row))
+        assert (after.state, after.request) == ("unknown", b"r")
+        self.model[key].state, self.model[key].until = "unknown", self.clock.now()
+        self.undone[key] += 1
+        self.hands.append(after)
 
     @rule(pick=picks)
     def doubt(self, pick):
@@ -197,6 +222,12 @@ class LedgerMachine(RuleBasedStateMachine):
         ]
         assert self.run(self.ledger().release_abandoned()) == len(over)
         for key in over:
+            self.let_go(key)
+
+    def let_go(self, key):
+        if self.model[key].has_failed:
+            self.model[key].state = "failed"
+        else:
             self.model[key] = Model()
 
     @rule(seconds=st.sampled_from([1, 5, 31, 70]))
@@ -212,10 +243,10 @@ class LedgerMachine(RuleBasedStateMachine):
             assert (row.state if row else "free") == model.state
             if row is not None and model.state != "failed":
                 assert (row.holder, row.fingerprint, row.settles) == (model.holder, model.fingerprint, model.settles)
-            if row is not None and model.state in ("settling", "unknown", "settled"):
+            if row is not None and model.state in ("settling", "unknown", "settled", "failed"):
                 # What would be served is the answer of the run that was settled.
                 assert {row.reply.body} == model.answers
-            assert self.settled[key] <= 1
+            assert self.settled[key] <= 1 + self.undone[key]
 
     @invariant()
     def a_payment_whose_money_may_have_moved_is_never_free(self):
@@ -224,6 +255,7 @@ class LedgerMachine(RuleBasedStateMachine):
         for key, model in self.model.items():
             if model.state in ("settling", "unknown", "settled"):
                 row = self.run(self.ledgers[1].find(key))
+                assert not is_free(row, self.clock.now())
                 for fingerprint in ("f1", "f2"):
                     assert next_step(row, fingerprint, self.clock.now()) != "take"
 

@@ -6,9 +6,9 @@ from fractions import Fraction
 from itertools import accumulate
 
 from hypothesis import assume, given
-from hypothesis.strategies import booleans, composite, integers, lists, one_of, sampled_from
+from hypothesis.strategies import booleans, integers, one_of, sampled_from
 
-from tickyard.chain.v3.math import HIGHEST_LIMIT, LOWEST_LIMIT, PoolState, input_to_reach, swap
+from tickyard.chain.v3.math import HIGHEST_LIMIT, LOWEST_LIMIT, swap
 from tickyard.chain.v3.steps import (
     amount0_owed,
     amount0_paid,
@@ -27,8 +27,7 @@ from tickyard.chain.v3.ticks import (
     sqrt_ratio_at,
     tick_at,
 )
-
-SPACINGS = {100: 1, 500: 10, 3000: 60, 10_000: 200}
+from yards.curves import SPACINGS, amounts, liquidities, pools
 
 all_ticks = integers(MIN_TICK, MAX_TICK)
 prices = one_of(
@@ -36,31 +35,7 @@ prices = one_of(
     integers(MIN_TICK, MAX_TICK - 1).map(sqrt_ratio_at),
     integers(-300_000, 300_000).flatmap(lambda t: integers(sqrt_ratio_at(t), sqrt_ratio_at(t + 1))),
 )
-liquidities = integers(0, 127).flatmap(lambda bits: integers(1, 2 << bits))
-amounts = integers(0, 254).flatmap(lambda bits: integers(1, (2 << bits) - 1))
 fees = one_of(sampled_from(sorted(SPACINGS)), integers(0, 999_999))
-
-
-@composite
-def pools(draw):
-    """Up to six overlapping positions around a price, gaps and all."""
-    fee = draw(sampled_from(sorted(SPACINGS)))
-    spacing = SPACINGS[fee]
-    reach = draw(sampled_from([3, 40, 600, 5000]))
-    centre = draw(integers(-4000, 4000))
-    last = MAX_TICK // spacing
-    places = integers(max(-last, centre - reach), min(last, centre + reach))
-    net: dict[int, int] = {}
-    for low, high in draw(lists(lists(places, min_size=2, max_size=2, unique=True).map(sorted), max_size=6)):
-        size = draw(liquidities)
-        net[low * spacing] = net.get(low * spacing, 0) + size
-        net[high * spacing] = net.get(high * spacing, 0) - size
-    ticks = tuple(sorted(net.items()))
-    tick = min(draw(places) * spacing + draw(integers(0, spacing - 1)), MAX_TICK - 1)
-    is_crossed = draw(booleans()) and tick % spacing == spacing - 1
-    price = sqrt_ratio_at(tick + 1) if is_crossed else draw(integers(sqrt_ratio_at(tick), sqrt_ratio_at(tick + 1) - 1))
-    liquidity = sum(n for t, n in ticks if t <= tick)
-    return PoolState(price, tick, liquidity, fee, spacing, ticks)
 
 
 def patient_swap(pool, zero_for_one, amount, limit):
@@ -282,9 +257,9 @@ def test_the_input_to_reach_a_price_reaches_it(pool, target):
     assume(LOWEST_LIMIT <= target <= HIGHEST_LIMIT)
     assume(target != pool.sqrt_price_x96 and pool.liquidity)
     active = replace(pool, ticks=())
-    needed = input_to_reach(pool, target)
-    assert needed > 0
     down = target < pool.sqrt_price_x96
+    needed = swap(active, zero_for_one=down, amount=2**255 - 1, sqrt_price_limit=target).amount_in
+    assert needed > 0
     result = swap(active, zero_for_one=down, amount=needed, sqrt_price_limit=target)
     assert (result.sqrt_price_after, result.is_complete) == (target, True)
     # Without the limit, what was rounded up may carry it a little past.

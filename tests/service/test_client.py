@@ -26,6 +26,7 @@ from tickyard.doors.describe.examples import example_of
 from tickyard.kernel.clock import WallClock
 from tickyard.terminal.commands import call_command, watch
 from yards import serving as _serving
+from yards.clocks import MovedClock
 
 PRICE = example_of(next(row for row in CATALOG if row.name == "get_price").answer)
 
@@ -57,6 +58,10 @@ class Stand:
         return Response(content, status, {"content-type": "application/json", "x-request-id": "r-1", **headers})
 
 
+ROWS = [row for row in CATALOG if not row.is_file]
+"""A file is no answer of the client's."""
+
+
 def ok(body, status=200, **headers):
     return status, body, headers
 
@@ -84,12 +89,12 @@ def asked(stand, work, **options):
 def test_the_operations_are_those_of_the_catalog():
     written = {path.name: path.read_text() for path in FOLDER.glob("*.py")}
     assert written == files(), "run: python -m tickyard.clientgen"
-    assert set(ROUTES) == {row.name for row in CATALOG}
+    assert set(ROUTES) == {row.name for row in ROWS}
     for kind in (AsyncOperations, Operations):
-        assert all(callable(getattr(kind, row.name)) for row in CATALOG)
+        assert all(callable(getattr(kind, row.name)) for row in ROWS)
 
 
-@pytest.mark.parametrize("row", CATALOG, ids=lambda row: row.name)
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_every_operation_is_sent_as_its_row_says_and_read_as_its_answer(row):
     example = example_of(row.answer)
     values = {}
@@ -249,15 +254,82 @@ def test_a_payer_never_signs_beyond_its_limit():
     assert payer.spent_usd == "0.010000"
 
 
-def test_a_refused_payment_is_not_counted_and_an_uncertain_one_is_repeated():
-    payer = Payer(KEY, limit_usd="1")
-    with pytest.raises(errors.PaymentRequired) as caught:
-        asked(Stand(challenge()), buy, payer=payer)
-    assert (caught.value.message, payer.spent_usd) == ("payment required", "0.000000")
-    stand = Stand(challenge(), error(502, "upstream_error"), ok(QUOTE))
-    asked(stand, buy, payer=payer)
-    assert stand.asked[1][2]["payment-signature"] == stand.asked[2][2]["payment-signature"]
+def bought(*turns):
+    """One purchase a turn at the same service: (payer, answers). What each sent, and how it ended."""
+
+    async def run():
+        stand = Stand()
+        ends = []
+        async with asyncio.timeout(30), _serving.serving(stand.app) as base:
+            for payer, *answers in turns:
+                if callable(payer):
+                    payer = payer()
+                stand.answers, stand.asked = answers, []
+                async with AsyncClient(base, payer=payer, clock=QuickClock()) as client:
+                    try:
+                        end = (await buy(client)).symbol
+                    except errors.ServiceError as failure:
+                        end = failure.status
+                ends.append((end, [headers.get("payment-signature") for _, _, headers, _ in stand.asked]))
+        return ends
+
+    return asyncio.run(run())
+
+
+def test_an_uncertain_payment_is_presented_again_and_nothing_new_is_signed_until_it_is_over():
+    clock = MovedClock()
+    payer = Payer(KEY, limit_usd="1", clock=clock)
+
+    def much_later():
+        clock.move(400)
+        return payer
+
+    refused, doubtful, over = bought(
+        # Refused, and good for minutes: whoever has it could still take it.
+        (payer, challenge()),
+        (payer, error(502, "upstream_error"), challenge()),
+        # Past its deadline: presented once more, because it may have been taken; refused, and only then a new one.
+        (much_later, challenge(), challenge(), ok(QUOTE)),
+    )
+    first = refused[1][1]
+    assert refused == (402, [None, first])
+    assert doubtful == (402, [first, first])
+    assert (over[0], over[1][:2]) == ("AAPL", [first, None])
+    assert over[1][2] not in (None, first)
     assert payer.spent_usd == "0.010000"
+
+
+def test_a_payment_taken_late_brings_its_answer_without_a_new_one():
+    payer = Payer(KEY, limit_usd="1")
+    lost, found = bought((payer, challenge(), error(502, "upstream_error")), (payer, ok(QUOTE)))
+    assert lost[0] == 502
+    assert found == ("AAPL", [lost[1][1]])
+    assert payer.spent_usd == "0.010000"
+
+
+def test_a_restarted_program_remembers_what_it_signed(tmp_path):
+    file = tmp_path / "kept" / "payments.json"
+    payers = [lambda: Payer(KEY, limit_usd="1", file=file)] * 3
+    lost, found, new = bought(
+        (payers[0], challenge(), error(502, "upstream_error")),
+        (payers[1], ok(QUOTE)),
+        (payers[2], challenge(), ok(QUOTE)),
+    )
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert found == ("AAPL", [lost[1][1]])
+    # It is over: the next call is a new one.
+    assert new[1][0] is None
+    assert new[1][1] not in (None, lost[1][1])
+
+
+def test_every_payment_carries_a_name_that_only_its_payer_knows():
+    names = set()
+    for _ in range(2):
+        stand = Stand(challenge(), ok(QUOTE))
+        asked(stand, buy, payer=Payer(KEY, limit_usd="1"))
+        payment = json.loads(base64.b64decode(stand.asked[1][2]["payment-signature"]))
+        names.add(payment["extensions"]["payment-identifier"]["info"]["id"])
+    assert len(names) == 2
 
 
 def test_a_price_is_not_paid_on_another_network_than_asked_for():
@@ -354,7 +426,7 @@ def test_call_says_what_the_service_said(capsys):
     assert (code, shown.err) == (1, "not_found: not_found it is (request r-1)\n")
     assert run_command(Stand(ok(PRICE)), capsys, "get_price")[0] == 2
     code, shown = run_command(Stand(ok(PRICE)), capsys, "list")
-    assert all(row.name in shown.out for row in CATALOG)
+    assert all(row.name in shown.out for row in ROWS)
 
 
 def test_call_shows_numbers_and_fields_as_they_came(capsys):
@@ -402,21 +474,35 @@ class Screen(io.StringIO):
         return True
 
 
+class Enough(Exception):
+    """Seen enough. No KeyboardInterrupt: the loop itself would take that."""
+
+
+class Streamless(Stand):
+    """A service of before there was a stream."""
+
+    async def answer(self, request):
+        if request.url.path != "/v1/stream":
+            return await super().answer(request)
+        status, body, headers = error(404, "not_found")
+        return Response(json.dumps(body), status, {"content-type": "application/json", **headers})
+
+
 class Impatient(QuickClock):
     """Leaves after the second look."""
 
     async def sleep(self, seconds):
         await super().sleep(seconds)
         if len(self.pauses) == 2:
-            raise KeyboardInterrupt
+            raise Enough
 
 
 def test_a_live_chart_outlives_a_silence_of_the_service():
-    stand, out = Stand(ok(HISTORY), error(502, "upstream_error", retry_after="11"), ok(HISTORY)), Screen()
+    stand, out = Streamless(ok(HISTORY), error(502, "upstream_error", retry_after="11"), ok(HISTORY)), Screen()
 
     async def run():
         async with asyncio.timeout(30), _serving.serving(stand.app) as base:
-            with pytest.raises(KeyboardInterrupt):
+            with pytest.raises(Enough):
                 await watch("AAPL", "5m", base, out=out, clock=Impatient())
 
     asyncio.run(run())

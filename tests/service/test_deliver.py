@@ -210,6 +210,21 @@ def test_a_receiver_that_stays_dead_is_given_up_after_an_hour(run):
     run(work, resolver=StubResolver(always=["10.0.0.1"]))
 
 
+def test_a_parcel_older_than_an_hour_is_never_sent(run):
+    """Whatever kept it: the receiver is there and would take it."""
+
+    async def work(world, receiver):
+        old = await world.fire(*HOSTS[:3])
+        world.clock.offset += RETRY_FOR + timedelta(seconds=1)
+        new = await world.fire(*HOSTS[:3])
+        await world.courier().deliver_due()
+        assert await world.states(old) == [Delivery.FAILED] * 3
+        assert await world.states(new) == [Delivery.DELIVERED] * 3
+        assert posts(receiver) == dict.fromkeys(new, 1)
+
+    run(work)
+
+
 def test_pauses_grow_and_end_within_the_hour():
     born = MovedClock().now()
     now, pauses = born, []

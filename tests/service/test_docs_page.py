@@ -60,7 +60,7 @@ def test_every_operation_is_on_the_page_once(page, outline):
 
 def test_every_link_leads_somewhere_on_this_service(outline):
     for link in outline.links:
-        assert link in ("/openapi.json", "/llms.txt") or link.removeprefix("#") in outline.ids
+        assert link in ("/openapi.json", "/llms.txt", "/app") or link.removeprefix("#") in outline.ids
 
 
 def test_the_page_needs_nobody_else_and_no_script(page, outline):

@@ -288,6 +288,14 @@ def test_at_most_a_few_connections_per_host_and_per_address(run, authority):
     assert run(go([f"h{n}.acme.com" for n in range(PER_ADDRESS + 8)], PER_ADDRESS)) == PER_ADDRESS
 
 
+def test_the_addresses_of_a_name_share_one_limit_of_time(run, authority):
+    """The first takes all of it: the second is not tried, or a name with many would hold a place many times as long."""
+    twice = StubResolver(always=["127.0.0.1", "127.0.0.1"])
+    outcome, receiver = post(run, authority, "no handshake", resolver=twice)
+    assert outcome is PostOutcome.NOT_DELIVERED
+    assert receiver.connections < 2
+
+
 def test_creation_refuses_a_name_that_points_inside_and_accepts_one_that_does_not_answer(run, authority):
     url = read_webhook_url("https://hooks.acme.com/")
 

@@ -94,7 +94,10 @@ NAMES = [
     "get_history",
     "get_stats",
     "get_quote",
+    "get_quotes",
+    "get_depth",
     "build_trade",
+    "check_trade",
     "get_portfolio",
     "get_research",
     "explain_research",
@@ -113,6 +116,7 @@ NAMES = [
     "cancel_alert",
     "get_earn",
     "get_earn_status",
+    "get_earn_reserves",
     "list_prices",
     "list_stats",
 ]

@@ -32,7 +32,7 @@ async def open_service(folder):
     """The whole service with its paid routes, over a chain of paper."""
     async with paperyard.open_yard(folder) as yard:
         payments = yard.deps.payments
-        plan = Plan(CATALOG, yard.deps, terms=payments.terms, cashier=payments.cashier)
+        plan = Plan(CATALOG, yard.deps, payments=payments)
         async with serving.serving(build_app(plan, access_log=None).edge) as base:
             yield base
 

@@ -31,7 +31,7 @@ def challenge(*changes, extensions=None):
 
 
 def sign(payer, headers):
-    return asyncio.run(payer.sign(headers))
+    return asyncio.run(payer.sign(headers, "GET /x"))
 
 
 def signed_amount(signed):
@@ -50,11 +50,13 @@ def test_what_is_signed_is_what_was_counted():
 
 
 def test_a_service_that_refuses_every_payment_still_gets_no_more_than_the_limit():
-    payer, collected = Payer(KEY, limit_usd="0.05"), 0
+    clock = MovedClock()
+    payer, collected = Payer(KEY, limit_usd="0.05", clock=clock), 0
     for _ in range(5):
         signed = sign(payer, challenge())
         collected += signed_amount(signed)
-        payer.release(signed, is_good=False)
+        clock.move(400)
+        assert payer.judge("GET /x", signed, 402)
     with pytest.raises(errors.SpendingLimit):
         sign(payer, challenge())
     assert (collected, payer.spent_usd, payer.left_usd) == (50_000, "0.000000", "0.000000")
@@ -64,13 +66,13 @@ def test_a_payment_that_was_not_taken_pays_for_the_next_call_on_the_same_terms()
     clock = MovedClock()
     payer = Payer(KEY, limit_usd="0.03", clock=clock)
     first = sign(payer, challenge())
-    payer.release(first, is_good=True)
+    assert not payer.judge("GET /x", first, 404)
     assert (payer.spent_usd, payer.left_usd) == ("0.000000", "0.020000")
     dearer = sign(payer, challenge({"amount": "20000"}))
     assert dearer.headers != first.headers
-    assert sign(payer, challenge()) is first
+    assert sign(payer, challenge()) == first
     assert (payer.spent_usd, payer.left_usd) == ("0.030000", "0.000000")
-    payer.release(first, is_good=True)
+    payer.judge("GET /x", first, 404)
     clock.move(280)
     # It would run out on the way.
     with pytest.raises(errors.SpendingLimit):
@@ -111,14 +113,14 @@ def test_an_extension_cannot_have_anything_else_signed():
     sponsor = {"eip2612GasSponsoring": {"info": {"description": "x", "version": "1"}, "schema": {}}}
     signed = sign(Payer(KEY, limit_usd="1"), challenge(extensions=sponsor))
     payment = json.loads(base64.b64decode(signed.headers["PAYMENT-SIGNATURE"]))
-    assert not payment.get("extensions")
+    assert list(payment["extensions"]) == ["payment-identifier"]
     assert payment["payload"]["authorization"]["to"].lower() == PAY_TO
     assert payment["accepted"]["asset"].lower() == pinned.USDC_8453
 
 
 def test_calls_at_the_same_time_share_one_limit():
     async def rush(payer):
-        return await asyncio.gather(*(payer.sign(challenge()) for _ in range(10)), return_exceptions=True)
+        return await asyncio.gather(*(payer.sign(challenge(), f"GET /{n}") for n in range(10)), return_exceptions=True)
 
     payer = Payer(KEY, limit_usd="0.05")
     ends = asyncio.run(rush(payer))

@@ -163,7 +163,7 @@ def power(tokens, symbol=None, failing=()):
         async with asyncio.timeout(10), rpcnode.Node() as node:
             node.results["eth_call"] = call
             async with Rpc([node.url], chain_id=4663, clock=clock, budget_s=2.0) as rpc:
-                market = Market(Registry(), None, None, ChainReader(rpc, MULTICALL, clock), pinned.MAINNET)
+                market = Market(Registry(), None, None, ChainReader(rpc, MULTICALL, clock), None, pinned.MAINNET)
                 deps = SimpleNamespace(market=market, clock=clock, settings=SimpleNamespace(chain_id=4663))
                 answer = await get_vote_power(deps, VotePowerAsk(address=WALLET, symbol=symbol))
                 return msgspec.to_builtins(answer), len(node.seen)

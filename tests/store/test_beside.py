@@ -30,7 +30,7 @@ from tickyard.store.opening import open_store
 from tickyard.store.tokens import token_ids
 from yards import house, paperyard, running
 
-EVENTS = count(1_000)
+EVENTS = count(1_000, tenth=40)
 CLOCK = WallClock()
 COMMANDS = (["backup"], ["migrate"], ["doctor"], ["payments", "list"])
 TOKENS = 40

@@ -2,22 +2,27 @@
 
 import asyncio
 import csv
+import gzip
+import hashlib
 import io
 from datetime import timedelta
 
 import msgspec
 import pytest
+from eth_account import Account
 from sqlalchemy import func, insert, select
 
 from tickyard.features.earn import rules
-from tickyard.features.earn.books import BooksAsk, get_epoch_books
+from tickyard.features.earn.books import BooksAsk, FileAsk, get_epoch_books, get_epoch_file
 from tickyard.features.earn.drift import DriftWatch
 from tickyard.features.earn.epochs import next_due, run_due
+from tickyard.features.earn.reserves import get_earn_reserves
 from tickyard.features.earn.tables import (
     earn_claim,
 )
 from tickyard.features.earn.wire import Claimed
 from tickyard.kernel.errors import BadRequest, NotFound, UpstreamDown
+from tickyard.kernel.operation import NoAsk
 from tickyard.kernel.wire import encode
 from tickyard.store.revenue import credit
 from yards.reward_days import (
@@ -26,6 +31,7 @@ from yards.reward_days import (
     CAROL,
     EPOCH,
     POOR,
+    THRESHOLD,
     live_in_town,
 )
 
@@ -51,13 +57,13 @@ def test_a_day_from_revenue_to_rollover(run):
         assert (books["poolUsd"], books["paidUsd"], books["rolledOverUsd"]) == ("0.030001", "0.020000", "0.010001")
         assert books["balanced"] is True
         assert books["calls"] == 3
-        assert [line["claim"] for line in books["lines"]].count("confirmed") == 1
+        assert [line["claim"] for line in books["wallets"]].count("confirmed") == 1
         accruing = (await town.program())["accruing"]
         assert (accruing["rolloverUsd"], accruing["revenueUsd"], accruing["calls"]) == ("0.010001", "0.000000", 0)
         # The next day's pool begins with what is left.
         await town.earn_money(5)
         await town.to(rules.snapshot_at(rules.next_epoch(EPOCH)))
-        await town.to(rules.opens_at(rules.next_epoch(EPOCH)))
+        await town.open_claims(rules.next_epoch(EPOCH))
         assert (await town.books(rules.next_epoch(EPOCH)))["poolUsd"] == "0.010006"
 
     run(work)
@@ -69,7 +75,7 @@ def test_the_answers_have_exactly_the_decided_fields(run):
         assert list(before) == ["address", "balanceTokens", "eligibleNow", "epoch"]
         assert list(before["epoch"]) == [
             "id", "claimOpenAt", "claimCloseAt", "claimOpen", "inSnapshot", "claimableUsd", "claimed", "claimTx",
-            "message",
+            "message", "typedData",
         ]  # fmt: skip
         assert (before["epoch"]["id"], before["epoch"]["claimOpen"], before["epoch"]["inSnapshot"]) == (
             EPOCH, False, False,
@@ -90,7 +96,7 @@ def test_the_answers_have_exactly_the_decided_fields(run):
         taken = await town.status(ALICE)
         assert taken["epoch"]["claimableUsd"] is None
         assert (await town.program())["epoch"]["poolUsd"] is None
-        await town.to(rules.opens_at(EPOCH))
+        await town.open_claims()
         opened = await town.status(ALICE)
         assert opened["epoch"]["claimOpen"] is True
         assert opened["epoch"]["claimableUsd"] == "0.020000"
@@ -160,7 +166,7 @@ def test_many_claims_at_once_are_one_transfer(run):
         town.mine()
         await town.pay()
         assert town.held(ALICE) == 20_000
-        assert town.chain.state.nonces[town.signer.address] == 1
+        assert town.chain.state.nonces[town.signer.address] == 2
 
     run(work)
 
@@ -202,14 +208,14 @@ def test_a_failure_after_the_closing_goes_to_the_next_pool_once(run):
             await town.ask(ALICE)
         following = rules.next_epoch(EPOCH)
         await town.to(rules.snapshot_at(following))
-        await town.to(rules.opens_at(following))
+        await town.open_claims(following)
         assert (await town.books(following))["poolUsd"] == "0.030000"
         assert (await town.books())["returnedLaterUsd"] == "0.020000"
         assert (await town.books())["balanced"] is True
         await town.to(rules.closes_at(following))
         third = rules.next_epoch(following)
         await town.to(rules.snapshot_at(third))
-        await town.to(rules.opens_at(third))
+        await town.open_claims(third)
         assert (await town.books(third))["poolUsd"] == "0.030000"
 
     run(work)
@@ -221,9 +227,11 @@ def test_a_pool_that_cannot_be_paid_stays_closed_and_rolls_over_whole(run):
         await town.pay()
         await town.earn_money(10**12 + 1)
         await town.to(rules.snapshot_at(EPOCH))
-        done = await town.to(rules.opens_at(EPOCH))
+        done = await town.open_claims()
         assert done.opened == []
         assert "not solvent" in done.waiting[EPOCH]
+        assert town.earn.late == set(), "it may come in a moment"
+        await town.to(rules.opens_at(EPOCH) + timedelta(minutes=1))
         assert town.earn.late == {(EPOCH, "open: not solvent")}
         with pytest.raises(UpstreamDown, match="not open"):
             await town.ask(ALICE)
@@ -235,14 +243,13 @@ def test_a_pool_that_cannot_be_paid_stays_closed_and_rolls_over_whole(run):
 
 def test_a_payer_without_gas_for_all_of_them_pays_nobody(run):
     async def work(town):
-        # Two transfers at twice the fee, and what the last of them must still have on the account to be taken.
-        base_fee, gas = 10**8, 200_000
-        town.chain.eth = gas * (2 * 2 * base_fee + 20 * base_fee) - 1
+        # Two batches with two lines in all, at twice the fee; and what the last must bring, at what it offers.
+        town.chain.eth = 2 * 10**8 * (2 * 70_000 + 2 * 450_000) + 4 * 10**8 * (2 * 70_000 + 450_000) - 1
         await run_due(town, town.clock.now())
         await town.pay()
         await town.earn_money(30_000)
         await town.to(rules.snapshot_at(EPOCH))
-        assert "not solvent" in (await town.to(rules.opens_at(EPOCH))).waiting[EPOCH]
+        assert "not solvent" in (await town.open_claims()).waiting[EPOCH]
         town.chain.eth += 1
         assert (await run_due(town, town.clock.now())).opened == [EPOCH]
 
@@ -261,7 +268,7 @@ def test_revenue_that_becomes_known_after_the_sealing_is_in_the_next_pool_once(r
         third = rules.next_epoch(following)
         for epoch in (following, third):
             await town.to(rules.snapshot_at(epoch))
-            await town.to(rules.opens_at(epoch))
+            await town.open_claims(epoch)
             await town.to(rules.closes_at(epoch))
         later = await town.books(following)
         assert (later["revenueUsd"], later["calls"], later["poolUsd"]) == ("0.000007", 1, "0.030007")
@@ -289,7 +296,7 @@ def test_another_form_of_the_same_signature_is_the_same_claim(run):
         town.mine()
         await town.pay()
         assert town.held(ALICE) == 20_000
-        assert town.chain.state.nonces[town.signer.address] == 1
+        assert town.chain.state.nonces[town.signer.address] == 2
 
     run(work)
 
@@ -302,26 +309,48 @@ def test_a_claim_written_after_the_closing_is_never_paid(run):
         async with town.store.begin() as tx:
             await tx.execute(insert(earn_claim), {"epoch": EPOCH, "attempt": 0, **row})
         did = await town.pay()
-        assert (did.signed, did.refused) == (0, 1)
+        assert (did.sent, did.refused) == (0, 1)
         assert (await town.books())["balanced"] is True
 
     run(work)
 
 
-def test_the_books_come_as_csv_too(run):
+def test_the_books_are_a_file_whose_hash_the_desk_keeps_and_pages_to_read(run):
     async def work(town):
         await town.open_day()
+        before = await read_file(town)
         await town.ask(ALICE)
-        answer = (await get_epoch_books(town, BooksAsk(id=EPOCH, format="csv"))).answer
-        assert answer.content_type.startswith("text/csv")
-        rows = list(csv.DictReader(io.StringIO(answer.text)))
-        assert sum(round(float(row["shareUsd"]) * 10**6) for row in rows) == 30_000
-        assert {row["claim"] for row in rows} == {"sent", ""}
+        town.mine()
+        await town.pay()
+        await town.to(rules.closes_at(EPOCH))
+        assert await read_file(town) == before, "immutable from the seal on"
+        text = gzip.decompress(before)
+        rows = list(csv.DictReader(io.StringIO(text.decode())))
+        assert rows == sorted(
+            [
+                {"address": ALICE.address, "balance": str(2 * THRESHOLD), "share": "20000"},
+                {"address": BOB.address, "balance": str(THRESHOLD), "share": "10000"},
+            ],
+            key=lambda row: row["address"],
+        )
+        assert hashlib.sha256(text).hexdigest() == town.chain.state.books[EPOCH]
+        assert town.chain.state.books[EPOCH] == (await town.books())["digest"]
+        first = await town.books(limit=1)
+        second = await town.books(limit=1, cursor=first["nextCursor"])
+        assert [each["wallets"][0]["address"].lower() for each in (first, second)] == [row["address"] for row in rows]
+        assert (await town.books(limit=1, cursor=second["nextCursor"]))["wallets"] == []
         for unknown in (20200101, rules.next_epoch(EPOCH), 5):
             with pytest.raises(NotFound):
                 await get_epoch_books(town, BooksAsk(id=unknown))
+            with pytest.raises(NotFound):
+                await get_epoch_file(town, FileAsk(id=unknown))
 
     run(work)
+
+
+async def read_file(town):
+    answer = await get_epoch_file(town, FileAsk(id=EPOCH))
+    return b"".join([part async for part in answer.parts])
 
 
 def test_a_clock_that_is_not_the_stores_is_told_of_once_a_minute(run, where):
@@ -348,3 +377,48 @@ def test_a_moment_always_has_a_next_one():
         now = next_due(now)
         moments.append((now - rules.starts_at(EPOCH)) / timedelta(hours=1))
     assert moments == [1, 23, 24, 25]
+
+
+def test_the_reserves_show_chain_and_books_side_by_side(run):
+    async def work(town):
+        await town.open_day()
+        await town.ask(ALICE)
+        town.mine()
+        await town.pay()
+        with pytest.raises(UpstreamDown, match="reserved"):
+            await town.ask(BOB, agent=False)
+        opened = msgspec.json.decode(encode((await get_earn_reserves(town, NoAsk())).answer))
+        assert list(opened) == [
+            "blockNumber", "asOf", "desk", "payer", "owedUsd", "sealedUsd", "paidUsd", "epochs"
+        ]  # fmt: skip
+        assert list(opened["payer"]) == ["address", "usdg", "eth", "allowance"]
+        assert opened["payer"]["usdg"] == "999999.980000"
+        assert (opened["sealedUsd"], opened["owedUsd"], opened["paidUsd"]) == ("0.030000", "0.000000", "0.020000")
+        digest = (await town.books())["digest"]
+        assert opened["epochs"] == [
+            {
+                "id": EPOCH, "booksHash": digest, "onChainBooksHash": digest, "poolUsd": "0.030000",
+                "paidUsd": "0.020000", "onChainPaidUsd": "0.020000",
+            }
+        ]  # fmt: skip
+        await town.to(rules.closes_at(EPOCH))
+        closed = msgspec.json.decode(encode((await get_earn_reserves(town, NoAsk())).answer))
+        assert (closed["sealedUsd"], closed["owedUsd"], closed["paidUsd"]) == ("0.000000", "0.010000", "0.020000")
+
+    run(work)
+
+
+def test_typed_data_is_as_good_a_signature_as_the_message(run):
+    async def work(town):
+        await town.open_day()
+        typed = (await town.status(ALICE))["epoch"]["typedData"]
+        signed = Account.from_key(ALICE.key.secret).sign_typed_data(full_message=typed)
+        answer = await town.ask(ALICE, signature="0x" + bytes(signed.signature).hex())
+        assert answer.ok
+        for changed in ("epoch", "paidIn"):
+            other = typed | {"message": typed["message"] | {changed: 7 if changed == "epoch" else ALICE.address}}
+            forged = Account.from_key(BOB.key.secret).sign_typed_data(full_message=other)
+            with pytest.raises(BadRequest, match="not this wallet's"):
+                await town.ask(BOB, signature="0x" + bytes(forged.signature).hex())
+
+    run(work)

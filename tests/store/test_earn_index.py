@@ -1,16 +1,18 @@
 """Who held how much at the snapshot, whatever happened to the index and to those who read it."""
 
 import asyncio
+import random
 from datetime import timedelta
-from types import SimpleNamespace
 
 import pytest
 from sqlalchemy import func, select, update
 
+from simulated.chain import Refusal, View
 from tickyard.chain.blocks import final_header
 from tickyard.features.earn import epochs, rules, snapshot
-from tickyard.features.earn.desk import holder_index
 from tickyard.features.earn.epochs import run_due
+from tickyard.features.earn.pool import skip
+from tickyard.features.earn.room import holder_index
 from tickyard.features.earn.tables import (
     holder_balance,
     holder_transfer,
@@ -25,6 +27,9 @@ from yards.reward_days import (
     POOR,
     THRESHOLD,
     TOKEN,
+    Faults,
+    FrailRpc,
+    Process,
     live_in_town,
 )
 
@@ -51,7 +56,7 @@ def test_a_worker_that_was_down_for_days_catches_up_in_order(run):
         third = rules.epoch_of(rules.day_of(EPOCH) + timedelta(days=3))
         assert done.closed == [EPOCH, *rules.epochs_between(EPOCH, third)]
         books = await town.books()
-        assert [line["address"].lower() for line in books["lines"]] == sorted([ALICE.address, BOB.address])
+        assert [line["address"].lower() for line in books["wallets"]] == sorted([ALICE.address, BOB.address])
         assert before == "1000000"
         assert (books["poolUsd"], books["rolledOverUsd"]) == ("0.030000", "0.030000")
         assert (await town.program())["accruing"]["rolloverUsd"] == "0.030000"
@@ -75,7 +80,9 @@ def test_a_snapshot_taken_after_the_next_days_is_still_what_the_chain_held(run, 
             bad_day.setattr(epochs, "take", fails_for(EPOCH))
             assert (await run_due(town, town.clock.now())).taken == [tomorrow]
         assert (await run_due(town, town.clock.now())).taken == [EPOCH]
-        holders = [{line["address"].lower() for line in (await town.books(day))["lines"]} for day in (EPOCH, tomorrow)]
+        holders = [
+            {line["address"].lower() for line in (await town.books(day))["wallets"]} for day in (EPOCH, tomorrow)
+        ]
         assert holders == [{ALICE.address, BOB.address}, {ALICE.address}]
 
     def fails_for(epoch):
@@ -95,14 +102,12 @@ def test_the_index_reads_in_small_steps_and_undoes_a_reorganisation(run):
         index = holder_index(town)
         town.mine(20)
         await index.catch_up(await final_header(town.rpc, 0))
-        town.chain.send(ALICE.address, TOKEN, CAROL.address, 5)
+        sent = town.chain.send(ALICE.address, TOKEN, CAROL.address, 5)
         town.mine(3)
         await index.catch_up(await final_header(town.rpc, 0))
         assert await _balances(town) == {ALICE.address: 2 * THRESHOLD - 5, BOB.address: THRESHOLD, CAROL.address: 5,
                                          POOR.address: THRESHOLD - 1}  # fmt: skip
-        town.chain.resends = ALICE.address
-        town.chain._rng = SimpleNamespace(random=lambda: 0.9)
-        town.chain.reorganise(3)
+        town.chain.reorganise(3, without={sent})
         town.mine(2)
         await index.catch_up(await final_header(town.rpc, 0))
         assert await _balances(town) == {ALICE.address: 2 * THRESHOLD, BOB.address: THRESHOLD,
@@ -151,3 +156,98 @@ async def _balances(town):
     async with town.store.read() as tx:
         found = await tx.execute(select(holder_balance))
         return {row.address: row.balance for row in found}
+
+
+def test_a_transfer_that_the_node_hides_is_caught_holder_by_holder(run):
+    async def work(town):
+        await run_due(town, town.clock.now())
+        hidden = town.chain.send(ALICE.address, TOKEN, CAROL.address, 2 * THRESHOLD - 7)
+        town.mine()
+        # The sum of all balances stays what it was: only the holders themselves tell.
+        town.rpc._nodes._views = [Hiding(hidden)]
+        town.clock.move(rules.snapshot_at(EPOCH))
+        town.mine()
+        for _ in range(3):
+            assert "index broken" in (await run_due(town, town.clock.now())).waiting[EPOCH]
+        town.rpc._nodes._views = []
+        assert (await run_due(town, town.clock.now())).taken == [EPOCH]
+        eligible = {line["address"].lower() for line in (await town.books())["wallets"]}
+        assert eligible == {BOB.address, CAROL.address}
+
+    run(work)
+
+
+def test_two_nodes_that_show_different_transfers_are_not_believed(run):
+    async def work(town):
+        process = Process("second", random.Random(2), Faults())
+        hidden = town.chain.send(ALICE.address, TOKEN, CAROL.address, 1)
+        town.earn.second_logs = FrailRpc(town.chain, town.clock, process, [Hiding(hidden)])
+        town.mine()
+        with pytest.raises(UpstreamDown, match="different transfers"):
+            await epochs.index_holders(town)
+        town.earn.second_logs = FrailRpc(town.chain, town.clock, process)
+        assert await epochs.index_holders(town) > 0
+
+    run(work)
+
+
+def test_an_index_that_cannot_be_read_keeps_no_epoch_from_being_sealed_opened_or_closed(run):
+    async def work(town):
+        await run_due(town, town.clock.now())
+        await town.pay()
+        await town.earn_money(30_000)
+        await town.to(rules.snapshot_at(EPOCH))
+        town.chain.eth_getLogs = unreadable
+        assert (await town.to(rules.opens_at(EPOCH))).sealed == [EPOCH]
+        del town.chain.eth_getLogs
+        await town.pay()
+        town.mine(1)
+        town.chain.eth_getLogs = unreadable
+        assert (await run_due(town, town.clock.now())).opened == [EPOCH]
+        assert (await town.to(rules.closes_at(EPOCH))).closed == [EPOCH]
+        # The day after has no snapshot: it is late, is told of, and holds up nobody.
+        tomorrow = rules.next_epoch(EPOCH)
+        await town.earn_money(5)
+        await town.to(rules.snapshot_at(tomorrow) + timedelta(minutes=31))
+        assert {epoch for epoch, _ in town.earn.late} == {tomorrow}
+        third = rules.next_epoch(tomorrow)
+        await town.to(rules.opens_at(tomorrow))
+        assert await skip(town.store, tomorrow)
+        assert not await skip(town.store, third), "its day is not over"
+        del town.chain.eth_getLogs
+        await town.to(rules.snapshot_at(third))
+        await town.to(rules.opens_at(third))
+        assert (await town.books(third))["poolUsd"] == "0.030005"
+
+    run(work)
+
+
+def test_every_failure_halves_what_is_asked_for_next(run):
+    async def work(town):
+        town.mine(20)
+        town.chain.eth_getLogs = unreadable
+        asked = []
+        for _ in range(3):
+            with pytest.raises(UpstreamDown):
+                await epochs.index_holders(town)
+            asked.append(town.earn.stride.blocks)
+        assert asked[0] > asked[1] > asked[2]
+        del town.chain.eth_getLogs
+        assert await epochs.index_holders(town) > 0
+
+    run(work)
+
+
+class Hiding(View):
+    """A node that keeps one transaction's logs to itself."""
+
+    def __init__(self, hash_):
+        super().__init__()
+        self._hash = hash_
+
+    def shows(self, log):
+        return log["transactionHash"] != self._hash
+
+
+def unreadable(_query):
+    raise Refusal("logs are not served here")

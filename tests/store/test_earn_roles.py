@@ -17,7 +17,6 @@ from yards.reward_days import (
     EPOCH,
     THRESHOLD,
     TOKEN,
-    USDG,
     Chain,
     Faults,
     FrailRpc,
@@ -41,12 +40,12 @@ def test_on_postgresql_the_api_cannot_write_epochs_snapshots_revenue_or_payouts(
     may = {
         "tickyard_api": {"earn_claim", "payment", "alert"},
         "tickyard_worker": {"earn_epoch", "earn_share", "earn_close", "revenue", "holder_balance", "alert"},
-        "tickyard_payout": {"earn_payout", "earn_payer", "lease"},
+        "tickyard_payout": {"earn_line", "earn_batch", "earn_tally", "earn_desk_mark", "earn_halt", "lease"},
     }
     may_not = {
         "tickyard_api": {"earn_epoch", "earn_share", "earn_credit", "earn_rollover", "earn_close", "revenue",
-                         "earn_payout", "earn_payer", "holder_balance", "holder_transfer", "holder_mark"},
-        "tickyard_worker": {"earn_payout", "earn_payer", "earn_claim"},
+                         "earn_line", "earn_batch", "earn_tally", "earn_halt", "earn_books", "holder_balance", "holder_transfer", "holder_mark"},
+        "tickyard_worker": {"earn_line", "earn_batch", "earn_tally", "earn_halt", "earn_claim"},
         "tickyard_payout": {"earn_claim", "earn_epoch", "earn_share", "earn_close", "revenue", "payment", "alert"},
     }  # fmt: skip
     with psycopg.connect(url, autocommit=True) as connection:
@@ -61,7 +60,7 @@ def test_on_postgresql_the_api_cannot_write_epochs_snapshots_revenue_or_payouts(
         for statement in (
             "INSERT INTO earn_epoch (id, state) VALUES (1, 'open')",
             "UPDATE earn_epoch SET pool_raw = 1",
-            "DELETE FROM earn_payout",
+            "DELETE FROM earn_line",
             "INSERT INTO revenue VALUES ('x', 1, 1, 1)",
             "DELETE FROM earn_claim",
         ):
@@ -90,16 +89,19 @@ def test_on_postgresql_each_process_does_its_work_under_its_own_role(postgres_se
         towns = {kind: Town(store, clock, chain, rpc, tmp_path) for kind, store in stores.items()}
         worker, api, payout = towns["worker"], towns["api"], towns["payout"]
         chain.give(TOKEN, ALICE.address, THRESHOLD)
-        chain.give(USDG, payout.signer.address, 10**12)
+        payout.employ()
         worker.mine()
         await run_due(worker, clock.now())
         await payout.pay()
         await worker.earn_money(30_000)
         await worker.to(rules.snapshot_at(EPOCH))
         await worker.to(rules.opens_at(EPOCH))
+        await payout.pay()
+        worker.mine(1)
+        assert (await run_due(worker, clock.now())).opened == [EPOCH]
         with pytest.raises(UpstreamDown, match="reserved"):
             await api.ask(ALICE, agent=False)
-        assert (await payout.pay()).signed == 1
+        assert (await payout.pay()).sent == 1
         assert (await api.ask(ALICE, agent=False)).ok
         worker.mine()
         assert (await payout.pay()).confirmed == 1

@@ -4,24 +4,27 @@ import asyncio
 
 import pytest
 from msgspec.structs import replace
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from tickyard.config import pinned
 from tickyard.kernel.errors import NotFound
 from tickyard.payments.books import PaymentAsk, get_payment
-from tickyard.payments.ledger import Reservation
-from tickyard.payments.offer.terms import SECOND
+from tickyard.payments.offer.terms import FIRST, SECOND
 from tickyard.payments.proof.credit import verify_settlements
 from tickyard.payments.refusal import Refusal
 from tickyard.payments.reply import Reply
-from tickyard.payments.signed.authorization import Key
+from tickyard.payments.row import Reservation
+from tickyard.payments.signed.key import Key
+from tickyard.payments.tables import payment
 from tickyard.store.revenue import revenue
 from yards import paying
 from yards.selling import PAY_TO
 
 URL = "/v1/x402/item/AAPL"
 KEY = Key(SECOND, pinned.USDC_8453, "0x" + "cd" * 20, "0x" + "01" * 32)
-CLAIM = Reservation(KEY, "f1", "GET /x", 10_000, PAY_TO, 2_000_000_000, 1_900_000_000, b"request", None)
+CLAIM = Reservation(
+    KEY, "f1", "GET /x", 10_000, PAY_TO, 2_000_000_000, 1_900_000_000, b"request", "d1", "s1", "c1", None
+)
 ANSWER = Reply(200, b'{"a":1}', "application/json")
 HASH = "0x" + "99" * 32
 
@@ -62,9 +65,9 @@ def test_a_run_left_by_a_dead_process_is_taken_over_and_its_holder_can_do_no_mor
         world.clock.move(31)
         fast = await ledger.reserve(replace(CLAIM, fingerprint="f2"), "fast")
         assert fast.fingerprint == "f2"
-        assert await ledger.start_settling(slow, ANSWER) is None
+        assert await ledger.start_settling(slow, ANSWER, "far") is None
         assert not await ledger.release(slow)
-        assert await ledger.start_settling(fast, ANSWER) is not None
+        assert await ledger.start_settling(fast, ANSWER, "far") is not None
 
     run(where, scenario)
 
@@ -75,25 +78,27 @@ def test_a_name_that_comes_back_after_a_release_belongs_to_nobody_else(where):
         world.clock.move(31)
         await ledger.release(await ledger.reserve(CLAIM, "fast"))
         await ledger.reserve(CLAIM, "third")
-        assert await ledger.start_settling(slow, ANSWER) is None
+        assert await ledger.start_settling(slow, ANSWER, "far") is None
 
     run(where, scenario)
 
 
 def test_a_settling_left_by_a_dead_process_becomes_unknown_and_never_free(where):
     async def scenario(world, ledger):
-        held = await ledger.start_settling(await ledger.reserve(CLAIM, "a"), ANSWER)
+        held = await ledger.start_settling(await ledger.reserve(CLAIM, "a"), ANSWER, "far")
         assert await ledger.expire(held) == held
         world.clock.move(100)
         assert await ledger.reserve(CLAIM, "b") is None
         assert await ledger.release_abandoned() == 0
-        assert [row.key for row in await ledger.doubtful(10)] == [KEY]
+        assert [row.key for row in await ledger.due(SECOND, 10)] == [KEY]
+        assert await ledger.due(FIRST, 10) == []
         unknown = await ledger.expire(held)
         assert (unknown.state, unknown.reply) == ("unknown", ANSWER)
         assert await ledger.reserve(CLAIM, "b") is None
         # The one who was only slow brings the news after all.
         settled = await ledger.settle(held, HASH)
-        assert (settled.state, settled.transaction, settled.request) == ("settled", HASH, None)
+        # Until its transfer is final a reorganisation may undo it.
+        assert (settled.state, settled.transaction, settled.request) == ("settled", HASH, b"request")
         assert (await ledger.settle(unknown, "0x" + "77" * 32)).transaction == HASH
 
     run(where, scenario)
@@ -101,7 +106,7 @@ def test_a_settling_left_by_a_dead_process_becomes_unknown_and_never_free(where)
 
 def test_of_many_that_resume_one_settles_again_and_not_before_its_pause(where):
     async def scenario(world, first, second):
-        held = await first.start_settling(await first.reserve(CLAIM, "a"), ANSWER)
+        held = await first.start_settling(await first.reserve(CLAIM, "a"), ANSWER, "far")
         unknown = await first.doubt(held)
         assert await first.resume(unknown, "b") is None
         world.clock.move(2)
@@ -114,13 +119,19 @@ def test_of_many_that_resume_one_settles_again_and_not_before_its_pause(where):
     run(where, scenario, processes=2)
 
 
-def test_a_refused_payment_may_be_taken_again(where):
+def test_a_refused_payment_may_be_taken_again_for_the_same_request(where):
     async def scenario(_world, ledger):
-        held = await ledger.start_settling(await ledger.reserve(CLAIM, "a"), ANSWER)
+        held = await ledger.start_settling(await ledger.reserve(CLAIM, "a"), ANSWER, "far")
         assert (await ledger.refuse(held, "no_balance")).reason == "no_balance"
-        again = await ledger.reserve(replace(CLAIM, fingerprint="f2"), "b")
-        assert again is not None
-        assert await ledger.find(KEY) == replace(again, request=None)
+        # Not for another request: the first one's answer may still be asked for.
+        assert await ledger.reserve(replace(CLAIM, fingerprint="f2"), "b") is None
+        again = await ledger.reserve(replace(CLAIM, client="c2", network_time=2_000_000_000), "b")
+        # It may have been on the chain since its first life.
+        assert (again.reason, again.network_time, again.may_be_public) == ("no_balance", CLAIM.network_time, True)
+        assert (await ledger.find(KEY)).reply == ANSWER
+        assert await ledger.release(again)
+        back = await ledger.find(KEY)
+        assert (back.state, back.reason, back.reply) == ("failed", "no_balance", ANSWER)
 
     run(where, scenario)
 
@@ -143,13 +154,16 @@ def test_an_identifier_belongs_to_one_payment_until_it_is_released(where):
 
 def test_answers_are_forgotten_a_day_after_settling_and_books_never(where):
     async def scenario(world, ledger):
-        held = await ledger.start_settling(await ledger.reserve(CLAIM, "a"), ANSWER)
+        held = await ledger.start_settling(await ledger.reserve(CLAIM, "a"), ANSWER, "far")
         world.clock.move(90_000)
         assert await ledger.forget_answers() == 0
         await ledger.settle(held, HASH)
         world.clock.move(86_399)
         assert await ledger.forget_answers() == 0
         world.clock.move(2)
+        assert await ledger.forget_answers() == 0, "the chain may still take it back"
+        async with ledger.store.begin() as tx:
+            await tx.execute(update(payment).values(proof="credited"))
         assert await ledger.forget_answers() == 1
         row = await ledger.find(KEY)
         assert (row.reply, row.state, row.transaction) == (None, "settled", HASH)

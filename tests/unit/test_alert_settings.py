@@ -12,7 +12,7 @@ def environ(tmp_path):
     keys = tmp_path / "keys"
     keys.write_text(f"1 {'5a' * 32}\n")
     nowhere = ("RPC_URLS", "RPC_URLS_8453", "FACILITATOR_4663", "FACILITATOR_8453")
-    given = {"SECRET_KEY_FILE": str(keys), "PAY_TO": "0x" + "77" * 20, "FILINGS_CONTACT": "nobody@example.com"}
+    given = {"SECRET_KEY_FILE": str(keys), "PAY_TO": "0x" + "7a" * 20, "FILINGS_CONTACT": "nobody@example.com"}
     return {f"TICKYARD_{name}": value for name, value in (given | dict.fromkeys(nowhere, "http://127.0.0.1:1")).items()}
 
 

@@ -100,6 +100,17 @@ def test_malformed_words_are_the_nodes_failure():
             read()
 
 
+@pytest.mark.parametrize(("place", "bits"), [(0, 256), (1, 160), (2, 32), (3, 256)])
+def test_every_figure_of_a_quote_has_its_width(place, bits):
+    widest = [0, 0, 0, 0]
+    widest[place] = 2**bits - 1
+    assert list(quoter.read_quote(b"".join(map(abi.uint_word, widest)))) == widest
+    if bits < 256:
+        widest[place] += 1
+        with pytest.raises(UpstreamDown):
+            quoter.read_quote(b"".join(map(abi.uint_word, widest)))
+
+
 def test_a_missing_pool_is_none():
     assert pools.read_pool(bytes(32)) is None
     assert pools.read_pool(abi.address_word(A)) == A

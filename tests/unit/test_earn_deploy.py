@@ -1,6 +1,7 @@
 """How the reward program is run for real: who gets which account, who gets the key, and what keeps the agent down."""
 
 import asyncio
+import json
 import re
 from pathlib import Path
 
@@ -8,7 +9,11 @@ import pytest
 import yaml
 
 from tickyard.config.settings import Settings, SettingsError, read_settings
+from tickyard.kernel.clock import WallClock
+from tickyard.kernel.ids import Address
+from tickyard.payout.deploy import compiled, deployment
 from tickyard.processes.payout import pay_out
+from tickyard.sandbox.contracts.build import DESK_SOURCE, compiled_desk
 from tickyard.wiring.earn import open_earn
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -47,21 +52,39 @@ def test_each_process_connects_with_an_account_of_its_own_in_its_own_role(servic
 
 def test_the_example_settings_are_settings():
     environ = {"TICKYARD_SETTINGS": str(DEPLOY / "settings.example.toml")}
+    with pytest.raises(SettingsError, match=r"^TICKYARD_PAY_TO is a placeholder"):
+        read_settings(environ)
+    environ["TICKYARD_PAY_TO"] = "0x" + "7a" * 20
     assert read_settings(environ).database_url.startswith("postgresql://")
     text = (DEPLOY / "settings.example.toml").read_text()
-    optional = re.findall(r"^# (service_token\w*|payout_max\w+) = (\S+)$", text, re.MULTILINE)
-    assert len(optional) == 5
+    optional = re.findall(r"^# (service_token\w*|payout_\w+) = (\S+)$", text, re.MULTILINE)
+    assert len(optional) == 7
     for name, value in optional:
         read_settings({**environ, f"TICKYARD_{name.upper()}": value.strip('"')})
 
 
-def test_an_agent_that_stopped_itself_does_not_start_again_by_itself(tmp_path):
-    (tmp_path / "payout.halted").write_text("nonce 7 was used by a transaction that is not in the books\n")
+def test_without_a_desk_there_is_no_program_and_no_agent(tmp_path):
     settings = Settings(rpc_urls=("http://127.0.0.1:1",), service_token="0x" + "7e" * 20, data_dir=str(tmp_path))
-    with pytest.raises(SettingsError, match=r"payout\.halted"):
+    assert settings.has_earn is False
+    with pytest.raises(SettingsError, match="TICKYARD_PAYOUT_DESK"):
         asyncio.run(pay_out(settings))
 
 
 def test_the_index_of_holders_begins_where_the_settings_say():
     settings = Settings(service_token="0x" + "7e" * 20, service_token_first_block=1234)
-    assert open_earn(settings).first_block == 1234
+    assert open_earn(settings, WallClock()).first_block == 1234
+
+
+def test_the_shipped_bytecode_is_what_the_source_compiles_to():
+    assert json.loads(DESK_SOURCE.with_suffix(".json").read_text()) == compiled_desk(), (
+        "run: python -m tickyard.sandbox.contracts.build"
+    )
+    assert len(DESK_SOURCE.read_text().splitlines()) < 150
+
+
+def test_a_deployment_is_the_creation_code_and_three_addresses():
+    usdg, owner, payer = (Address("0x" + digit * 40) for digit in "123")
+    made = deployment(usdg, owner, payer, 4663)
+    assert made["chainId"] == 4663
+    assert made["data"] == compiled().creation + "".join(each[2:].rjust(64, "0") for each in (usdg, owner, payer))
+    assert "to" not in made

@@ -2,27 +2,30 @@
 
 import ast
 import asyncio
+import hashlib
 import os
 import stat
 import subprocess
 import sys
 from pathlib import Path
 
+import eth_abi as reference_abi
 import pytest
 import rlp as reference_rlp
 from eth_account import Account
-from hypothesis import given
-from hypothesis.strategies import binary, integers, lists, recursive
+from hypothesis import given, settings
+from hypothesis.strategies import binary, dictionaries, integers, lists, recursive, tuples
 
 import tickyard
-from tickyard.features.earn.digest import Sealed
+from tickyard.features.earn.desk import open_call, pay_call
+from tickyard.features.earn.digest import HEADER, Books
 from tickyard.kernel.ids import Address
-from tickyard.payout.accepted import AcceptedSnapshots
+from tickyard.payout.accepted import AcceptedBooks
 from tickyard.payout.halt import Halted
 from tickyard.payout.judge import Allowance, Held, PayoutCaps
 from tickyard.payout.keystore import KeystoreRefused, open_keystore, write_keystore
 from tickyard.payout.signer import LocalSigner
-from tickyard.payout.transaction import TransferTransaction, rlp, transaction_hash
+from tickyard.payout.transaction import CallTransaction, rlp, transaction_hash
 
 SOURCE = Path(tickyard.__file__).parent
 KEY = bytes(range(1, 33))
@@ -39,25 +42,60 @@ def test_rlp_is_the_references(item):
     assert rlp(item) == reference_rlp.encode(plain(item))
 
 
+@settings(deadline=None)
 @given(
-    nonce=integers(0, 2**40), fee=integers(1, 2**60), amount=integers(1, 2**200), to=binary(min_size=20, max_size=20)
+    nonce=integers(0, 2**40),
+    fee=integers(1, 2**60),
+    tip=integers(0, 2**30),
+    gas=integers(1, 2**30),
+    data=binary(max_size=300),
 )
-def test_a_payout_is_the_transfer_that_the_reference_signs(nonce, fee, amount, to):
-    receiver = Address("0x" + to.hex())
-    mine = TransferTransaction(4663, nonce, fee, 200_000, USDG, receiver, amount)
+def test_a_payout_is_the_call_that_the_reference_signs(nonce, fee, tip, gas, data):
+    mine = CallTransaction(4663, nonce, tip, fee, gas, USDG, data)
     signer = LocalSigner(KEY)
     raw = mine.signed(asyncio.run(signer.sign(mine.digest)))
-    data = "0xa9059cbb" + receiver[2:].rjust(64, "0") + f"{amount:064x}"
     theirs = Account.from_key(KEY).sign_transaction(
         {
-            "type": 2, "chainId": 4663, "nonce": nonce, "maxFeePerGas": fee, "maxPriorityFeePerGas": 0,
-            "gas": 200_000, "to": Account.from_key(b"\x09" * 32).address, "value": 0, "data": data,
+            "type": 2, "chainId": 4663, "nonce": nonce, "maxFeePerGas": fee, "maxPriorityFeePerGas": tip,
+            "gas": gas, "to": "0x5fc5360D0400a0Fd4f2af552ADD042D716F1d168", "value": 0, "data": data,
         }
-        | {"to": "0x5fc5360D0400a0Fd4f2af552ADD042D716F1d168"}
     )  # fmt: skip
     assert raw == bytes(theirs.raw_transaction)
     assert transaction_hash(raw) == "0x" + bytes(theirs.hash).hex()
     assert signer.address == Account.from_key(KEY).address.lower()
+
+
+@given(lists(tuples(binary(min_size=20, max_size=20), integers(1, 2**64)), min_size=1, max_size=100))
+def test_a_batch_is_encoded_as_the_reference_does(lines):
+    mine = pay_call(20261114, [(Address("0x" + account.hex()), amount) for account, amount in lines])
+    theirs = reference_abi.encode(["uint256", "(address,uint256)[]"], [20261114, lines])
+    assert mine[4:] == theirs
+    assert open_call(20261114, "ab" * 32, 5)[4:] == reference_abi.encode(
+        ["uint256", "bytes32", "uint256"], [20261114, b"\xab" * 32, 5]
+    )
+
+
+def test_a_batch_has_one_to_a_hundred_lines():
+    line = (USDG, 1)
+    for wrong in ([], [line] * 101):
+        with pytest.raises(ValueError, match="1 to 100"):
+            pay_call(20261114, wrong)
+
+
+@settings(deadline=None)
+@given(dictionaries(binary(min_size=20, max_size=20), integers(1, 2**90), max_size=40), integers(0, 2**50))
+def test_books_tell_every_share_and_hash_what_the_file_says(held, pool):
+    rows = [(f"0x{account.hex()}", balance) for account, balance in sorted(held.items())]
+    total = sum(held.values())
+    books = Books(20261114, pool, total)
+    for start in range(0, len(rows), 7):
+        books.add(rows[start : start + 7])
+    shares = {address: pool * balance // total for address, balance in rows}
+    assert {address: books.share_of(address) for address in shares} == shares
+    assert books.share_of("0x" + "12" * 20) == shares.get("0x" + "12" * 20, 0)
+    text = HEADER.decode() + "".join(f"{address},{balance},{shares[address]}\n" for address, balance in rows)
+    assert books.digest == hashlib.sha256(text.encode()).hexdigest()
+    assert books.is_whole
 
 
 def test_a_keystore_opens_with_its_password_only(tmp_path):
@@ -84,22 +122,42 @@ def test_a_keystore_opens_with_its_password_only(tmp_path):
         open_keystore(tmp_path / "nothing", password)
 
 
-def test_an_accepted_snapshot_is_remembered_through_restarts_and_cut_lines(tmp_path):
+def _books(pool=1000, **held):
+    books = Books(20261114, pool, sum(held.values()))
+    books.add([("0x" + name * 40, balance) for name, balance in sorted(held.items())])
+    return books
+
+
+def test_accepted_books_are_remembered_through_restarts(tmp_path):
     path = tmp_path / "accepted.jsonl"
-    sealed = Sealed(20261114, "0x" + "1" * 64, 1000, {"0xa": 5, "0xb": 7})
-    AcceptedSnapshots(path).accept(sealed)
-    with path.open("ab") as file:
-        file.write(b'{"epoch":20261115,"dig')
-    memory = AcceptedSnapshots(path)
-    memory.accept(sealed)
-    for other in (
-        Sealed(20261114, "0x" + "2" * 64, 1000, {"0xa": 5, "0xb": 7}),
-        Sealed(20261114, "0x" + "1" * 64, 1001, {"0xa": 5, "0xb": 7}),
-        Sealed(20261114, "0x" + "1" * 64, 1000, {"0xa": 6, "0xb": 6}),
-        Sealed(20261114, "0x" + "1" * 64, 1000, {"0xa": 5, "0xb": 7, "0xc": 0}),
-    ):
+    AcceptedBooks(path).accept(_books(a=5, b=7))
+    memory = AcceptedBooks(path)
+    memory.accept(_books(a=5, b=7))
+    for other in (_books(pool=1001, a=5, b=7), _books(a=6, b=6), _books(a=5, b=7, c=0)):
         with pytest.raises(Halted):
             memory.accept(other)
+
+
+@pytest.mark.parametrize("cut", range(1, 100, 7))
+def test_a_torn_line_swallows_neither_the_one_before_nor_the_one_after(tmp_path, cut):
+    path = tmp_path / "accepted.jsonl"
+    AcceptedBooks(path).accept(_books(a=5, b=7))
+    whole = path.read_bytes()
+    later = Books(20261115, 9, 5)
+    later.add([("0x" + "a" * 40, 5)])
+    AcceptedBooks(path).accept(later)
+    # The power went while the second line was being written.
+    path.write_bytes(path.read_bytes()[: len(whole) + cut])
+    memory = AcceptedBooks(path)
+    memory.accept(later)
+    for book in (_books(a=5, b=7), later):
+        AcceptedBooks(path).accept(book)
+    with pytest.raises(Halted):
+        AcceptedBooks(path).accept(_books(a=6, b=6))
+    changed = Books(20261115, 8, 5)
+    changed.add([("0x" + "a" * 40, 5)])
+    with pytest.raises(Halted):
+        AcceptedBooks(path).accept(changed)
 
 
 def test_nothing_is_spent_over_a_cap():
@@ -126,7 +184,7 @@ def _imports(path):
 
 def test_no_room_that_serves_can_sign():
     signing = ("eth_account", "eth_keys", "eth_keyfile", "coincurve.PrivateKey", "tickyard.payout")
-    allowed = ("payout/", "sandbox/", "client/", "cli.py", "processes/payout.py")
+    allowed = ("payout/", "sandbox/", "client/", "cli.py", "processes/payout.py", "terminal/trade.py")
     found = [
         f"{path.relative_to(SOURCE)} imports {name}"
         for path in SOURCE.rglob("*.py")
@@ -138,7 +196,12 @@ def test_no_room_that_serves_can_sign():
 
 
 def test_api_and_worker_load_no_signing_code_and_know_no_key():
-    modules = ["tickyard.features.earn.operations", "tickyard.features.earn.books", "tickyard.features.earn.epochs"]
+    modules = [
+        "tickyard.features.earn.operations",
+        "tickyard.features.earn.books",
+        "tickyard.features.earn.epochs",
+        "tickyard.features.earn.reserves",
+    ]
     code = f"import sys, {', '.join(modules)}; print(*sorted(sys.modules))"
     shown = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
     loaded = shown.stdout.split()

@@ -18,6 +18,7 @@ from tickyard.doors.mcp.tools import input_schema
 from tickyard.features.trades.bounds import check_recipient
 from tickyard.kernel.errors import BadRequest
 from tickyard.kernel.ids import EXAMPLE_WALLET, Address
+from tickyard.kernel.wire import TextAnswer
 from tickyard.sandbox.world.wallets import wallets
 
 ROWS = {row.name: row for row in CATALOG}
@@ -42,7 +43,8 @@ def leaves(value, name=""):
 @pytest.mark.parametrize("name", ROWS)
 def test_an_example_has_the_shape_it_shows_and_no_placeholder(name):
     row = ROWS[name]
-    for kind in (row.ask, row.answer):
+    # A text shows itself, not the fields that carry it.
+    for kind in (row.ask,) if issubclass(row.answer, TextAnswer) else (row.ask, row.answer):
         example = example_of(kind)
         jsonschema.validate(example, msgspec.json.schema(kind))
         assert [

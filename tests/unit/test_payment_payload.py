@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address
 from tickyard.kernel.units import UsdgAmount
-from tickyard.payments.budgets import Budget
 from tickyard.payments.facilitator import FacilitatorRefused, clean_reason
 from tickyard.payments.offer.terms import PaymentSettings, Terms, is_same
 from tickyard.payments.refusal import Refusal
 from tickyard.payments.signed.authorization import check_times, read_authorization
-from tickyard.payments.signed.payload import Given, choose, decode, payment_header
+from tickyard.payments.signed.payload import Given, choose, payment_header
+from tickyard.payments.signed.spelling import decode
 from tickyard.payments.signed.standard_payload import read_usual
 
 NOW = 1_800_000_000
@@ -282,22 +282,6 @@ def test_equality_of_json_knows_types():
         assert not is_same(left, right)
 
 
-def test_a_budget_is_spent_by_name_and_comes_back_after_a_minute():
-    budget = Budget(2)
-    budget.spend("a", 100.0)
-    assert budget.wait_s("a", 101.0) == 0
-    budget.spend("a", 110.0)
-    assert budget.wait_s("a", 120.0) == 41
-    assert budget.wait_s("b", 120.0) == 0
-    assert budget.wait_s("a", 160.0) == 0
-    budget.spend("a", 165.0)
-    assert budget.wait_s("a", 166.0) == 5
-    assert budget.wait_s("a", 500.0) == 0
-    unlimited = Budget(None)
-    unlimited.spend("a", 1.0)
-    assert unlimited.wait_s("a", 1.0) == 0
-
-
 def test_a_facilitators_reason_is_cleaned_and_cut():
     assert clean_reason("permit2_allowance_required") == "permit2_allowance_required"
     assert clean_reason("<b>bad\r\nx\x00") == "bbadx"
@@ -305,16 +289,18 @@ def test_a_facilitators_reason_is_cleaned_and_cut():
     assert [clean_reason(value) for value in (None, 7, "", "\n", {"a": 1})] == ["payment_refused"] * 5
 
 
-def test_some_refusals_leave_open_whether_money_moved():
-    assert FacilitatorRefused("invalid_exact_evm_insufficient_balance").is_definite
-    assert not FacilitatorRefused("transaction_failed", "0x" + "11" * 32).is_definite
+def test_only_reasons_given_before_anything_was_sent_are_believed():
+    assert FacilitatorRefused("invalid_exact_evm_insufficient_balance").has_sent_nothing
+    assert not FacilitatorRefused("invalid_exact_evm_insufficient_balance", "0x" + "11" * 32).has_sent_nothing
     for doubtful in (
+        "transaction_failed",
         "settlement_pending",
         "invalid_exact_evm_nonce_already_used",
         "unexpected_settle_error",
         "Timed out",
+        "payment_refused",
     ):
-        assert not FacilitatorRefused(doubtful).is_definite
+        assert not FacilitatorRefused(doubtful).has_sent_nothing
 
 
 def compact(value):

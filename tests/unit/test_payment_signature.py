@@ -3,10 +3,9 @@
 import pytest
 
 from tickyard.payments.offer.terms import Terms
-from tickyard.payments.refusal import BadPayment
 from tickyard.payments.signed.authorization import read_authorization
 from tickyard.payments.signed.payload import Chosen
-from tickyard.payments.signed.signature import check_signature, recover
+from tickyard.payments.signed.signature import has_payer_signed, recover
 from tickyard.payments.signed.typed_data import TRANSFER_WITH_AUTHORIZATION, type_hash
 from yards.clocks import MovedClock
 from yards.payer import Wallet
@@ -31,7 +30,7 @@ def test_the_type_hash_is_the_standards():
 @pytest.mark.parametrize("entry", ENTRIES, ids=["permit2", "eip3009"])
 def test_a_signature_made_elsewhere_is_recovered_to_its_payer(entry):
     payment = paid(entry)
-    check_signature(payment)
+    assert has_payer_signed(payment) is True
     assert recover(payment.digest, payment.signature) == WALLET.address.lower()
 
 
@@ -43,14 +42,13 @@ def test_a_signature_over_anything_else_is_refused(entry):
     twisted.append(good[:32] + high_s.to_bytes(32, "big") + bytes([55 - good[64]]))
     twisted += [bytes(65), b"\xff" * 65, good[:64] + b"\x00", good[:64] + b"\x01"]
     for signature in twisted:
-        with pytest.raises(BadPayment):
-            check_signature(paid(entry, signature="0x" + signature.hex()))
+        assert has_payer_signed(paid(entry, signature="0x" + signature.hex())) is False
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=["permit2", "eip3009"])
 def test_signatures_of_contract_wallets_are_left_to_the_facilitator(entry):
     for length in (1, 64, 66, 300):
-        check_signature(paid(entry, signature="0x" + "01" * length))
+        assert has_payer_signed(paid(entry, signature="0x" + "01" * length)) is None
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=["permit2", "eip3009"])
@@ -59,6 +57,6 @@ def test_every_field_is_part_of_the_digest(entry):
     for how in ({"nonce": 6}, {"valid_s": 200}, {"valid_after": 7}):
         inner = WALLET.pay(entry.wire, NOW, **{"nonce": 5, **how})
         payment = read_authorization(Chosen(entry, inner, None))
-        check_signature(payment)
+        assert has_payer_signed(payment) is True
         digests.add(payment.digest)
     assert len(digests) == 4

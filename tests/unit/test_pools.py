@@ -1,16 +1,19 @@
 """What pools and quotes say, and what is not believed of them. No chain: answers are made here."""
 
+from dataclasses import replace
 from math import isqrt
 
 import pytest
 from eth_abi import encode
 
 from tickyard.chain.rpc.client import Rpc
+from tickyard.chain.v3.math import PoolState
+from tickyard.chain.v3.ticks import tick_at
 from tickyard.config.pinned import MAINNET
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import NoLiquidity, UpstreamDown
 from tickyard.kernel.ids import Address
-from tickyard.market.fills import Question, Side, Trade, best_fill
+from tickyard.market.fills import Question, Side, Trade, best_fill, tied_best
 from tickyard.market.pools import Pool, PoolBook, PoolSpot, deepest
 from tickyard.market.reading import ChainReader
 
@@ -69,9 +72,14 @@ def test_a_pool_that_answers_nothing_or_nonsense_is_the_nodes_failure(first, sec
         book().read_state(pool(1), first, second)
 
 
+def spot(number, liquidity, root=ROOT, ticks=()):
+    curve = PoolState(root, tick_at(root), liquidity, 500, 10, ticks) if root else None
+    return PoolSpot(pool(number), root, liquidity, curve)
+
+
 def test_the_deepest_pool_has_the_most_liquidity_in_range():
-    shallow, deep = PoolSpot(pool(1), ROOT, 10**18), PoolSpot(pool(2), ROOT, 10**19)
-    dry, bare = PoolSpot(pool(3), ROOT, 0), PoolSpot(pool(4), 0, 10**30)
+    shallow, deep = spot(1, 10**18), spot(2, 10**19)
+    dry, bare = spot(3, 0), spot(4, 10**30, root=0)
     assert deepest([shallow, dry, deep, bare]) is deep
     assert deepest([dry, bare]) is None
     assert (dry.price, bare.price) == (None, None)
@@ -102,6 +110,9 @@ def test_the_best_fill_leaves_the_caller_richest():
 
 def test_equal_fills_go_to_the_deeper_pool():
     fills = offered(quote(HALF - 5, ROOT + 1), quote(HALF - 5, ROOT + 1))
+    assert len(tied_best(TRADE, fills)) == 2
+    sizes = {pool(1): 10**19, pool(2, 3000): 10**20}
+    fills = [replace(fill, before=replace(spot(1, sizes[fill.before.pool]), pool=fill.before.pool)) for fill in fills]
     assert best_fill(TRADE, fills).before.pool == pool(2, 3000)
     assert best_fill(TRADE, reversed(fills)).before.pool == pool(2, 3000)
 
@@ -110,6 +121,11 @@ def test_a_pool_that_reaches_its_limit_or_reverts_gives_no_fill():
     assert offered(quote(HALF - 5, 4 * ROOT), None) == []
     with pytest.raises(NoLiquidity):
         best_fill(TRADE, [])
+
+
+def test_what_buys_nothing_at_all_is_no_fill():
+    [fill] = offered(quote(0, ROOT + 1), quote(HALF - 9, ROOT + 1))
+    assert fill.token == HALF - 9
 
 
 def test_a_pool_without_liquidity_in_range_gives_no_fill():

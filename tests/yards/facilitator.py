@@ -3,21 +3,14 @@
 import asyncio
 import json
 import secrets
-from dataclasses import dataclass
+from types import SimpleNamespace
 
+from tickyard.chain.transfers import TRANSFER
 from tickyard.config import pinned
 from tickyard.payments.offer.terms import FIRST, SECOND
-from tickyard.payments.proof.chain import AUTHORIZATION_USED, TRANSFER
+from tickyard.payments.proof.transfer import AUTHORIZATION_USED, NONCES_INVALIDATED
 from yards import rpcnode
 from yards.selling import PAY_TO
-
-
-@dataclass
-class Mined:
-    transaction: str
-    block: int
-    status: str
-    logs: list
 
 
 class Chain:
@@ -27,10 +20,18 @@ class Chain:
         self.network = network
         self.clock = clock
         self.asset = pinned.MAINNET.usdg if network == FIRST else pinned.USDC_8453
-        self.used = set()
+        self.first_use = {}
+        """In which block each nonce was used, by (owner, nonce)."""
         self.mined = {}
         self.head = 1000
         self.times = {}
+        self.contracts = set()
+        self.signers = {}
+        """For a contract wallet: the signatures it takes for its owner's."""
+        self.cut_logs_over = None
+        self.refuse_logs_over = None
+        """A node that leaves out the logs of longer ranges, without a word."""
+        self.hashes = {}
         self.node = rpcnode.Node(4663 if network == FIRST else 8453)
         self.node.results = {
             "eth_blockNumber": lambda _: hex(self.head),
@@ -38,69 +39,142 @@ class Chain:
             "eth_call": self._call,
             "eth_getLogs": self._logs,
             "eth_getTransactionReceipt": self._receipt,
+            "eth_getTransactionByHash": self._transaction,
+            "eth_getCode": lambda params: "0x6001" if params[0].lower() in self.contracts else "0x",
         }
+
+    @property
+    def used(self):
+        return set(self.first_use)
 
     @property
     def transfers(self):
         return [log for mined in self.mined.values() for log in mined.logs if log["topics"][0] == TRANSFER]
 
-    def pay(self, payer, nonce, amount, *, moves=True, status="0x1"):
-        """Mine a settlement. `moves` False: the nonce is used up, and no money moves."""
-        self.head += 1
-        self.times[self.head] = self.clock.seconds()
+    def pay(self, payer, nonce, amount, *, moves=True, status="0x1", is_foreign=False):
+        """Mine a settlement. `moves` False: the nonce is crossed out by hand; foreign: money moves, and no nonce."""
+        self._next_block()
         transaction = "0x" + secrets.token_hex(32)
         logs = []
-        if status == "0x1":
+        if status == "0x1" and is_foreign:
+            logs.append((self.asset, [TRANSFER, _word(payer), _word(PAY_TO)], f"0x{amount:064x}"))
+        elif status == "0x1":
             assert (payer.lower(), nonce) not in self.used, "the chain would have reverted"
-            self.used.add((payer.lower(), nonce))
-            if self.network == SECOND and moves:
-                logs.append([AUTHORIZATION_USED, _word(payer), f"0x{nonce:064x}"])
+            self.first_use[payer.lower(), nonce] = self.head
             if moves:
-                logs.append([TRANSFER, _word(payer), _word(PAY_TO)])
-        shared = {"address": self.asset, "transactionHash": transaction, "blockNumber": hex(self.head)}
+                if self.network == SECOND:
+                    logs.append((self.asset, [AUTHORIZATION_USED, _word(payer), f"0x{nonce:064x}"], "0x"))
+                logs.append((self.asset, [TRANSFER, _word(payer), _word(PAY_TO)], f"0x{amount:064x}"))
+            elif self.network == FIRST:
+                data = f"0x{nonce >> 8:064x}{1 << (nonce & 255):064x}"
+                logs.append((pinned.MAINNET.permit2, [NONCES_INVALIDATED, _word(payer)], data))
+        shared = {"transactionHash": transaction, "blockNumber": hex(self.head), "blockHash": self._hash(self.head)}
         entries = [
-            {
-                **shared,
-                "topics": topics,
-                "data": f"0x{amount:064x}" if topics[0] == TRANSFER else "0x",
-                "logIndex": hex(n),
-            }
-            for n, topics in enumerate(logs)
+            {**shared, "address": address, "topics": topics, "data": data, "logIndex": hex(n)}
+            for n, (address, topics, data) in enumerate(logs)
         ]
-        self.mined[transaction] = Mined(transaction, self.head, status, entries)
+        self.mined[transaction] = SimpleNamespace(
+            transaction=transaction, block=self.head, status=status, logs=entries, key=(payer.lower(), nonce)
+        )
         return transaction
+
+    def grow(self, blocks):
+        """Blocks in which nothing happens."""
+        for _ in range(blocks):
+            self._next_block()
+
+    def reorganise(self, transaction, *, is_mined_again):
+        """The block of a transaction is replaced by another; it comes back in a later one, or never."""
+        mined = self.mined.pop(transaction)
+        del self.first_use[mined.key]
+        self.hashes[mined.block] = "0x" + secrets.token_hex(32)
+        self._next_block()
+        if is_mined_again:
+            self.first_use[mined.key] = self.head
+            mined.block = self.head
+            for log in mined.logs:
+                log |= {"blockNumber": hex(self.head), "blockHash": self._hash(self.head)}
+            self.mined[transaction] = mined
+
+    def _next_block(self):
+        self.head += 1
+        self.times[self.head] = self.clock.seconds()
+
+    def _hash(self, number):
+        return self.hashes.setdefault(number, f"0x{number:064x}")
 
     def _block(self, params):
         number = self.head if params[0] in ("latest", "finalized") else int(params[0], 16)
+        if number > self.head:
+            return None
         # Empty blocks before the first payment are two seconds apart, counted back from now.
         moment = (
             self.clock.seconds()
             if number == self.head
             else self.times.get(number, self.clock.seconds() - 2 * (self.head - number))
         )
-        return {"number": hex(number), "hash": "0x" + "11" * 32, "timestamp": hex(moment)}
+        return {"number": hex(number), "hash": self._hash(number), "timestamp": hex(moment)}
 
     def _call(self, params):
-        data = params[0]["data"][10:]
-        payer, word = "0x" + data[24:64], int(data[64:], 16)
+        to, data = params[0]["to"], params[0]["data"][2:]
+        block = self.head if params[1] == "latest" else int(params[1], 16)
+        if block > self.head:
+            raise rpcnode.Refused(-32000, "header not found")
+        if to == pinned.MAINNET.multicall3:
+            return aggregated(data, lambda inner: self._read(inner, block))
+        if data.startswith("1626ba7e"):
+            return "0x1626ba7e".ljust(66, "0") if data[200:330] in self.signers.get(to, ()) else "0x" + "0" * 64
+        return "0x" + self._read(data, block)
+
+    def _read(self, data, block):
+        payer, word = "0x" + data[8:][24:64], int(data[72:], 16)
+        used = [key for key, at in self.first_use.items() if at <= block]
         if self.network == SECOND:
-            return f"0x{int((payer, word) in self.used):064x}"
-        bitmap = sum(1 << (nonce & 255) for owner, nonce in self.used if owner == payer and nonce >> 8 == word)
-        return f"0x{bitmap:064x}"
+            return f"{int((payer, word) in used):064x}"
+        bitmap = sum(1 << (nonce & 255) for owner, nonce in used if owner == payer and nonce >> 8 == word)
+        return f"{bitmap:064x}"
 
     def _logs(self, params):
         wanted = params[0]
         first, last = int(wanted["fromBlock"], 16), int(wanted["toBlock"], 16)
+        if self.cut_logs_over is not None and last - first >= self.cut_logs_over:
+            return []
+        if self.refuse_logs_over is not None and last - first >= self.refuse_logs_over:
+            raise rpcnode.Refused(-32000, "query exceeds block range limit")
         return [
             log
             for mined in self.mined.values()
             for log in mined.logs
-            if first <= mined.block <= last and log["topics"] == wanted["topics"]
+            if first <= mined.block <= last and log["address"] in wanted["address"] and _matches(log, wanted["topics"])
         ]
+
+    def _transaction(self, params):
+        mined = self.mined.get(params[0])
+        return None if mined is None else {"hash": params[0], "input": f"0x12345678{mined.key[1]:064x}"}
 
     def _receipt(self, params):
         mined = self.mined.get(params[0])
         return None if mined is None else {"status": mined.status, "logs": mined.logs}
+
+
+def _matches(log, wanted):
+    if len(log["topics"]) < len(wanted):
+        return False
+    either = [each if isinstance(each, list) else [each] for each in wanted]
+    return all(got in want for got, want in zip(log["topics"], either, strict=False))
+
+
+def aggregated(data, read):
+    """Multicall3's aggregate3 over calls of one word's answer."""
+    words = [data[8 + 64 * n : 72 + 64 * n] for n in range(len(data[8:]) // 64)]
+    count = int(words[1], 16)
+    answers = []
+    for n in range(count):
+        start = 16 + 2 * 64 + 2 * int(words[2 + n], 16) - 8
+        size = int(data[start + 3 * 64 : start + 4 * 64], 16)
+        answers.append(read(data[start + 4 * 64 : start + 4 * 64 + 2 * size]))
+    heads = "".join(f"{32 * count + 128 * n:064x}" for n in range(count))
+    return f"0x{32:064x}{count:064x}{heads}" + "".join(f"{1:064x}{64:064x}{32:064x}{each}" for each in answers)
 
 
 def _word(address):
@@ -164,6 +238,7 @@ class ScriptedFacilitator:
             "pending-landed",
             "text",
             "twice",
+            "lost-reply",
         ):
             answer = self._settle(body)
             await self._stage("settle landed")
@@ -178,6 +253,11 @@ class ScriptedFacilitator:
         elif mode == "refuse-nasty":
             answer = {"isValid": False, "success": False}
             answer["invalidReason"] = answer["errorReason"] = "<b>http://evil/\r\n\x00" + "x" * 500
+        elif mode == "lost-reply":
+            # What the reference says when its node did send the transaction and the reply got lost.
+            answer = {"success": False, "errorReason": "transaction_failed", "transaction": "", "network": ""}
+        elif mode == "no-reason":
+            answer = {"success": False, "transaction": "", "network": ""}
         elif mode == "nonce-used":
             answer = {
                 "success": False,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tickyard.config.settings import Settings, read_settings
 from tickyard.deps import Deps
-from tickyard.doors.app import check_ready
+from tickyard.doors.http.readiness import Lookout
 from tickyard.kernel.clock import Clock, WallClock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.store.migrate import migrate
@@ -21,17 +21,17 @@ _READY_LIMIT_S = 30
 
 
 @asynccontextmanager
-async def open_house(folder: Path, rpc_url: str, issuer_url: str, clock: Clock) -> AsyncIterator[Deps]:
-    """Opened and ready: registry and pools are read. The same folder again is a restart."""
-    settings = read_settings(environment(folder, rpc_url, issuer_url))
+async def open_house(folder: Path, rpc_url: str, issuer_url: str, clock: Clock, **more: str) -> AsyncIterator[Deps]:
+    """Opened and ready: registry and pools are read. The same folder again is a restart. `more`: further settings."""
+    settings = read_settings(environment(folder, rpc_url, issuer_url, **more))
     await _make_store(settings)
     async with open_deps(settings, clock) as deps:
         await asyncio.wait_for(_until_ready(deps, clock), _READY_LIMIT_S)
         yield deps
 
 
-def environment(folder: Path, rpc_url: str, issuer_url: str) -> dict[str, str]:
-    """What is at port 1 is never reached."""
+def environment(folder: Path, rpc_url: str, issuer_url: str, **more: str) -> dict[str, str]:
+    """What is at port 1 is never reached. `more`: further settings, without the prefix."""
     folder.mkdir(parents=True, exist_ok=True)
     keys = folder / "alert-keys"
     keys.write_text(f"1 {'5a' * 32}\n")
@@ -41,10 +41,13 @@ def environment(folder: Path, rpc_url: str, issuer_url: str) -> dict[str, str]:
         "ISSUER_URL": issuer_url,
         "DATA_DIR": str(folder),
         "RATE_LIMIT": "0",
+        # Round trips are counted here; what stands on the mirror asks for it.
+        "MIRROR": "off",
         "SECRET_KEY_FILE": str(keys),
-        "PAY_TO": "0x" + "77" * 20,
+        "PAY_TO": "0x" + "7a" * 20,
         "FILINGS_CONTACT": "nobody@example.com",
         **dict.fromkeys(nowhere, "http://127.0.0.1:1"),
+        **more,
     }
     return {f"TICKYARD_{name}": value for name, value in given.items()}
 
@@ -73,8 +76,9 @@ async def _make_store(settings: Settings) -> None:
 
 
 async def _until_ready(deps: Deps, clock: Clock) -> None:
+    lookout = Lookout(deps)
     while True:
         try:
-            return await check_ready(deps)
+            return await lookout.must_be_ready()
         except UpstreamDown:
             await clock.sleep(0.02)

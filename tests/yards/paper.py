@@ -4,6 +4,7 @@ It has no EVM and no blocks, so it answers at once, and it can be made to say an
 contract answers instead (bytes, or None for a revert), for one set of arguments or for all.
 """
 
+import time
 from functools import lru_cache
 
 from eth_abi import decode, encode
@@ -19,6 +20,7 @@ from tickyard.sandbox.world.walk import mid_e6
 
 CHAIN_ID = 4663
 GAS = 100_000
+BASE_FEE = 10**8
 QUOTES = {"c6a5026a": 1, "bd21704a": -1}
 HELD_ONE_IN = 16
 USDG_BALANCE, TOKEN_BALANCE, SUPPLY = 5_000 * 10**6, 12 * 10**18, 50_000 * 10**18
@@ -60,14 +62,26 @@ def opening_pools(now) -> dict[str, tuple]:
     return pools
 
 
+_STEP_S = 20
+
+
 class PaperChain:
     def __init__(self, now) -> None:
-        self.time = int(now.timestamp())
+        self._time, self._set_at = int(now.timestamp()), time.monotonic()
         self.block = 1000
         self.says: dict[tuple[str, str], bytes | None] = {}
         self.tokens = {listed.address: listed for listed in load() if listed.address is not None}
         self.pools = dict(opening_pools(now))
         self.by_pair = {(market.token, market.fee): pool for pool, (market, _, _) in self.pools.items()}
+
+    @property
+    def time(self) -> int:
+        """Goes on like any chain's, but in large steps: within one of them the same question has the same answer."""
+        return self._time + int(time.monotonic() - self._set_at) // _STEP_S * _STEP_S
+
+    @time.setter
+    def time(self, moment: int) -> None:
+        self._time, self._set_at = moment, time.monotonic()
 
     def rpc(self, method: str, params: list):
         """The result of one JSON-RPC call; None is a revert."""
@@ -75,10 +89,20 @@ class PaperChain:
             return hex(CHAIN_ID)
         if method == "eth_blockNumber":
             return hex(self.block)
-        if method == "eth_getBlockByNumber":
-            return {"number": hex(self.block), "hash": "0x" + "11" * 32, "timestamp": hex(self.time)}
+        if method in ("eth_getBlockByNumber", "eth_getBlockByHash"):
+            return {
+                "number": hex(self.block),
+                "hash": "0x" + "11" * 32,
+                "timestamp": hex(self.time),
+                "baseFeePerGas": hex(BASE_FEE),
+            }
+        if method in ("eth_getBalance", "eth_maxPriorityFeePerGas", "eth_estimateGas"):
+            return {"eth_getBalance": hex(10**18), "eth_maxPriorityFeePerGas": "0x0"}.get(method, hex(GAS))
         if method == "eth_getCode":
             return "0x6001"
+        if len(params) > 2:
+            # There is no EVM to believe an override: like a node that ignores it, it calls an account without code.
+            return "0x"
         answer = self.call(params[0]["to"].lower(), bytes.fromhex(params[0]["data"][2:]))
         return None if answer is None else "0x" + answer.hex()
 
@@ -91,6 +115,8 @@ class PaperChain:
         if to == MAINNET.quoter:
             return self._quote(data)
         if to == MAINNET.factory:
+            if selector(data) == "22afcccb":
+                return word(TICK_SPACINGS[int.from_bytes(data[4:36], "big")])
             return self._get_pool(data)
         if to == MAINNET.router:
             return word(int(MAINNET.factory, 16))
@@ -117,6 +143,9 @@ class PaperChain:
             "ddca3f43": word(market.fee),
             "3850c7bd": b"".join(map(word, (root, tick, 0, 1, 1, 0, 1))),
             "1a686502": word(liquidity),
+            # The liquidity of paper goes on for ever: there are no ticks.
+            "5339c296": word(0),
+            "f30dba93": bytes(8 * 32),
         }
         return answers.get(selector(data))
 

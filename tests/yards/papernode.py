@@ -61,7 +61,7 @@ class Results:
     def _one(self, request: dict) -> str:
         params = request.get("params") or []
         asked = params[0] if params and isinstance(params[0], dict) else {}
-        key = (request["method"], asked.get("to"), asked.get("data"))
+        key = (request["method"], asked.get("to"), asked.get("data"), len(params) > 2)
         if key not in self.known:
             self.known[key] = json.dumps(self.chain.rpc(request["method"], params))
         return f'{{"jsonrpc":"2.0","id":{json.dumps(request["id"])},"result":{self.known[key]}}}'

@@ -32,11 +32,20 @@ class LyingChain(paper.PaperChain):
 
     def __init__(self):
         super().__init__(NOW)
+        # Of the test's own day, not of the run's; rounded, so that those that run together share the truth.
+        self.time = WallClock().seconds() // 20 * 20
         self._known = len(self.pools)
 
     def rpc(self, method, params):
         """The truth is worked out once for all tests: they wait for our side, not for this one."""
-        if method != "eth_call" or self.says or self.fails_all or self.cuts or len(self.pools) != self._known:
+        if (
+            method != "eth_call"
+            or len(params) > 2
+            or self.says
+            or self.fails_all
+            or self.cuts
+            or len(self.pools) != self._known
+        ):
             return super().rpc(method, params)
         key = (params[0]["to"], params[0]["data"], self.time)
         if key not in self._truth:
@@ -118,6 +127,8 @@ async def open_far_ends(chain=None):
             "eth_getCode": "0x6001",
             "eth_blockNumber": lambda _: chain.rpc("eth_blockNumber", []),
             "eth_getBlockByNumber": lambda _: chain.rpc("eth_getBlockByNumber", []),
+            "eth_getBlockByHash": lambda _: chain.rpc("eth_getBlockByHash", []),
+            **{name: chain.rpc(name, []) for name in ("eth_getBalance", "eth_maxPriorityFeePerGas", "eth_estimateGas")},
         }
         standins, port = await open_port([IssuerStandIn(FaultBoard(), clock, load(), began=clock.now())])
         issuer = Issuer(f"http://127.0.0.1:{port}/issuer")
@@ -130,10 +141,10 @@ async def open_far_ends(chain=None):
 
 
 @asynccontextmanager
-async def open_yard(folder, *, chain=None, far_ends=None):
+async def open_yard(folder, *, chain=None, far_ends=None, clock=None):
     """A service that is ready: registry and pools are read. The same folder again is a restart."""
     async with (
         open_far_ends(chain) if far_ends is None else nullcontext(far_ends) as far,
-        house.open_house(folder, far.node.url, far.issuer_url, WallClock()) as deps,
+        house.open_house(folder, far.node.url, far.issuer_url, clock or WallClock()) as deps,
     ):
         yield Yard(far.chain, far.node, far.issuer, deps, build_app(Plan(CATALOG, deps), access_log=None).edge)

@@ -39,7 +39,7 @@ class Teller:
 
     async def stage(self, name):
         reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
-        writer.write(name.encode() + b"\n")
+        writer.write(f"{os.getpid()} {name}\n".encode())
         await reader.readline()
         writer.close()
         await writer.wait_closed()

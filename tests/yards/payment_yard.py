@@ -100,8 +100,9 @@ class Yard:
 
     async def _stage(self, reader, writer):
         try:
-            name = (await reader.readline()).decode().strip()
-            if name:
+            pid, _, name = (await reader.readline()).decode().strip().partition(" ")
+            # What one that is dead by now has said last is about a sale that is over.
+            if name and _lives(int(pid)):
                 await self._tell(name)
             writer.write(b"on\n")
             await writer.drain()

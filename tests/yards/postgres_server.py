@@ -3,6 +3,7 @@
 import contextlib
 import importlib.util
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -35,6 +36,8 @@ class PostgresServer:
         # Never the user's own folders: the unprivileged uid could not enter them.
         self.folder = Path(tempfile.mkdtemp(prefix="tickyard-pg-"))
         self._settings = settings
+        self.file_max_bytes: int | None = None
+        """From the next start on no file may grow beyond this: to the server, a disk without room."""
         self._as = {}
         if os.geteuid() == 0:
             os.chown(self.folder, _UNPRIVILEGED, _UNPRIVILEGED)
@@ -86,9 +89,13 @@ class PostgresServer:
             cwd=self.folder,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            preexec_fn=self._limit_files if self.file_max_bytes else None,
             **self._as,
         )
         self._wait_until_it_answers()
+
+    def _limit_files(self) -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (self.file_max_bytes, self.file_max_bytes))
 
     def _wait_until_it_answers(self) -> None:
         ready = [self._bin / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)]
@@ -105,16 +112,36 @@ class PostgresServer:
         self._process.send_signal(signal.SIGQUIT)
         self._process.wait(20)
 
+    def processes(self) -> list[int]:
+        """The postmaster, and every process that it has started."""
+        parent = self._process.pid
+        listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, check=True, text=True).stdout
+        pairs = (line.split() for line in listed.splitlines())
+        return [parent, *(int(pid) for pid, above in pairs if int(above) == parent)]
+
+    def freeze(self) -> None:
+        """It stays connected and says nothing more, as a machine does that is paused."""
+        for pid in self.processes():
+            os.kill(pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        for pid in self.processes():
+            os.kill(pid, signal.SIGCONT)
+
     def stop(self) -> None:
         # The folder goes with it, so there is nothing to write down first.
         if self._process.poll() is None:
             self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def keep(self, target: Path) -> None:
-        """Shut down in good order and put the databases away, for `copy_of`."""
+    def shut_down(self) -> None:
+        """In good order: the next start has nothing to recover."""
         self._process.send_signal(signal.SIGINT)
         self._process.wait(120)
+
+    def keep(self, target: Path) -> None:
+        """Shut down in good order and put the databases away, for `copy_of`."""
+        self.shut_down()
         shutil.copytree(self._data, target)
 
     def new_database(self) -> str:

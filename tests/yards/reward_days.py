@@ -8,18 +8,18 @@ from pathlib import Path
 
 import msgspec
 
-from simulated.chain import TOKEN, USDG, Chain
+from simulated.chain import DESK, MULTICALL, TOKEN, USDG, Chain
 from simulated.process import Faults, FrailRpc, Process
 from simulated.world import DEPTH, TERMS, THRESHOLD, WALLETS
 from tickyard.features.earn import rules
 from tickyard.features.earn.books import BooksAsk, get_epoch_books
-from tickyard.features.earn.desk import EarnDesk
 from tickyard.features.earn.epochs import run_due
 from tickyard.features.earn.operations import ClaimAsk, StatusAsk, claim, get_earn, get_earn_status
+from tickyard.features.earn.room import EarnRoom
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.operation import NoAsk
 from tickyard.kernel.wire import encode
-from tickyard.payout.accepted import AcceptedSnapshots
+from tickyard.payout.accepted import AcceptedBooks
 from tickyard.payout.agent import Agent
 from tickyard.payout.judge import PayoutCaps
 from tickyard.payout.signer import LocalSigner
@@ -71,10 +71,12 @@ class Town:
     chain: Chain
     rpc: FrailRpc
     folder: Path
-    earn: EarnDesk = field(default_factory=lambda: EarnDesk(TERMS, DEPTH))
+    earn: EarnRoom = field(default_factory=lambda: EarnRoom(TERMS, DEPTH, DESK, MULTICALL))
     signer: LocalSigner = field(default_factory=lambda: LocalSigner(b"\x07" * 32))
     caps: PayoutCaps = field(default_factory=lambda: PayoutCaps(10**12, 10**12, 10**12))
     lease: object = None
+    hired: Agent | None = None
+    """The agent that pays unless another one is named."""
     counted: int = 0
 
     def mine(self, blocks=6):
@@ -100,17 +102,34 @@ class Town:
         await self.pay()
         await self.earn_money(*(amounts or (10_000, 20_000)))
         assert (await self.to(rules.snapshot_at(EPOCH))).taken == [EPOCH]
-        assert (await self.to(rules.opens_at(EPOCH))).opened == [EPOCH]
+        assert (await self.open_claims()).opened == [EPOCH]
 
-    def agent(self):
-        memory = AcceptedSnapshots(self.folder / "accepted.jsonl")
-        return Agent(self.store, self.rpc, self.signer, TERMS, self.caps, memory, DEPTH)
+    async def open_claims(self, epoch=EPOCH):
+        """Sealed by the worker, opened on the desk by the agent, and then to claims by the worker."""
+        done = await self.to(rules.opens_at(epoch))
+        if epoch in done.waiting:
+            await self.pay()
+            self.mine(1)
+            done = await run_due(self, self.clock.now())
+        return done
+
+    def agent(self, **more):
+        memory = AcceptedBooks(self.folder / "accepted.jsonl")
+        agent = Agent(self.store, self.rpc, self.signer, TERMS, DESK, MULTICALL, self.caps, memory, DEPTH, **more)
+        agent.final_every_s = 0.0
+        return agent
 
     async def pay(self, agent=None):
         """One round of an agent."""
         if self.lease is None:
             self.lease = await take(self.store, "payout", "test")
-        return await (agent or self.agent()).run_once(self.lease)
+        if agent is None:
+            if self.hired is None or self.hired.caps != self.caps:
+                self.hired = self.agent()
+            agent = self.hired
+        # Long enough after the last batch for the next one.
+        await self.clock.sleep(1)
+        return await agent.run_once(self.lease)
 
     async def ask(self, wallet, epoch=EPOCH, signature=None, agent=True):
         """Claim, with an agent that comes by while the claimant waits."""
@@ -123,7 +142,7 @@ class Town:
 
     async def pay_while_asked(self, agent):
         """Rounds of one agent until it has signed something."""
-        while not (await self.pay(agent)).signed:
+        while not (await self.pay(agent)).sent:
             await self.clock.sleep(0.1)
 
     async def status(self, wallet):
@@ -132,8 +151,18 @@ class Town:
     async def program(self):
         return msgspec.json.decode(encode((await get_earn(self, NoAsk())).answer))
 
-    async def books(self, epoch=EPOCH):
-        return msgspec.json.decode(encode((await get_epoch_books(self, BooksAsk(id=epoch))).answer))
+    async def books(self, epoch=EPOCH, **asked):
+        return msgspec.json.decode(encode((await get_epoch_books(self, BooksAsk(id=epoch, **asked))).answer))
+
+    def employ(self):
+        """The account that pays: money, an approval, and its name on the desk."""
+
+        def change(state):
+            state.payer = self.signer.address
+            state.allowances[self.signer.address] = 10**30
+
+        self.chain.give(USDG, self.signer.address, 10**12)
+        self.chain.edit(change)
 
     def held(self, wallet):
         return self.chain.state.usdg.get(wallet.address, 0)
@@ -150,7 +179,7 @@ async def live_in_town(where, folder, work):
         await lay(store)
         for wallet, amount in ((ALICE, 2 * THRESHOLD), (BOB, THRESHOLD), (POOR, THRESHOLD - 1)):
             chain.give(TOKEN, wallet.address, amount)
-        chain.give(USDG, town.signer.address, 10**12)
+        town.employ()
         town.mine()
         async with asyncio.timeout(60):
             return await work(town)

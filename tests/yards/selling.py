@@ -20,11 +20,12 @@ from tickyard.kernel.units import UsdgAmount
 from tickyard.kernel.wire import Answer, Ask, SymbolField
 from tickyard.payments.cashier import Cashier
 from tickyard.payments.facilitator import Facilitator
+from tickyard.payments.identity import Identity
 from tickyard.payments.ledger import Ledger
 from tickyard.payments.offer.challenge import PaidOffer
 from tickyard.payments.offer.terms import PaymentSettings
 from tickyard.payments.proof.chain import ChainProof
-from tickyard.payments.settlement import Settlement, Till
+from tickyard.payments.till import Till
 from yards.clocks import SkippingClock
 
 PAY_TO = Address("0x" + "ab" * 20)
@@ -102,9 +103,13 @@ class Process:
         clock = world.clock
         self.store = store
         self.ledger = Ledger(store, clock, settle_s=world.settle_s)
+        urls = {network: [far.url] for network, far in world.facilitators.items()} | getattr(world, "urls", {})
         self.facilitators = {
-            network: Facilitator(network, far.url, clock, verify_s=world.verify_s, settle_s=world.settle_s)
-            for network, far in world.facilitators.items()
+            network: [
+                Facilitator(network, url, clock, connect_s=0.2, verify_s=world.verify_s, settle_s=world.settle_s)
+                for url in urls[network]
+            ]
+            for network in urls
         }
         self.rpcs = {
             network: Rpc(
@@ -124,9 +129,13 @@ class Process:
         self.cashier = Cashier(
             self.ledger, self.tills, clock, wait_s=world.wait_s, unsettled_per_minute=world.unsettled_per_minute
         )
-        self.settlement = Settlement(self.ledger, self.tills)
         keeper = Doorkeeper(
-            self.cashier, clock, lambda scope: scope["client"][0], bad_payments_per_minute=world.bad_payments_per_minute
+            self.cashier,
+            clock,
+            lambda scope: scope["client"][0],
+            Identity(self.proofs),
+            bad_payments_per_minute=world.bad_payments_per_minute,
+            receipt_key=getattr(world, "receipt_key", None),
         )
         cache = FrontCache(clock)
         routes = []
@@ -139,10 +148,13 @@ class Process:
         self.app = Edge(self.router, cache, clock, rate_limit=None, access_log=None, profile_header=None)
 
     async def start(self):
-        for facilitator in self.facilitators.values():
+        for facilitator in self._all_facilitators():
             await facilitator.start()
+
+    def _all_facilitators(self):
+        return [each for several in self.facilitators.values() for each in several]
 
     async def close(self):
         await self.cashier.drain()
-        for each in (*self.facilitators.values(), *self.rpcs.values(), self.store):
+        for each in (*self._all_facilitators(), *self.rpcs.values(), self.store):
             await each.close()

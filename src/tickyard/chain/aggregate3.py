@@ -7,8 +7,9 @@ The stride is trusted only after the whole head of the answer was compared with 
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate
 from struct import Struct
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from tickyard.chain.abi import WORD, malformed, uint_word
 from tickyard.kernel.ids import Address
@@ -31,17 +32,66 @@ class CallLike(Protocol):
 
 def encode(calls: Sequence[CallLike]) -> str:
     """Calldata for calls of any shape, as hex digits."""
-    made: dict[bytes, str] = {}
     heads, bodies = [], []
     offset = len(calls) * WORD
     for call in calls:
-        tail = made.get(call.data)
-        if tail is None:
-            tail = made[call.data] = _tail(call.data)
+        tail = _tail(call.data)
         heads.append(f"{offset:064x}")
         bodies.append(f"{_CLEAN_PREFIX}{call.to[2:]}{tail}")
         offset += WORD + len(tail) // 2
     return f"{AGGREGATE3.hex()}{WORD:064x}{len(calls):064x}{''.join(heads)}{''.join(bodies)}"
+
+
+class Piece(NamedTuple):
+    """Calls that are asked together again and again, written once."""
+
+    sizes: tuple[int, ...]
+    """Of each call, in bytes."""
+    body: str
+
+
+def piece_of(calls: Sequence[CallLike]) -> Piece:
+    tails = [_tail(call.data) for call in calls]
+    bodies = [f"{_CLEAN_PREFIX}{call.to[2:]}{tail}" for call, tail in zip(calls, tails, strict=True)]
+    return Piece(tuple([WORD + len(tail) // 2 for tail in tails]), "".join(bodies))
+
+
+def encode_pieces(pieces: Sequence[Piece]) -> str:
+    """The same calldata as `encode` makes of all their calls."""
+    sizes = [size for piece in pieces for size in piece.sizes]
+    starts = list(accumulate(sizes, initial=len(sizes) * WORD))[:-1]
+    heads = ("%064x" * len(starts)) % tuple(starts)
+    return f"{AGGREGATE3.hex()}{WORD:064x}{len(sizes):064x}{heads}{''.join([piece.body for piece in pieces])}"
+
+
+class Part:
+    """What one piece was answered. The same bytes say the same, whatever the other pieces were."""
+
+    __slots__ = ("_at", "_count", "_data", "raw")
+
+    def __init__(self, data: bytes, at: int, count: int, raw: bytes) -> None:
+        self._data, self._at, self._count = data, at, count
+        self.raw = raw
+
+    def results(self) -> list[bytes | None]:
+        """Return data per call, None for a failed one."""
+        return [told if has_succeeded else None for has_succeeded, told in _outcomes(self._data, self._at, self._count)]
+
+
+def cut(data: bytes, pieces: Sequence[Piece]) -> list[Part]:
+    """The answer to `encode_pieces`, piece by piece. No piece may be empty."""
+    base, counts = 2 * WORD, [len(piece.sizes) for piece in pieces]
+    heads = list(accumulate(counts, initial=0))
+    _check_front(data, heads.pop())
+    at = [base + head * WORD for head in heads]
+    starts = [base + int.from_bytes(data[head : head + WORD], "big") for head in at]
+    ends = [*starts[1:], len(data)]
+    if any(start >= end for start, end in zip(starts, ends, strict=True)):
+        raise malformed()
+    return [
+        Part(data, head, count, data[start:end])
+        for head, count, start, end in zip(at, counts, starts, ends, strict=True)
+    ]
 
 
 def encode_uniform(targets: Sequence[Address], data: bytes) -> str:
@@ -63,15 +113,29 @@ def decode(data: bytes, count: int) -> list[bytes | None]:
 
 
 def decode_by_offsets(data: bytes, count: int) -> list[bytes | None]:
-    """Follow every offset, believe none of them: each read is checked against the end of the data."""
+    return [returned if has_succeeded else None for has_succeeded, returned in outcomes(data, count)]
+
+
+def outcomes(data: bytes, count: int) -> list[tuple[bool, bytes]]:
+    """Whether each call succeeded, with what it returned or reverted with. Follow every offset, believe none of
+    them: each read is checked against the end of the data."""
+    _check_front(data, count)
+    return _outcomes(data, 2 * WORD, count)
+
+
+def _check_front(data: bytes, count: int) -> None:
+    if len(data) < (2 + count) * WORD or data[: 2 * WORD] != uint_word(WORD) + uint_word(count):
+        raise malformed()
+
+
+def _outcomes(data: bytes, first: int, count: int) -> list[tuple[bool, bytes]]:
+    """Of so many calls, whose offsets stand from there on."""
     end = len(data)
     base = 2 * WORD
     number = int.from_bytes
     returned = 0
-    if end < base + count * WORD or data[:base] != uint_word(WORD) + uint_word(count):
-        raise malformed()
-    results: list[bytes | None] = []
-    for at in range(base, base + count * WORD, WORD):
+    results: list[tuple[bool, bytes]] = []
+    for at in range(first, first + count * WORD, WORD):
         item = base + number(data[at : at + WORD], "big")
         front = data[item : item + 2 * WORD]
         has_succeeded = front == _OK
@@ -90,10 +154,11 @@ def decode_by_offsets(data: bytes, count: int) -> list[bytes | None]:
         # may not share bytes: a small answer could otherwise be made to fill the memory.
         if stop > end or returned > end:
             raise malformed()
-        results.append(data[start:stop] if has_succeeded else None)
+        results.append((has_succeeded, data[start:stop]))
     return results
 
 
+@lru_cache(maxsize=16_384)
 def _tail(data: bytes) -> str:
     """What follows the address in one call: allow failure, where the bytes are, how many, the bytes."""
     return (_ALLOW_FAILURE + uint_word(len(data)) + data + bytes(-len(data) % WORD)).hex()

@@ -8,6 +8,7 @@ from tickyard.kernel.ids import Address
 _BALANCE_OF: Final = bytes.fromhex("70a08231")
 _ALLOWANCE: Final = bytes.fromhex("dd62ed3e")
 _APPROVE: Final = bytes.fromhex("095ea7b3")
+_TRANSFER: Final = bytes.fromhex("a9059cbb")
 TOTAL_SUPPLY: Final = bytes.fromhex("18160ddd")
 DECIMALS: Final = bytes.fromhex("313ce567")
 
@@ -22,6 +23,10 @@ def allowance(owner: Address, spender: Address) -> bytes:
 
 def approve(spender: Address, amount: int) -> bytes:
     return _APPROVE + address_word(spender) + uint_word(amount)
+
+
+def transfer(receiver: Address, amount: int) -> bytes:
+    return _TRANSFER + address_word(receiver) + uint_word(amount)
 
 
 def read_amount(data: bytes) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from tickyard.chain.aggregate3 import decode, encode, encode_uniform
+from tickyard.chain.aggregate3 import Part, Piece, cut, decode, encode, encode_pieces, encode_uniform
 from tickyard.chain.rpc.client import Block, Rpc
 from tickyard.chain.rpc.trouble import RpcError
 from tickyard.kernel.errors import UpstreamDown
@@ -75,6 +75,22 @@ async def aggregate_uniform(
         # Too heavy in one piece, or refused: the careful path knows what to do about it.
         return await aggregate(rpc, multicall, [Call(to, data) for to in targets], block=block, deadline=deadline)
     return _not_all_failed(decode(answer, len(targets)))
+
+
+async def aggregate_pieces(rpc: Rpc, multicall: Address, pieces: Sequence[Piece], *, block: Block) -> list[Part]:
+    """What each piece is answered at a block that is named; halved where all of it is too much for the node."""
+    if not pieces:
+        return []
+    try:
+        answer = await rpc.eth_call(multicall, encode_pieces(pieces), block=block)
+    except RpcError as error:
+        if not error.is_too_heavy or len(pieces) == 1:
+            raise UpstreamDown("the chain node could not run the call") from error
+    else:
+        return cut(answer, pieces)
+    middle = len(pieces) // 2
+    first = await aggregate_pieces(rpc, multicall, pieces[:middle], block=block)
+    return first + await aggregate_pieces(rpc, multicall, pieces[middle:], block=block)
 
 
 async def _read_chunk(

@@ -1,4 +1,4 @@
-"""Reading Transfer logs of the service token, a range of blocks at a time, from one node and one chain of blocks."""
+"""Reading logs, those of a token's transfers above all: a range of blocks at a time, from one node, of one chain."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,14 +36,21 @@ class ChainMoved(UpstreamDown):
     """The chain changed while it was read. The same read may be whole the next time."""
 
 
-async def read_chunk(rpc: Rpc, token: Address, first: int, last: int) -> Chunk:
-    """The transfers of [first, last]. Raises TooManyLogs when the node wants a smaller range.
+@dataclass(frozen=True, slots=True)
+class RawLogs:
+    parent_hash: str | None
+    last_hash: str
+    logs: Sequence[dict[str, Any]]
+
+
+async def read_logs(rpc: Rpc, address: Address, topics: Sequence[Any], first: int, last: int) -> RawLogs:
+    """One contract's logs of [first, last]. Raises TooManyLogs when the node wants a smaller range.
 
     One batch goes to one node, so the hashes and the logs are that node's; the last hash is asked for before and
     after the logs, and every log names its block, so they are of one chain.
     """
     around = ["eth_getBlockByNumber", [hex(last), False]]
-    query = {"fromBlock": hex(first), "toBlock": hex(last), "address": token, "topics": [TRANSFER]}
+    query = {"fromBlock": hex(first), "toBlock": hex(last), "address": address, "topics": topics}
     calls: list[tuple[str, Sequence[Any]]] = [
         ("eth_getBlockByNumber", [hex(max(0, first - 1)), False]),
         (str(around[0]), around[1]),
@@ -59,27 +66,39 @@ async def read_chunk(rpc: Rpc, token: Address, first: int, last: int) -> Chunk:
         raise ChainMoved("the chain was reorganised while it was read")
     if not isinstance(logs, list):
         raise malformed()
-    transfers = [_read(log, token, first, last, end_hash) for log in logs]
-    transfers.sort()
-    if len({(transfer.block, transfer.log_index) for transfer in transfers}) != len(transfers):
+    for log in logs:
+        _check(log, address, first, last, end_hash)
+    if len({(log["blockNumber"], log["logIndex"]) for log in logs}) != len(logs):
         raise malformed()
-    return Chunk(read_header(before).hash if first else None, end_hash, transfers)
+    return RawLogs(read_header(before).hash if first else None, end_hash, logs)
 
 
-def _read(log: Any, token: Address, first: int, last: int, last_hash: str) -> Transfer:
+async def read_chunk(rpc: Rpc, token: Address, first: int, last: int) -> Chunk:
+    """The transfers of [first, last]. Raises TooManyLogs when the node wants a smaller range."""
+    found = await read_logs(rpc, token, [TRANSFER], first, last)
+    return Chunk(found.parent_hash, found.last_hash, sorted(map(_read, found.logs)))
+
+
+def _check(log: Any, address: Address, first: int, last: int, last_hash: str) -> None:
     if not isinstance(log, dict) or log.get("removed") is True:
         raise ChainMoved("the chain was reorganised while it was read")
     block = quantity(log.get("blockNumber"))
-    topics, data = log.get("topics"), log.get("data")
-    if str(log.get("address")).lower() != token or not isinstance(topics, list) or not first <= block <= last:
-        raise malformed()
-    if len(topics) != 3 or str(topics[0]).lower() != TRANSFER or not isinstance(data, str) or len(data) != 66:
+    quantity(log.get("logIndex"))
+    if str(log.get("address")).lower() != address or not first <= block <= last:
         raise malformed()
     if block == last and hash_text(log.get("blockHash")) != last_hash:
         raise ChainMoved("the chain was reorganised while it was read")
+
+
+def _read(log: dict[str, Any]) -> Transfer:
+    topics, data = log.get("topics"), log.get("data")
+    if not isinstance(topics, list) or len(topics) != 3 or str(topics[0]).lower() != TRANSFER:
+        raise malformed()
+    if not isinstance(data, str) or len(data) != 66:
+        raise malformed()
     return Transfer(
-        block, quantity(log.get("logIndex")), read_address(_word(topics[1])), read_address(_word(topics[2])),
-        quantity(data),
+        quantity(log["blockNumber"]), quantity(log["logIndex"]), read_address(_word(topics[1])),
+        read_address(_word(topics[2])), quantity(data),
     )  # fmt: skip
 
 

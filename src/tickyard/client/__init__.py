@@ -20,12 +20,16 @@ from tickyard.client.errors import (
     SpendingLimit,
     TickyardError,
     TooManyRequests,
+    TradeRefused,
+    TradeUnsettled,
     Unreachable,
     UpstreamError,
     WebhookRefused,
 )
 from tickyard.client.operations.events import AlertEvent
+from tickyard.client.order import Order
 from tickyard.client.payer import Payer
+from tickyard.client.stream import StreamEvent
 from tickyard.client.webhook import verify_webhook
 
 __all__ = [
@@ -36,12 +40,16 @@ __all__ = [
     "InternalError",
     "NoLiquidity",
     "NotFound",
+    "Order",
     "Payer",
     "PaymentRequired",
     "ServiceError",
     "SpendingLimit",
+    "StreamEvent",
     "TickyardError",
     "TooManyRequests",
+    "TradeRefused",
+    "TradeUnsettled",
     "Unreachable",
     "UpstreamError",
     "WebhookRefused",

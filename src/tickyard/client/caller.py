@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from random import Random
 from typing import Any, Final
 
@@ -10,6 +11,7 @@ import msgspec
 from yarl import URL
 
 from tickyard.client.errors import ServiceError, Unreachable, error_of
+from tickyard.client.kept import SignedPayment
 from tickyard.client.payer import Payer
 from tickyard.client.routes import Request, Route
 from tickyard.kernel.clock import Clock, WallClock
@@ -59,30 +61,45 @@ class Caller:
     async def call(self, route: Route, values: Mapping[str, Any]) -> Any:
         """The decoded answer; raises a TickyardError."""
         paid = self._payer is not None and route.is_paid
-        request = route.request(values, paid=paid)
-        reply = await self._repeat(request, {}, route.is_read_only)
-        if reply.status == 402 and self._payer is not None:
-            reply = await self._pay(request, reply)
+        reply = await self.fetch(route.request(values, paid=paid), is_repeatable=route.is_read_only)
         if 200 <= reply.status < 300:
             try:
                 return msgspec.json.decode(reply.body, type=route.answer)
             except msgspec.DecodeError as error:
                 raise Unreachable(f"the service answered something else than expected ({error})") from None
-        raise _failure(reply)
+        raise failure_of(reply)
+
+    @property
+    def base_url(self) -> str:
+        return self._base_url
+
+    @property
+    def clock(self) -> Clock:
+        return self._clock
 
     async def close(self) -> None:
         if self._session is not None:
             await self._session.close()
             self._session = None
 
-    async def _pay(self, request: Request, challenge: RawReply) -> RawReply:
-        assert self._payer is not None
-        signed = await self._payer.sign(challenge.headers)
-        # The same payment again is never a second one: the service keeps the answer that was paid for.
-        reply = await self._repeat(request, signed.headers, is_repeatable=True)
-        if 400 <= reply.status < 500:
-            self._payer.release(signed, is_good=reply.status != 402)
+    async def fetch(self, request: Request, *, is_repeatable: bool) -> RawReply:
+        """The answer to one request, paid for if that is asked for. What was signed for it before comes first."""
+        name = f"{request.method} {self._base_url}{request.path} {sha256(request.body or b'').hexdigest()}"
+        uncertain = None if self._payer is None else self._payer.uncertain(name)
+        if uncertain is not None:
+            reply, is_over = await self._present(request, name, uncertain)
+            if reply.status != 402 or not is_over:
+                return reply
+        reply = await self._repeat(request, {}, is_repeatable)
+        if reply.status == 402 and self._payer is not None:
+            reply, _ = await self._present(request, name, await self._payer.sign(reply.headers, name))
         return reply
+
+    async def _present(self, request: Request, name: str, signed: SignedPayment) -> tuple[RawReply, bool]:
+        """The same payment again is never a second one: the service keeps the answer that was paid for."""
+        assert self._payer is not None
+        reply = await self._repeat(request, signed.headers, is_repeatable=True)
+        return reply, self._payer.judge(name, signed, reply.status)
 
     async def _repeat(self, request: Request, headers: Mapping[str, str], is_repeatable: bool) -> RawReply:
         tries = 1 + (self._retries if is_repeatable else 0)
@@ -140,7 +157,7 @@ def _retry_after(reply: RawReply) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 7 else None
 
 
-def _failure(reply: RawReply) -> ServiceError:
+def failure_of(reply: RawReply) -> ServiceError:
     try:
         error = msgspec.json.decode(reply.body, type=_ErrorBody).error
         code, message = error.code, error.message

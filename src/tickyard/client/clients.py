@@ -2,14 +2,20 @@
 
 import asyncio
 import threading
-from collections.abc import Coroutine
-from typing import Any, Final, Self, TypeVar
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from tickyard.client.caller import DEFAULT_URL, Caller
 from tickyard.client.operations import ROUTES, AsyncOperations, Operations
+from tickyard.client.operations.shared import TradeBuild
+from tickyard.client.order import Order
 from tickyard.client.payer import Payer
 from tickyard.client.routes import Route
+from tickyard.client.stream import StreamEvent, listen
 from tickyard.kernel.clock import Clock
+
+if TYPE_CHECKING:
+    from tickyard.client.sending import Account, SignedStep, TradeDone
 
 T = TypeVar("T")
 _CLOSE_S: Final = 10
@@ -49,6 +55,33 @@ class AsyncClient(AsyncOperations):
         """The same, with the answer as plain JSON values, exactly as it came."""
         return await self._caller.call(ROUTES[operation].untyped(), arguments)
 
+    def stream(
+        self,
+        *,
+        symbols: Iterable[str] | None = None,
+        events: Iterable[str] | None = None,
+        last_event_id: str | None = None,
+    ) -> AsyncIterator[StreamEvent]:
+        """What happens, as it happens, for ever: it comes back by itself and goes on where it was."""
+        caller = self._caller
+        return listen(caller.base_url, caller.clock, symbols=symbols, events=events, last_event_id=last_event_id)
+
+    async def send(
+        self,
+        build: TradeBuild,
+        account: "Account",
+        *,
+        order: Order,
+        rpc_url: str,
+        sent: Sequence["SignedStep"] = (),
+        wait_s: float = 120.0,
+    ) -> "TradeDone":
+        """Sign and send the steps of a build through a node of your own, and wait for each. Refused unless the calldata
+        says what the order says. `account` comes from eth-account; `sent`: of a TradeUnsettled, to go on."""
+        from tickyard.client.sending import send_trade
+
+        return await send_trade(build, account, order=order, rpc_url=rpc_url, sent=sent, wait_s=wait_s)
+
     async def _call(self, route: Route, values: dict[str, Any]) -> Any:
         return await self._caller.call(route, values)
 
@@ -85,6 +118,8 @@ class Client(Operations):
         if self._loop.is_closed():
             return
         self._wait(self._caller.close())
+        # A stream that somebody still holds ends with its client.
+        self._wait(self._loop.shutdown_asyncgens())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(_CLOSE_S)
         self._loop.close()
@@ -96,6 +131,55 @@ class Client(Operations):
     def call_json(self, operation: str, **arguments: Any) -> Any:
         """The same, with the answer as plain JSON values, exactly as it came."""
         return self._call(ROUTES[operation].untyped(), arguments)
+
+    def stream(
+        self,
+        *,
+        symbols: Iterable[str] | None = None,
+        events: Iterable[str] | None = None,
+        last_event_id: str | None = None,
+    ) -> Iterator[StreamEvent]:
+        """What happens, as it happens, for ever: it comes back by itself and goes on where it was."""
+        caller = self._caller
+        told = listen(caller.base_url, caller.clock, symbols=symbols, events=events, last_event_id=last_event_id)
+
+        waiting: set[asyncio.Task[Any]] = set()
+
+        async def next_one() -> StreamEvent:
+            task = asyncio.ensure_future(anext(told))
+            waiting.add(task)
+            task.add_done_callback(waiting.discard)
+            return await task
+
+        async def end() -> None:
+            # Whoever leaves with Ctrl-C leaves a wait behind: the connection is closed after it.
+            for task in [*waiting]:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+            await told.aclose()
+
+        try:
+            while True:
+                yield self._wait(next_one())
+        finally:
+            if not self._loop.is_closed():
+                self._wait(end())
+
+    def send(
+        self,
+        build: TradeBuild,
+        account: "Account",
+        *,
+        order: Order,
+        rpc_url: str,
+        sent: Sequence["SignedStep"] = (),
+        wait_s: float = 120.0,
+    ) -> "TradeDone":
+        """Sign and send the steps of a build through a node of your own, and wait for each. Refused unless the calldata
+        says what the order says. `account` comes from eth-account; `sent`: of a TradeUnsettled, to go on."""
+        from tickyard.client.sending import send_trade
+
+        return self._wait(send_trade(build, account, order=order, rpc_url=rpc_url, sent=sent, wait_s=wait_s))
 
     def _call(self, route: Route, values: dict[str, Any]) -> Any:
         return self._wait(self._caller.call(route, values))

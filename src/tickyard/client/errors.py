@@ -11,7 +11,11 @@ ServiceError          the service answered with a failure; has code, status, mes
 Unreachable           the service did not answer at all
 SpendingLimit         the next call would cost more than may still be spent; nothing was signed
 WebhookRefused        a received webhook is not genuine
+TradeRefused          a build does not say what was ordered, or a step would fail; what was not sent will not be
+TradeUnsettled        a step is signed and sent, and the chain does not have it yet; continue with its `sent`
 """
+
+from typing import Any
 
 
 class TickyardError(Exception):
@@ -77,6 +81,17 @@ class SpendingLimit(TickyardError):
 
 class WebhookRefused(TickyardError):
     pass
+
+
+class TradeRefused(TickyardError):
+    pass
+
+
+class TradeUnsettled(TickyardError):
+    def __init__(self, message: str, sent: list[Any]) -> None:
+        super().__init__(message)
+        self.sent = sent
+        """The signed steps. Hand them to the next `send` of the same build: nothing is signed twice."""
 
 
 _BY_STATUS: dict[int, type[ServiceError]] = {

@@ -4,12 +4,15 @@ pip install "x402[evm]" eth-account
 """
 
 import base64
+import os
+import secrets
 from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
 from tickyard.client.errors import PaymentRequired, SpendingLimit
+from tickyard.client.kept import KeptPayments, SignedPayment
 from tickyard.config.pinned import CHAIN_ID, MAINNET, SECOND_CHAIN_ID, USDC_8453
 from tickyard.kernel.clock import Clock, WallClock
 from tickyard.kernel.units import UsdgAmount
@@ -19,31 +22,31 @@ SECOND_NETWORK: Final = f"eip155:{SECOND_CHAIN_ID}"
 # What a cent is made of on either network. Nothing else is ever signed for, whatever is offered.
 _COINS: Final = {FIRST_NETWORK: MAINNET.usdg, SECOND_NETWORK: USDC_8453}
 _VALID_AT_LEAST_S: Final = 30
-
-
-class SignedPayment(msgspec.Struct, frozen=True):
-    """One signed payment: the headers that carry it, what it may cost, on which terms, and how long it is good."""
-
-    headers: dict[str, str]
-    amount_raw: int
-    terms: str
-    until: float
+_OVER_AFTER_S: Final = 60
+"""How long after its deadline a refused payment is over for sure: clocks and blocks differ."""
 
 
 class Payer:
     def __init__(
-        self, private_key: str, *, limit_usd: str, network: str | None = None, clock: Clock | None = None
+        self,
+        private_key: str,
+        *,
+        limit_usd: str,
+        network: str | None = None,
+        clock: Clock | None = None,
+        file: str | os.PathLike[str] | None = None,
     ) -> None:
         """`limit_usd`: the most that may be signed for in this object's life, such as "0.50": whatever a service says
         or does, it cannot take more. `network`: pay on this one only, `eip155:4663` (USDG) or `eip155:8453` (USDC); by
-        default on the first that is offered."""
+        default on the first that is offered. `file`: where payments are remembered whose end is not known yet, so that
+        a restarted program presents them again before it signs new ones."""
         self._private_key = private_key
         self._network = network
         self._limit = UsdgAmount.parse(limit_usd)
         self._clock = clock or WallClock()
         self._signed = 0
         self._refused = 0
-        self._spare: dict[str, SignedPayment] = {}
+        self._kept = KeptPayments(file)
         self._client: Any = None
 
     @property
@@ -56,14 +59,21 @@ class Payer:
         """What may still be signed for. A payment that is out of our hands counts, refused or not."""
         return UsdgAmount(self._limit - self._signed).text()
 
-    async def sign(self, headers: Mapping[str, str]) -> SignedPayment:
-        """A payment for the challenge in these headers. Raises SpendingLimit before anything is signed."""
+    def uncertain(self, name: str) -> SignedPayment | None:
+        """The payment that was signed for this request and whose end is not known. It is presented again before
+        anything else: the service keeps the answer that was paid for."""
+        return self._kept.find(name)
+
+    async def sign(self, headers: Mapping[str, str], name: str) -> SignedPayment:
+        """A payment for the challenge in these headers, remembered under the name of its request. Raises SpendingLimit
+        before anything is signed."""
         challenge = _challenge(headers)
         offers = self._payable(challenge)
         terms = str(offers)
-        spare = self._spare.pop(terms, None)
-        if spare is not None and spare.until - self._clock.monotonic() > _VALID_AT_LEAST_S:
+        spare = self._kept.take_spare(terms)
+        if spare is not None and spare.until - self._clock.timestamp() > _VALID_AT_LEAST_S:
             self._refused -= spare.amount_raw
+            self._kept.keep(name, spare)
             return spare
         # Whichever the signer picks, it is not more than this.
         price = max(int(offer["amount"]) for offer in offers)
@@ -73,19 +83,36 @@ class Payer:
             )
         # Counted before it is signed: two calls at the same time cannot both take the last cent.
         self._signed += price
-        until = self._clock.monotonic() + min(int(offer["maxTimeoutSeconds"]) for offer in offers)
+        until = self._clock.timestamp() + max(int(offer["maxTimeoutSeconds"]) for offer in offers)
         try:
             paying = await self._make(challenge, offers)
         except Exception:
             self._signed -= price
             raise
-        return SignedPayment(paying, price, terms, until)
+        signed = SignedPayment(paying, price, terms, until)
+        self._kept.keep(name, signed)
+        return signed
 
-    def release(self, signed: SignedPayment, *, is_good: bool) -> None:
-        """The service did not take this payment. One that is still good pays for the next call on the same terms."""
-        self._refused += signed.amount_raw
-        if is_good:
-            self._spare[signed.terms] = signed
+    def judge(self, name: str, signed: SignedPayment, status: int) -> bool:
+        """What an answer says about the payment that was sent with it. True: it is over, and a new one may be signed.
+
+        An answer ends it; so does a refusal once nobody can take it any more. A 4xx says that nothing was taken, and it
+        pays for the next call on the same terms. After anything else its end is not known, and it stays.
+        """
+        if 200 <= status < 300:
+            self._kept.forget(name)
+            return True
+        if status == 402:
+            if self._clock.timestamp() < signed.until + _OVER_AFTER_S:
+                return False
+            self._kept.forget(name)
+            self._refused += signed.amount_raw
+            return True
+        if 400 <= status < 500:
+            self._kept.forget(name)
+            self._refused += signed.amount_raw
+            self._kept.spare(signed)
+        return False
 
     def _payable(self, challenge: dict[str, Any]) -> list[dict[str, Any]]:
         try:
@@ -116,6 +143,8 @@ class Payer:
         shown = {"x402Version": 2, "accepts": offers, "resource": challenge.get("resource")}
         try:
             payment = await self._client.create_payment_payload(Challenge.model_validate(shown))
+            # A name that only we know: with it the answer can be fetched again from anywhere, and by nobody else.
+            payment.extensions = {"payment-identifier": {"info": {"required": False, "id": secrets.token_hex(16)}}}
         except (PaymentError, ValueError, TypeError, KeyError) as error:
             kind = type(error).__name__
             raise PaymentRequired("payment_required", f"the offer cannot be paid ({kind})", status=402) from None

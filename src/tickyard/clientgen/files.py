@@ -1,6 +1,6 @@
 """Writes `client/operations/`: typed answers and methods for every row of the catalog.
 
-    python -m tickyard.clientgen
+    make client
 
 The files are kept in the repository, so that editors and type checkers see them and the client can be imported
 without the service. A test compares them with the catalog.
@@ -32,7 +32,7 @@ _HIDDEN: Final = ("client", "header", "http_only")
 def files(rows: Iterable[Operation] = CATALOG) -> dict[str, str]:
     """File name -> text, formatted."""
     by_tag: dict[str, list[Operation]] = {}
-    for row in rows:
+    for row in (each for each in rows if not each.is_file):
         by_tag.setdefault(row.tag, []).append(row)
     needed = {tag: structs_of(row.answer for row in its) for tag, its in by_tag.items()}
     uses = Counter(name for structs in needed.values() for name in structs)
@@ -107,7 +107,7 @@ def _classes(structs: dict[str, inspect.StructType]) -> list[str]:
     return made
 
 
-def _fields(row: Operation) -> list[inspect.Field]:
+def shown_fields(row: Operation) -> list[inspect.Field]:
     """What a caller may give, the required ones first."""
     described = inspect.type_info(row.ask)
     assert isinstance(described, inspect.StructType)
@@ -118,7 +118,7 @@ def _fields(row: Operation) -> list[inspect.Field]:
 def _route(row: Operation) -> str:
     params = "".join(
         f"Param({field.encode_name!r}, {annotation(field.type)}{', is_required=True' if field.required else ''}),"
-        for field in _fields(row)
+        for field in shown_fields(row)
     )
     more = f", params=({params})" if params else ""
     more += "" if row.is_read_only else ", is_read_only=False"
@@ -127,7 +127,7 @@ def _route(row: Operation) -> str:
 
 
 def _method(row: Operation, *, is_async: bool) -> str:
-    fields = _fields(row)
+    fields = shown_fields(row)
     parameters = "".join(f", {field.name}: {annotation(field.type)}{_default(field)}" for field in fields)
     values = ", ".join(f"{field.encode_name!r}: {field.name}" for field in fields)
     before, wait = ("async ", "await ") if is_async else ("", "")
@@ -149,13 +149,3 @@ def _default(field: inspect.Field) -> str:
     if field.required:
         return ""
     return f" = {None if field.default is msgspec.NODEFAULT else field.default!r}"
-
-
-def write() -> None:
-    FOLDER.mkdir(exist_ok=True)
-    made = files()
-    for old in FOLDER.glob("*.py"):
-        if old.name not in made:
-            old.unlink()
-    for name, text in made.items():
-        (FOLDER / name).write_text(text)

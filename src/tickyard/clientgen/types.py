@@ -6,6 +6,8 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
+from tickyard.kernel.wire import Ask
+
 
 def annotation(kind: inspect.Type) -> str:
     """A type as one would write it in Python."""
@@ -13,6 +15,9 @@ def annotation(kind: inspect.Type) -> str:
         case inspect.Metadata(type=inner, extra_json_schema=schema):
             is_number = isinstance(inner, inspect.AnyType | inspect.RawType) and (schema or {}).get("type") == "number"
             return "float" if is_number else annotation(inner)
+        case inspect.StructType(cls=cls) if issubclass(cls, Ask):
+            # A part of what is sent: callers write it as they would in JSON.
+            return "dict[str, str]"
         case inspect.StructType(cls=cls):
             return cls.__name__
         case inspect.ListType(item_type=item) | inspect.VarTupleType(item_type=item):

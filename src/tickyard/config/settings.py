@@ -4,26 +4,22 @@ Every field is one variable: `TICKYARD_` + the field's name in upper case. The s
 the keys of the optional TOML file that `TICKYARD_SETTINGS` points to; the environment wins.
 """
 
-import ipaddress
-import re
 import tomllib
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta
 
 from tickyard.config import pinned
-from tickyard.kernel.ids import is_address
+from tickyard.config.rules import FACILITATORS, PREFIX, PRICES, URLS, problems_of
+from tickyard.config.wording import Wrong, read_text, read_value, strangers
+from tickyard.kernel.units import UsdgAmount
 
-PREFIX = "TICKYARD_"
 FILE_VARIABLE = "TICKYARD_SETTINGS"
 
-_HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\]")
-_ORIGIN = re.compile(rf"https?://(?:{_HOST.pattern})(?::[0-9]{{1,5}})?/?")
 HISTORY_START = "2026-09-16T00:00:00Z"
 
 Port = Annotated[int, Meta(ge=1, le=65535)]
@@ -39,13 +35,26 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Public address of the service, without a trailing slash; default http://HOST:PORT."""
     host: str = "127.0.0.1"
     port: Port = 8402
+    metrics_host: str = "127.0.0.1"
+    """Where the metrics are shown: whoever reaches it can read them."""
     metrics_port: Annotated[int, Meta(ge=0, le=65535)] = 0
-    """Loopback port of the Prometheus metrics; default PORT + 1000."""
+    """Port of the Prometheus metrics; default PORT + 1000."""
+    keep_alive_s: Annotated[int, Meta(ge=1, le=3600)] = 130
+    """How long an idle connection is kept: longer than a proxy in front keeps its own, or it meets closed ones."""
+    lame_duck_s: Annotated[int, Meta(ge=0, le=600)] = 5
+    """How long a process that was told to stop still serves, with /readyz at 503, until proxies have noticed."""
+    drain_s: Annotated[int, Meta(ge=0, le=600)] = 60
+    """How long it then finishes what has begun: a paid call may wait 15 s for its body and 43 s for upstreams."""
     data_dir: str = "data"
     rpc_urls: tuple[str, ...] = ()
     """Nodes of chain 4663, best first, separated by commas. May carry keys: never shown."""
+    rpc_ws_urls: tuple[str, ...] = ()
+    """Nodes of chain 4663 that tell new logs over a websocket: the mirror looks the moment a pool has moved. May carry
+    keys: never shown."""
     rpc_urls_8453: tuple[str, ...] = ()
     """Nodes of chain 8453, for payments in USDC. May carry keys: never shown."""
+    head_age_max_s: Annotated[int, Meta(ge=5, le=3600)] = 60
+    """A node whose newest block is older than so many seconds is passed over."""
     database_url: str = ""
     """PostgreSQL address; default a SQLite file in the data folder. May carry a password: never shown."""
     secret_key_file: str = ""
@@ -60,8 +69,25 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     pay_to: str = ""
     """The address that receives payments, on both networks."""
     spender: str = pinned.SPENDER
-    facilitator_4663: str = ""
-    facilitator_8453: str = ""
+    facilitator_4663: tuple[str, ...] = ()
+    facilitator_8453: tuple[str, ...] = ()
+    """Who settles payments on each network, in the order in which they are asked, separated by commas."""
+    facilitator_4663_headers_file: str = ""
+    facilitator_8453_headers_file: str = ""
+    """File with headers, one `Name: value` a line, that the first facilitator of a network wants to see."""
+    facilitator_4663_key_file: str = ""
+    facilitator_8453_key_file: str = ""
+    """Key file (JSON with id and privateKey) for facilitators that want a signed token with every request."""
+    networks: tuple[Literal["4663", "8453"], ...] = ("4663", "8453")
+    """Where new payments are taken. One that is left out is withdrawn; what was begun there is finished."""
+    receipt_key_file: str = ""
+    """File with an Ed25519 key (PEM) that signs receipts, and nothing else; without it they are not signed."""
+    price_research: str = "0.01"
+    price_quote: str = "0.01"
+    price_portfolio: str = "0.01"
+    price_history: str = "0.01"
+    price_build: str = "0.02"
+    """What a call of each paid route costs, in dollars."""
     finality: str = "finalized"
     """When a block is final: the tag `finalized`, or a number of blocks on top of it."""
     security_contact: str = "mailto:security@tickyard.example"
@@ -72,6 +98,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The token whose holders share the reward pool; without it the program is off."""
     service_token_first_block: Annotated[int, Meta(ge=0)] = 0
     """The block in which the service token was created: its transfers are read from there on."""
+    second_logs_url: str = ""
+    """A second node of chain 4663, which must show the same transfers of the service token. May carry a key."""
+    payout_desk: str = ""
+    """The desk contract that pays the rewards; without it the program is off."""
+    payout_desk_first_block: Annotated[int, Meta(ge=0)] = 0
+    """The block in which the desk was deployed: its events are read from there on."""
     payout_keystore: str = ""
     """The payout agent alone: its encrypted key file."""
     payout_password_file: str = ""
@@ -83,6 +115,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     sample_spread_s: Annotated[int, Meta(ge=0, le=240)] = 20
     """A round is read at a random moment within so many seconds of its slot."""
     fee_tiers: tuple[Annotated[int, Meta(ge=1, lt=1_000_000)], ...] = (100, 500, 3000, 10000)
+    mirror: bool = True
+    """Pools that are asked about are held in memory and followed block by block; off: every answer asks the chain."""
+    mirror_fresh_ms: Annotated[int, Meta(ge=100, le=60_000)] = 1_500
+    """The mirror answers only while the newest block was confirmed within so many milliseconds."""
+    stream_max: Annotated[int, Meta(ge=0, le=100_000)] = 10_000
+    """Connections of the event stream in one process."""
+    stream_max_per_client: Annotated[int, Meta(ge=1, le=100_000)] = 20
+    """Connections of the event stream of one client address."""
+    stream_buffer_kb: Annotated[int, Meta(ge=16, le=65_536)] = 256
+    """What may wait for a slow listener before the connection is cut."""
+    depth_floor_usd: Annotated[int, Meta(ge=0)] = 500
+    """A pool that less than this moves by 1 % is sampled only where no pool is deeper."""
     deadline_s: Annotated[int, Meta(ge=30, le=86_400)] = 600
     """How long a built swap may be sent before it reverts."""
     rate_limit: Annotated[int, Meta(ge=0)] = 600
@@ -98,8 +142,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     alerts_max: Annotated[int, Meta(ge=1)] = 100_000
     """Active alerts there may be altogether."""
     worker_metrics_port: Annotated[int, Meta(ge=0, le=65535)] = 0
-    """Loopback port of a worker's own metrics; default METRICS_PORT + 1."""
+    """Port of a worker's own metrics; default METRICS_PORT + 1."""
     access_log: bool = True
+    traces_url: str = ""
+    """An OpenTelemetry collector (OTLP over HTTP) that takes traces; empty: none are made."""
     history_start: str = HISTORY_START
 
     @property
@@ -112,8 +158,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return int(self.finality) if self.finality.isdigit() else "finalized"
 
     @property
+    def prices(self) -> dict[str, UsdgAmount]:
+        """The price of each paid operation."""
+        named = ("get_research", "get_quote", "get_portfolio", "get_history", "build_trade")
+        return {row: UsdgAmount.parse(getattr(self, name)) for row, name in zip(named, PRICES, strict=True)}
+
+    @property
     def has_earn(self) -> bool:
-        return self.earn and bool(self.service_token)
+        return self.earn and bool(self.service_token) and bool(self.payout_desk)
 
     @property
     def store_url(self) -> str:
@@ -137,119 +189,70 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 # Shown as "set" or "not set" by `tickyard doctor`: the values may carry keys.
-SECRET_FIELDS = frozenset({"rpc_urls", "rpc_urls_8453", "database_url"})
-_NEEDED_ON_MAINNET = (
-    ("rpc_urls_8453", "a node of chain 8453"),
-    ("pay_to", "the address that receives payments"),
-    ("facilitator_4663", "the facilitator that settles USDG"),
-    ("facilitator_8453", "the facilitator that settles USDC"),
-    ("secret_key_file", "the file with the alert keys, one line of `1` and 64 random hex digits"),
-    ("filings_contact", "a contact address for the filings database"),
-)
+SECRET_FIELDS = frozenset({"rpc_urls", "rpc_ws_urls", "rpc_urls_8453", "second_logs_url", "database_url"})
+# Read by others than a process of the service: the sandbox, the tests.
+_OTHERS = frozenset({FILE_VARIABLE, *(PREFIX + name for name in ("SANDBOX_RPC_URL", "NODE", "PROVE", "SEED"))})
 
 
 def read_settings(environ: Mapping[str, str]) -> Settings:
     """Settings from the environment and the optional file. Raises SettingsError naming all that is wrong."""
+    fields = {field.name: field for field in msgspec.structs.fields(Settings)}
     values: dict[str, Any] = {}
+    problems: list[str] = []
     if path := environ.get(FILE_VARIABLE):
-        values.update(_read_file(Path(path)))
-    for field in msgspec.structs.fields(Settings):
-        text = environ.get(PREFIX + field.name.upper())
-        if text is not None and text != "":
-            values[field.name] = _from_text(field.type, text)
-    values = {name: _trim_url(name, value) for name, value in values.items()}
-    try:
-        settings = msgspec.convert(values, Settings, strict=False)
-    except msgspec.ValidationError as error:
-        raise SettingsError(f"a setting is wrong: {error}") from None
+        written = _read_file(Path(path))
+        problems += [_stranger(name, near) for name, near in strangers(written, fields).items()]
+        for name in written.keys() & fields.keys():
+            try:
+                # A list of one may be written as its only part.
+                read = read_text if isinstance(written[name], str) else read_value
+                values[name] = read(fields[name].type, written[name])
+            except Wrong as wrong:
+                problems.append(f"{name} {wrong}")
+    ours = {name for name in environ if name.startswith(PREFIX)} - _OTHERS
+    typed = {name.removeprefix(PREFIX).lower() for name in ours}
+    problems += [
+        _stranger(_variable(name), near and _variable(near)) for name, near in strangers(typed, fields).items()
+    ]
+    for name, field in fields.items():
+        if text := environ.get(_variable(name)):
+            try:
+                values[name] = read_text(field.type, text)
+            except Wrong as wrong:
+                problems.append(f"{_variable(name)} {wrong}")
+    if problems:
+        raise SettingsError("; ".join(problems))
+    settings = Settings(**{name: _trimmed(name, value) for name, value in values.items()})
     if not settings.base_url:
         settings = msgspec.structs.replace(settings, base_url=f"http://{settings.host}:{settings.port}")
     if not settings.metrics_port:
         settings = msgspec.structs.replace(settings, metrics_port=(settings.port + 1000) % 65536 or 1)
     if not settings.worker_metrics_port:
         settings = msgspec.structs.replace(settings, worker_metrics_port=(settings.metrics_port + 1) % 65536 or 1)
-    problems = list(_problems(settings))
-    if problems:
-        raise SettingsError("; ".join(problems))
+    if found := problems_of(settings):
+        raise SettingsError("; ".join(found))
     return settings
+
+
+def _variable(name: str) -> str:
+    return PREFIX + name.upper()
+
+
+def _stranger(name: str, near: str) -> str:
+    return f"{name} is no setting" + (f": did you mean {near}?" if near else "")
 
 
 def _read_file(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text())
-    except OSError:
-        raise SettingsError(f"the settings file named by {FILE_VARIABLE} cannot be read") from None
+    except (OSError, UnicodeDecodeError):
+        raise SettingsError(f"the settings file {path}, named by {FILE_VARIABLE}, cannot be read") from None
     except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"the settings file named by {FILE_VARIABLE} is not TOML: {error}") from None
+        raise SettingsError(f"the settings file {path}, named by {FILE_VARIABLE}, is not TOML: {error}") from None
 
 
-def _from_text(kind: Any, text: str) -> Any:
-    if kind is bool:
-        return {"true": True, "1": True, "on": True, "false": False, "0": False, "off": False}.get(text.lower(), text)
-    is_list = getattr(kind, "__origin__", None) is tuple
-    return [part.strip() for part in text.split(",") if part.strip()] if is_list else text
-
-
-def _trim_url(name: str, value: Any) -> Any:
-    return value.rstrip("/") if name in _URLS and isinstance(value, str) else value
-
-
-def _problems(settings: Settings) -> list[str]:
-    found = []
-    if not settings.rpc_urls:
-        found.append(
-            "TICKYARD_RPC_URLS is not set: the service needs a node of chain 4663 (`tickyard up` brings its own)"
-        )
-    if not settings.is_sandbox:
-        for name, what in _NEEDED_ON_MAINNET:
-            if not getattr(settings, name):
-                found.append(f"{PREFIX}{name.upper()} is not set: {what}")
-    for name in _URLS:
-        if getattr(settings, name) and not _is_http_url(getattr(settings, name)):
-            found.append(f"{PREFIX}{name.upper()} must be an http or https address")
-    for name in ("rpc_urls", "rpc_urls_8453"):
-        if not all(_is_http_url(url) for url in getattr(settings, name)):
-            found.append(f"{PREFIX}{name.upper()} must be http or https addresses separated by commas")
-    for name in ("pay_to", "spender", "service_token"):
-        if getattr(settings, name) and not is_address(getattr(settings, name)):
-            found.append(f"{PREFIX}{name.upper()} must be 0x followed by 40 hex digits")
-    if settings.finality != "finalized" and not (settings.finality.isascii() and settings.finality.isdigit()):
-        found.append("TICKYARD_FINALITY must be the word finalized or a number of blocks")
-    for text in settings.trusted_proxies:
-        if not _is_network(text):
-            found.append(f"TICKYARD_TRUSTED_PROXIES: {text!r} is not a network such as 10.0.0.0/8")
-    for text in settings.mcp_hosts:
-        if not _HOST.fullmatch(text):
-            found.append(f"TICKYARD_MCP_HOSTS: {text!r} is not a host name such as api.example.com")
-    for text in settings.mcp_origins:
-        if not _ORIGIN.fullmatch(text):
-            found.append(f"TICKYARD_MCP_ORIGINS: {text!r} is not an origin such as https://app.example")
-    try:
-        settings.history_start_at  # noqa: B018  reading it is the check
-    except ValueError:
-        found.append("TICKYARD_HISTORY_START must be an ISO 8601 time")
-    return found
-
-
-_URLS = (
-    "base_url",
-    "issuer_url",
-    "filings_url",
-    "filings_files_url",
-    "votes_url",
-    "facilitator_4663",
-    "facilitator_8453",
-)
-
-
-def _is_http_url(text: str) -> bool:
-    parts = urlsplit(text)
-    return parts.scheme in ("http", "https") and bool(parts.hostname)
-
-
-def _is_network(text: str) -> bool:
-    try:
-        ipaddress.ip_network(text)
-    except ValueError:
-        return False
-    return True
+def _trimmed(name: str, value: Any) -> Any:
+    """Addresses that paths are put behind end without a slash."""
+    if name in URLS:
+        return value.rstrip("/")
+    return tuple(url.rstrip("/") for url in value) if name in FACILITATORS else value

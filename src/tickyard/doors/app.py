@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from starlette.routing import Router
 from starlette.types import ASGIApp
@@ -16,16 +16,21 @@ from tickyard.doors.http.cache import FrontCache
 from tickyard.doors.http.edge import Edge
 from tickyard.doors.http.limits import RateLimit, client_key, read_networks
 from tickyard.doors.http.pages import Health, Page, Readiness
+from tickyard.doors.http.readiness import Lookout
+from tickyard.doors.http.stream import PATH as STREAM_PATH
+from tickyard.doors.http.stream import StreamDoor
+from tickyard.doors.http.web_app import web_routes
 from tickyard.doors.mcp.door import McpDoor
 from tickyard.doors.paid.gate import Doorkeeper, Gate
 from tickyard.doors.routes import ClientOf, Endpoint, build_router
+from tickyard.features.history.stream.hub import Hub
 from tickyard.kernel.ids import EXAMPLE_WALLET
 from tickyard.kernel.operation import Operation
 from tickyard.observe.log import AccessLog
-from tickyard.payments.cashier import Cashier
+from tickyard.payments.layer import Payments
 from tickyard.payments.offer.challenge import PaidOffer
-from tickyard.payments.offer.terms import Terms
 
+DID_PATH: Final = "/.well-known/did.json"
 _ALL_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 Routes = list[tuple[str, str, ASGIApp]]
@@ -38,9 +43,8 @@ class Plan:
 
     rows: tuple[Operation, ...]
     deps: Deps
-    terms: Terms | None = None
-    cashier: Cashier | None = None
-    """With terms and a cashier, every row that has a price gets its paid twin."""
+    payments: Payments | None = None
+    """With it, every row that has a price gets its paid twin."""
     example_wallet: str = EXAMPLE_WALLET
     """Whose address examples show. The sandbox has one that may be used; elsewhere everybody has their own."""
     sandbox_rows: tuple[Operation, ...] = ()
@@ -54,6 +58,7 @@ class App:
     edge: Edge
     cache: FrontCache
     mcp: McpDoor
+    hub: Hub
 
 
 def build_app(plan: Plan, *, access_log: AccessLog | None) -> App:
@@ -71,7 +76,13 @@ def build_app(plan: Plan, *, access_log: AccessLog | None) -> App:
     pages = make_pages(plan.rows, plan.sandbox_rows, settings, clock.now(), example_wallet=plan.example_wallet)
     for path, (content_type, body) in pages.items():
         routes.append(("GET", path, Page(path, body, cache, [(b"content-type", content_type.encode())])))
-    routes += [("GET", "/healthz", Health()), ("GET", "/readyz", Readiness(lambda: check_ready(deps)))]
+    if plan.payments is not None and plan.payments.receipt_key is not None:
+        did = plan.payments.receipt_key.document()
+        routes.append(("GET", DID_PATH, Page(DID_PATH, did, cache, [(b"content-type", b"application/json")])))
+    hub = Hub(deps)
+    routes.append(("GET", STREAM_PATH, StreamDoor(hub, client_of)))
+    routes += [("GET", "/healthz", Health()), ("GET", "/readyz", Readiness(Lookout(deps)))]
+    routes += web_routes([*settings.rpc_urls, *settings.rpc_urls_8453] if settings.is_sandbox else [])
     mcp = McpDoor(
         plan.rows,
         deps,
@@ -85,7 +96,7 @@ def build_app(plan: Plan, *, access_log: AccessLog | None) -> App:
         origins=settings.mcp_origins,
     )
     routes += [(method, MCP_PATH, mcp) for method in _ALL_METHODS]
-    return App(_edge(build_router(routes), cache, plan, access_log), cache, mcp)
+    return App(_edge(build_router(routes), cache, plan, access_log), cache, mcp, hub)
 
 
 def _edge(router: Router, cache: FrontCache, plan: Plan, access_log: AccessLog | None) -> Edge:
@@ -108,22 +119,15 @@ def _endpoint(row: Operation, deps: Any, cache: FrontCache, client_of: ClientOf,
 
 def _paid_twins(plan: Plan, free: Mapping[str, Endpoint], client_of: ClientOf) -> Routes:
     """The gate around the very endpoint of the free route, for every method of the paid path."""
-    if plan.terms is None or plan.cashier is None:
+    till = plan.payments
+    if till is None:
         return []
-    keeper = Doorkeeper(plan.cashier, plan.deps.clock, client_of)
+    keeper = Doorkeeper(till.cashier, plan.deps.clock, client_of, till.identity, receipt_key=till.receipt_key)
     twins: Routes = []
     for row in plan.rows:
         if row.price is not None:
             asked, answered = (with_wallet(example_of(kind), plan.example_wallet) for kind in (row.ask, row.answer))
-            offer = PaidOffer(row, plan.terms, ask_example=asked, answer_example=answered)
+            offer = PaidOffer(row, till.terms, ask_example=asked, answer_example=answered)
             gate = Gate(row, free[row.name], offer, keeper)
             twins += [(method, offer.path, gate) for method in _ALL_METHODS]
     return twins
-
-
-async def check_ready(deps: Deps) -> None:
-    """Raise UpstreamDown while something we cannot serve without is missing."""
-    for asset in deps.market.registry.all():
-        if asset.address is not None:
-            deps.market.pools.of(asset.address)
-    await deps.rpc.head()

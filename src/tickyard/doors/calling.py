@@ -10,7 +10,7 @@ from tickyard.doors.http.answers import JSON, Headers
 from tickyard.doors.http.binding import Binder
 from tickyard.doors.http.cache import FrontCache, KeptEntry
 from tickyard.kernel.operation import Kept, Operation
-from tickyard.kernel.wire import Ask, TextAnswer, encode
+from tickyard.kernel.wire import Ask, StreamAnswer, TextAnswer, encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,14 @@ class Calling:
         # Only what is read may be reused: the answer to a GET must never stand in for another method's.
         self._may_keep = operation.method == "GET"
 
-    async def answer(self, ask: Ask) -> KeptEntry | Fresh:
+    async def answer(self, ask: Ask) -> KeptEntry | Fresh | StreamAnswer:
         ask = ask.settled()
         target = self.binder.canonical_target(ask) if self._may_keep else b""
         if target and (entry := self._cache.get(target)) is not None:
             return entry
         answer = await self.operation.run(self._deps, ask)
+        if isinstance(answer, StreamAnswer):
+            return answer
         if not isinstance(answer, Kept):
             return Fresh(*_rendered(answer))
         body, content_type = _rendered(answer.answer)

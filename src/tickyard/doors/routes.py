@@ -19,6 +19,7 @@ from tickyard.doors.http.answers import (
     send_bytes,
     send_error,
     send_failure,
+    send_stream,
     send_too_many,
 )
 from tickyard.doors.http.bodies import BodyRefused, read_json_body
@@ -28,7 +29,7 @@ from tickyard.doors.http.limits import TokenBuckets, Verdict, client_key
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import Failure
 from tickyard.kernel.operation import Operation
-from tickyard.kernel.wire import Ask
+from tickyard.kernel.wire import Ask, StreamAnswer
 
 ClientOf = Callable[[Mapping[str, Any]], str]
 
@@ -68,7 +69,9 @@ class Endpoint:
                 return
         try:
             answer = await self.calling.answer(await self._bind(scope, receive))
-            if isinstance(answer, Fresh):
+            if isinstance(answer, StreamAnswer):
+                await send_stream(answer, scope, send)
+            elif isinstance(answer, Fresh):
                 await _send_fresh(answer, self.calling.operation.status, scope, send)
             else:
                 await send_entry(answer, scope, send)
@@ -118,10 +121,26 @@ async def no_route(_scope: Scope, _receive: Receive, send: Send) -> None:
     await send_error(send, 404, "not_found", "no such route; GET / lists them all")
 
 
+class ExactRouter(Router):
+    """Paths without a parameter are looked up, and only the others are compared with one pattern after the other."""
+
+    def __init__(self, by_path: Mapping[str, ASGIApp]) -> None:
+        self._exact = {path: endpoint for path, endpoint in by_path.items() if "{" not in path}
+        routes = [Route(path, endpoint) for path, endpoint in by_path.items()]
+        super().__init__(routes, redirect_slashes=False, default=no_route)
+
+    async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
+        endpoint = self._exact.get(scope["path"])
+        if endpoint is None:
+            await super().app(scope, receive, send)
+            return
+        scope["path_params"] = {}
+        await endpoint(scope, receive, send)
+
+
 def build_router(endpoints: Iterable[tuple[str, str, ASGIApp]]) -> Router:
     """A router over (method, path, endpoint). Paths match exactly; nothing redirects."""
     by_path: dict[str, dict[str, ASGIApp]] = {}
     for method, path, endpoint in endpoints:
         by_path.setdefault(path, {})[method] = endpoint
-    routes = [Route(path, ByMethod(path, methods)) for path, methods in by_path.items()]
-    return Router(routes, redirect_slashes=False, default=no_route)
+    return ExactRouter({path: ByMethod(path, methods) for path, methods in by_path.items()})

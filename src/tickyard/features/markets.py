@@ -9,7 +9,7 @@ from tickyard.deps import Deps
 from tickyard.kernel.ids import Symbol
 from tickyard.kernel.operation import Kept
 from tickyard.kernel.wire import AddressText, Answer, Ask, ChainId, Moment, MoneyText, PriceText, Ticker, TokenText, iso
-from tickyard.market.poolviews import PoolView, read_views, view_calls
+from tickyard.market.charts import Chart
 from tickyard.market.quoting import PAIR, VENUE, FeeTier
 
 _REUSE_S = 5
@@ -44,8 +44,8 @@ class Markets(Answer):
 
 async def list_markets(deps: Deps, ask: MarketsAsk) -> Kept[Markets]:
     """List every TOKEN/USDG pool, the deepest first, all read at one block. `depthUsd` is the USDG that moves the
-    price by 1 % within the active range; `tvlUsd` is information, since balances can be faked. A pool without
-    liquidity in range has a null price. `asOf` is the time of the block.
+    price by 1 % over the ticks that are really there, the smaller of both directions; `tvlUsd` is information, since
+    balances can be faked. A pool without liquidity in range has a null price. `asOf` is the time of the block.
 
     Freshness: read from the chain's newest block, reused for at most 5 s; asOf is the block's time.
     Limits: at most 200 pools a call, more with `offset`.
@@ -59,10 +59,11 @@ async def list_markets(deps: Deps, ask: MarketsAsk) -> Kept[Markets]:
         for pool in market.pools.of(asset.address)
     ]
     pools = [pool for _, pool in owned]
-    reading = await market.read(view_calls(pools, deps.settings.contracts))
-    views = read_views(pools, market.pools, reading.results)
-    ranked = sorted(zip(owned, views, strict=True), key=lambda pair: (-_depth(pair[1]), pair[0][0], pair[0][1].fee))
-    rows = [_row(symbol, view) for (symbol, _), view in ranked[ask.offset : ask.offset + ask.limit]]
+    reading = await market.look(pools)
+    ranked = sorted(
+        zip(owned, reading.charts, strict=True), key=lambda pair: (-pair[1].spot.depth, pair[0][0], pair[0][1].fee)
+    )
+    rows = [_row(symbol, chart) for (symbol, _), chart in ranked[ask.offset : ask.offset + ask.limit]]
     answer = Markets(
         venue=VENUE,
         chain_id=deps.settings.chain_id,
@@ -74,20 +75,16 @@ async def list_markets(deps: Deps, ask: MarketsAsk) -> Kept[Markets]:
     return Kept(answer, _REUSE_S)
 
 
-def _depth(view: PoolView) -> int:
-    return view.state.depth if view.state.is_usable else 0
-
-
-def _row(symbol: Symbol, view: PoolView) -> MarketRow:
-    state, price = view.state, view.state.price
+def _row(symbol: Symbol, chart: Chart) -> MarketRow:
+    spot, price = chart.spot, chart.spot.price
     return MarketRow(
         symbol=symbol,
         pair=PAIR,
-        pool=checksum(state.pool.address),
-        fee_tier=state.pool.fee,
+        pool=checksum(spot.pool.address),
+        fee_tier=spot.pool.fee,
         price=price.text() if price is not None else None,
-        usdg_liquidity=view.usdg.text(),
-        token_liquidity=view.tokens.text(),
-        tvl_usd=view.tvl.text(),
-        depth_usd=state.depth.text(),
+        usdg_liquidity=chart.usdg.text(),
+        token_liquidity=chart.tokens.text(),
+        tvl_usd=chart.tvl.text(),
+        depth_usd=spot.depth.text(),
     )

@@ -32,8 +32,8 @@ from tickyard.kernel.wire import (
 )
 from tickyard.market.asset import Asset, multiplier_text
 from tickyard.market.batch import ItemError, SymbolsField, chosen, item_error
-from tickyard.market.pools import Pool, deepest
-from tickyard.market.poolviews import PoolView, read_views, view_calls
+from tickyard.market.charts import Chart
+from tickyard.market.pools import deepest
 from tickyard.market.quoting import FeeTier
 
 Percent = Annotated[str, Meta(examples=["-0.1250"], description="Percent with four decimals.")]
@@ -107,9 +107,10 @@ async def get_stats(deps: Deps, ask: StatsAsk) -> Kept[Stats]:
         quote, seconds = await deps.market.mids.one(asset.symbol)
         return Kept(_without_token(deps, asset, quote.mid, deps.clock.now()), min(seconds, _REUSE_S))
     pools = deps.market.pools.of(asset.address)
-    calls = _calls(deps, asset.address, pools)
-    reading, (quote, seconds) = await asyncio.gather(deps.market.read(calls), deps.market.mids.one(asset.symbol))
-    return Kept(_stats(deps, asset, pools, reading.results, quote.mid, reading.at), min(seconds, _REUSE_S))
+    look = deps.market.look(pools, extra=_calls(asset.address))
+    reading, (quote, seconds) = await asyncio.gather(look, deps.market.mids.one(asset.symbol))
+    answer = _stats(deps, asset, reading.charts, reading.extra, quote.mid, reading.at)
+    return Kept(answer, min(seconds, _REUSE_S))
 
 
 async def list_stats(deps: Deps, ask: ManyStatsAsk) -> Kept[ManyStats]:
@@ -122,11 +123,11 @@ async def list_stats(deps: Deps, ask: ManyStatsAsk) -> Kept[ManyStats]:
     """
     wanted = chosen(deps.market.registry, ask.symbols)
     pools = {a.address: deps.market.pools.of(a.address) for _, a in wanted if isinstance(a, Asset) and a.address}
-    calls = {token: _calls(deps, token, its) for token, its in pools.items()}
-    asked = [call for its in calls.values() for call in its]
-    reading, copy = await asyncio.gather(deps.market.read(asked), deps.market.mids.all())
-    words = iter(reading.results)
-    results = {token: list(islice(words, len(its))) for token, its in calls.items()}
+    asked = [pool for its in pools.values() for pool in its]
+    look = deps.market.look(asked, extra=[call for token in pools for call in _calls(token)])
+    reading, copy = await asyncio.gather(look, deps.market.mids.all())
+    charts, words = iter(reading.charts), iter(reading.extra)
+    seen = {token: (list(islice(charts, len(its))), (next(words), next(words))) for token, its in pools.items()}
     items = []
     for symbol, asset in wanted:
         quote = copy.value.get(symbol)
@@ -137,7 +138,7 @@ async def list_stats(deps: Deps, ask: ManyStatsAsk) -> Kept[ManyStats]:
             if asset.address is None:
                 stats = _without_token(deps, asset, mid, reading.at)
             else:
-                stats = _stats(deps, asset, pools[asset.address], results[asset.address], mid, reading.at)
+                stats = _stats(deps, asset, *seen[asset.address], mid, reading.at)
             items.append(StatsItem(symbol=symbol, stats=stats, error=None))
         except Failure as failure:
             items.append(StatsItem(symbol=symbol, stats=None, error=item_error(failure)))
@@ -145,25 +146,23 @@ async def list_stats(deps: Deps, ask: ManyStatsAsk) -> Kept[ManyStats]:
     return Kept(answer, min(deps.market.mids.reuse_s(copy), _REUSE_S))
 
 
-def _calls(deps: Deps, token: Address, pools: Sequence[Pool]) -> list[Call]:
-    own = [Call(token, erc20.TOTAL_SUPPLY), Call(token, stock_token.UI_MULTIPLIER)]
-    return [*own, *view_calls(pools, deps.settings.contracts)]
+def _calls(token: Address) -> list[Call]:
+    return [Call(token, erc20.TOTAL_SUPPLY), Call(token, stock_token.UI_MULTIPLIER)]
 
 
 def _stats(
     deps: Deps,
     asset: Asset,
-    pools: Sequence[Pool],
-    results: Sequence[bytes | None],
+    charts: Sequence[Chart],
+    own: Sequence[bytes | None],
     mid: Price | None,
     at: datetime,
 ) -> Stats:
-    """The answers to `_calls`, beside the equity quote."""
-    supply_word, multiplier_word, *pool_words = results
+    """The token's pools and the answers to `_calls`, beside the equity quote."""
+    supply_word, multiplier_word = own
     if supply_word is None or multiplier_word is None:
         raise UpstreamDown("the chain node failed to read the token")
-    views = read_views(pools, deps.market.pools, pool_words)
-    best = deepest(view.state for view in views)
+    best = deepest(chart.spot for chart in charts)
     assert asset.address is not None
     change = deps.market.samples.change_24h(asset.address, deps.clock.now())
     multiplier_e18 = stock_token.read_multiplier(multiplier_word)
@@ -177,7 +176,7 @@ def _stats(
         chain_id=deps.settings.chain_id,
         supply=Supply(total_tokens=supply.text(), value_usd=equity.value_of(supply).text() if equity else None),
         price=price,
-        pools=[_pool(view) for view in views],
+        pools=[_pool(chart) for chart in charts],
         as_of=iso(at),
     )
 
@@ -219,13 +218,13 @@ def _price(
     )
 
 
-def _pool(view: PoolView) -> PoolStats:
-    price = view.state.price
+def _pool(chart: Chart) -> PoolStats:
+    price = chart.spot.price
     return PoolStats(
-        pool=checksum(view.state.pool.address),
-        fee_tier=view.state.pool.fee,
+        pool=checksum(chart.spot.pool.address),
+        fee_tier=chart.spot.pool.fee,
         price=price.text() if price is not None else None,
-        usdg_liquidity=view.usdg.text(),
-        token_liquidity=view.tokens.text(),
-        tvl_usd=view.tvl.text(),
+        usdg_liquidity=chart.usdg.text(),
+        token_liquidity=chart.tokens.text(),
+        tvl_usd=chart.tvl.text(),
     )

@@ -56,6 +56,8 @@ class Operation:
     """A bucket of its own per client, beside the general rate limit."""
     is_tool: bool = True
     """Whether agents may call it as a tool. What claims or pays may not be one."""
+    is_file: bool = False
+    """Whether the answer is a file: sent piece by piece, in no client and no tool."""
     changes: bool | None = None
     """Whether a call changes anything. None: as its method says, GET reads and the others change."""
 
@@ -89,18 +91,19 @@ def row(
     failures: tuple[type[Failure], ...],
     *,
     name: str = "",
+    answer: type[msgspec.Struct] | None = None,
     **more: Any,
 ) -> Operation:
     """A row of the table. What it asks and answers is read off the function's own types, its name is the function's."""
     hints = get_type_hints(run)
-    answer = hints.pop("return")
+    returned = hints.pop("return")
     return Operation(
         name=name or getattr(run, "__name__", ""),
         method=method,
         path=path,
         run=run,
         ask=list(hints.values())[1],
-        answer=_answer_of(answer),
+        answer=answer or _answer_of(returned),
         tag=tag,
         failures=failures,
         **more,

@@ -3,6 +3,8 @@
 Python names are snake_case, wire names camelCase; the translation happens here and nowhere else.
 """
 
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any, Self
 
@@ -80,6 +82,18 @@ class TextAnswer(Answer):
 
     text: str
     content_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class StreamAnswer:
+    """A file that is sent piece by piece, however large it is, and never changes."""
+
+    parts: AsyncIterator[bytes]
+    content_type: str
+    etag: str
+    seconds: int
+    """How long anybody may keep it."""
+    file_name: str
 
 
 class ErrorDetail(Answer):

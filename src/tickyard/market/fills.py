@@ -1,6 +1,6 @@
 """A trade, and what each pool would make of it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache, partial
@@ -77,11 +77,20 @@ def best_fill(trade: Trade, fills: Iterable[Fill]) -> Fill:
     One leg is the same in every fill, so the best has the most coming in
     (exactIn) or the least going out (exactOut) on the other.
     """
-    sign = 1 if trade.mode is Mode.EXACT_IN else -1
-    best = max(fills, key=lambda fill: (sign * trade.open_leg(fill), fill.before.depth), default=None)
-    if best is None:
+    best = tied_best(trade, fills)
+    if not best:
         raise NoLiquidity("no pool can fill this trade")
-    return best
+    return best[0] if len(best) == 1 else max(best, key=lambda fill: fill.before.depth)
+
+
+def tied_best(trade: Trade, fills: Iterable[Fill]) -> list[Fill]:
+    """The fills that are equally the best: nearly always one."""
+    fills = list(fills)
+    if len(fills) < 2:
+        return fills
+    choose = max if trade.mode is Mode.EXACT_IN else min
+    leg = choose(trade.open_leg(fill) for fill in fills)
+    return [fill for fill in fills if trade.open_leg(fill) == leg]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +105,14 @@ class Question:
         priced = [(pool, price) for pool in pools if (price := book.last_sqrt_price(pool)) is not None]
         sells = trade.side is Side.SELL
         return cls(trade, tuple((pool, price_limit(price, pool.token_is_0 == sells)) for pool, price in priced))
+
+    def at(self, prices: Mapping[Pool, int]) -> "Question":
+        """The same, with limits for pools that stand at these square-root prices; those without one are left out."""
+        sells = self.trade.side is Side.SELL
+        priced = [(pool, price) for pool, price in prices.items() if price]
+        return Question(
+            self.trade, tuple((pool, price_limit(price, pool.token_is_0 == sells)) for pool, price in priced)
+        )
 
     @property
     def pools(self) -> tuple[Pool, ...]:
@@ -123,7 +140,9 @@ class Question:
             if data is None or not state.is_usable:
                 continue
             quoted = read_quote(data)
-            if not is_partial(quoted, limit):
+            # What moves nothing on the open leg is no fill either: nobody sends dollars for no tokens.
+            is_nothing = not quoted.amount and self.trade.mode is Mode.EXACT_IN
+            if not is_nothing and not is_partial(quoted, limit):
                 fills.append(_believable(self.trade, state, quoted, limit))
         return fills
 
@@ -164,7 +183,7 @@ def _is_near(sqrt_price: int, limit: int) -> bool:
 def _believable(trade: Trade, state: PoolSpot, quoted: Quoted, limit: int) -> Fill:
     """The fill, unless no pool could have given it: the price goes towards its limit, and nobody gets more than
     the price before the trade."""
-    fill = _fill(trade, state, quoted.amount, quoted.gas)
+    fill = fill_of(trade, state, quoted.amount, quoted.gas)
     spot, is_up = state.price, limit > state.sqrt_price_x96
     assert spot is not None
     at_spot, paid = spot.num * fill.token, fill.usdg * 10**12 * spot.den
@@ -175,7 +194,8 @@ def _believable(trade: Trade, state: PoolSpot, quoted: Quoted, limit: int) -> Fi
     return fill
 
 
-def _fill(trade: Trade, state: PoolSpot, amount: int, gas: int) -> Fill:
+def fill_of(trade: Trade, state: PoolSpot, amount: int, gas: int) -> Fill:
+    """The offer of a pool that gives, or takes, so much on the open leg."""
     if isinstance(trade.fixed, UsdgAmount):
         return Fill(state, trade.fixed, TokenAmount(amount), gas)
     return Fill(state, UsdgAmount(amount), trade.fixed, gas)

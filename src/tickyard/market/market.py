@@ -1,16 +1,22 @@
 """The market: one object with all that features read."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Self
 
 from tickyard.chain.multicall import HEAVY_CALLS, Call
+from tickyard.chain.rpc.client import Head
 from tickyard.config.pinned import Contracts
-from tickyard.kernel.errors import NoLiquidity
+from tickyard.kernel.errors import NoLiquidity, UpstreamDown
 from tickyard.kernel.ids import Address
-from tickyard.market.fills import Fill, Question, Trade
+from tickyard.market.charts import FAR, NEAR, Chart, ChartReader, ChartReading
+from tickyard.market.fills import Fill, Question, Trade, tied_best
 from tickyard.market.mids import Mids
-from tickyard.market.pools import PoolBook
+from tickyard.market.mirror.follow import LiveMarket
+from tickyard.market.mirror.offers import fills_of, winning_fills
+from tickyard.market.pools import Pool, PoolBook
 from tickyard.market.reading import CallTemplate, ChainReader, ChainReading
 from tickyard.market.registry import Registry
 from tickyard.market.samples import LatestSamples
@@ -19,11 +25,25 @@ from tickyard.market.short_lived import SharedFlight
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """Every complete fill of a trade at one block, and what else was asked in the same breath."""
+    """The complete fills of a trade at one block, at least all that are the best, and what else was asked for in the
+    same breath."""
 
     fills: list[Fill]
     extra: list[bytes | None]
     at: datetime
+    block: int | None = None
+    """Its number, where it was named."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedBlock:
+    number: int
+    at: datetime
+    hash: str
+
+    @classmethod
+    def of(cls, head: Head) -> Self:
+        return cls(head.number, datetime.fromtimestamp(head.timestamp, UTC), head.hash)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +52,50 @@ class Market:
     mids: Mids
     pools: PoolBook
     reader: ChainReader
+    charts: ChartReader
     contracts: Contracts
+    live: LiveMarket | None = None
+    """The mirror; None: it is switched off, and every answer takes its round trip."""
     samples: LatestSamples = field(default_factory=LatestSamples)
     _offers: SharedFlight[tuple[Address, Trade, tuple[Call, ...]], Offer] = field(default_factory=SharedFlight)
-    _readings: SharedFlight[tuple[Call, ...], ChainReading] = field(default_factory=SharedFlight)
+    _readings: SharedFlight[tuple[str, tuple[Call, ...]], ChainReading] = field(default_factory=SharedFlight)
     _filled: SharedFlight[tuple[CallTemplate, Address], ChainReading] = field(default_factory=SharedFlight)
+    _looks: SharedFlight[tuple[tuple[Pool, ...], int, tuple[Call, ...]], ChartReading] = field(
+        default_factory=SharedFlight
+    )
 
     async def offer(self, token: Address, trade: Trade, extra: Sequence[Call] = ()) -> Offer:
-        """Ask every pool at one block, in one round trip. Who asks the same meanwhile shares the answer."""
-        question = Question.to(self.pools.of(token), trade, self.pools)
+        """Every pool at one block: from memory while that is proven and fresh, else in one round trip. Who asks the
+        same meanwhile shares the answer. With extra calls there is always a trip, for those."""
+        pools = self.pools.of(token)
+        if self.live is not None and pools:
+            offer = await self._remembered(self.live, pools, trade, extra)
+            if offer is not None:
+                return offer
+        question = Question.to(pools, trade, self.pools)
         if not question.asked:
             raise NoLiquidity("this asset has no TOKEN/USDG pool with a price")
         key = (token, trade, tuple(extra))
         return await self._offers.share(key, lambda: self._put(question, key[2]))
+
+    async def _remembered(
+        self, live: LiveMarket, pools: Sequence[Pool], trade: Trade, extra: Sequence[Call]
+    ) -> Offer | None:
+        """The offer from memory, and the extra calls at the same block. None: it must be asked for."""
+        served = live.offer(pools, trade)
+        if served is None:
+            return None
+        head, fills = served
+        words: list[bytes | None] = []
+        if extra:
+            try:
+                words = (await self.read(extra, block=head.hash)).results
+            except UpstreamDown:
+                # The block may have left the chain meanwhile: the newest one knows.
+                return None
+        elif not fills and all(not self.pools.last_sqrt_price(pool) for pool in pools):
+            return None
+        return Offer(fills, words, datetime.fromtimestamp(head.timestamp, UTC), head.number)
 
     async def _put(self, question: Question, extra: Sequence[Call]) -> Offer:
         offer = await self._ask_pools(question, extra)
@@ -52,7 +103,90 @@ class Market:
             # Now the prices are fresh, and so is the question.
             question = Question.to([pool for pool, _ in question.asked], question.trade, self.pools)
             offer = await self._ask_pools(question, extra)
-        return offer
+        return await self._with_depth(question.trade, offer)
+
+    async def _with_depth(self, trade: Trade, offer: Offer) -> Offer:
+        """Of equal fills the deeper pool's is taken: then, and only then, one must know how deep they are."""
+        tied = tied_best(trade, offer.fills)
+        if len(tied) < 2:
+            return offer
+        reading = await self.look([fill.before.pool for fill in tied])
+        charts = {chart.spot.pool: chart.spot for chart in reading.charts}
+        fills = [replace(fill, before=charts.get(fill.before.pool, fill.before)) for fill in offer.fills]
+        return replace(offer, fills=fills)
+
+    async def look(self, pools: Sequence[Pool], *, reach: int = NEAR, extra: Sequence[Call] = ()) -> ChartReading:
+        """Pools with their ticks and what they hold, and extra calls, at one block. Who asks the same meanwhile
+        shares the answer."""
+        key = (tuple(pools), reach, tuple(extra))
+        served = self.live.serve(key[0]) if self.live is not None and pools else None
+        if served is not None:
+            head, charts = served
+            at = datetime.fromtimestamp(head.timestamp, UTC)
+            if not extra:
+                return ChartReading(charts, [], at, head.number)
+            try:
+                words = (await self.read(key[2], block=head.hash)).results
+            except UpstreamDown:
+                words = None
+            if words is not None:
+                return ChartReading(charts, words, at, head.number)
+        return await self._looks.share(key, lambda: self.charts.read(key[0], reach=reach, extra=key[2]))
+
+    async def look_at_block(self, pools: Sequence[Pool], *, reach: int) -> tuple["NamedBlock", list[Chart]]:
+        """Pools with their ticks at a block that can be named. Without the mirror: its name is one more trip."""
+        served = self.live.serve(pools) if self.live is not None and pools else None
+        if served is not None:
+            return NamedBlock.of(served[0]), served[1]
+        head = await self.reader.head()
+        if not pools:
+            return NamedBlock.of(head), []
+        reading = await self.charts.read(pools, reach=reach, block=head.hash)
+        return NamedBlock.of(head), reading.charts
+
+    async def offers(self, trades: Sequence[tuple[Address, Trade]]) -> tuple["NamedBlock", list[list[Fill]]]:
+        """The fills of many trades, the best among them, all at one block."""
+        pools = {token: self.pools.of(token) for token, _ in trades}
+        every = [pool for its in pools.values() for pool in its]
+        served = self.live.serve(every) if self.live is not None and every else None
+        if served is not None:
+            charts = {chart.spot.pool: chart for chart in served[1]}
+            return NamedBlock.of(served[0]), [
+                winning_fills([charts[pool] for pool in pools[token]], trade) for token, trade in trades
+            ]
+        head = await self.reader.head()
+        reading = await self.charts.read(every, block=head.hash) if every else None
+        spots = {chart.spot.pool: chart.spot for chart in reading.charts} if reading else {}
+        # Limits set by how the pools stand at this very block: there is no second try as for a single quote.
+        roots = {pool: spot.sqrt_price_x96 for pool, spot in spots.items()}
+        questions = [Question(trade, ()).at({pool: roots[pool] for pool in pools[token]}) for token, trade in trades]
+        calls = [question.calls(self.contracts) for question in questions]
+        asked = [call for its in calls for call in its]
+        if not asked:
+            return NamedBlock.of(head), [[] for _ in trades]
+        told = await self.reader.read(asked, block=head.hash, max_calls_per_chunk=HEAVY_CALLS)
+        words = iter(told.results)
+        offered: list[list[Fill]] = []
+        for question, its in zip(questions, calls, strict=True):
+            fills = question.fills(self.pools, list(islice(words, len(its))))
+            offered.append([replace(fill, before=spots[fill.before.pool]) for fill in fills])
+        return NamedBlock.of(head), offered
+
+    def remembered_offer(self, token: Address, trade: Trade) -> tuple["NamedBlock", list[Fill]] | None:
+        """The fills of one trade at the mirror's block, the best among them; None: ask the chain."""
+        pools = self.pools.of(token)
+        served = self.live.offer(pools, trade) if self.live is not None and pools else None
+        return None if served is None else (NamedBlock.of(served[0]), served[1])
+
+    async def offer_at_block(self, token: Address, trade: Trade) -> tuple["NamedBlock", list[Fill]]:
+        """The same at the newest block, whose name is one trip more. Worked out as the mirror does it: the quoter has
+        no answer where a token does not move, and whoever checks a trade wants to know why."""
+        pools = [pool for pool in self.pools.of(token) if self.pools.last_sqrt_price(pool)]
+        if not pools:
+            raise NoLiquidity("this asset has no TOKEN/USDG pool with a price")
+        head = await self.reader.head()
+        reading = await self.charts.read(pools, reach=FAR, block=head.hash)
+        return NamedBlock.of(head), fills_of(reading.charts, trade)
 
     async def _ask_pools(self, question: Question, extra: Sequence[Call]) -> Offer:
         if extra:
@@ -63,10 +197,10 @@ class Market:
         results = reading.results
         return Offer(question.fills(self.pools, results), results[len(results) - len(extra) :], reading.at)
 
-    async def read(self, calls: Sequence[Call]) -> ChainReading:
+    async def read(self, calls: Sequence[Call], *, block: str = "latest") -> ChainReading:
         """Light calls at one block. Who asks the same meanwhile shares the answer."""
-        key = tuple(calls)
-        return await self._readings.share(key, lambda: self.reader.read(key))
+        key = (block, tuple(calls))
+        return await self._readings.share(key, lambda: self.reader.read(key[1], block=block))
 
     async def read_form(self, form: CallTemplate, address: Address) -> ChainReading:
         """The same for a form."""

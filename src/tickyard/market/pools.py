@@ -1,12 +1,15 @@
 """The pools of every token: found through the pinned factory alone, checked, kept, and looked for again."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from tickyard.chain.multicall import Call
 from tickyard.chain.v3 import pools as v3
+from tickyard.chain.v3.bitmap import fee_tick_spacing, read_spacing
+from tickyard.chain.v3.depth import usdg_depth
+from tickyard.chain.v3.math import PoolState
 from tickyard.chain.v3.ticks import MAX_SQRT_RATIO, MIN_SQRT_RATIO
 from tickyard.config.pinned import Contracts
 from tickyard.kernel.clock import Clock
@@ -26,6 +29,8 @@ class Pool:
     token: Address
     fee: int
     token_is_0: bool
+    spacing: int = 0
+    """Of its ticks. Zero: the pool itself has not been asked yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,8 @@ class PoolSpot:
     sqrt_price_x96: int
     liquidity: int
     """In range. Without any, the pool's price means nothing."""
+    curve: PoolState | None = None
+    """With the ticks around the price, where they were asked for."""
 
     @property
     def is_usable(self) -> bool:
@@ -45,13 +52,21 @@ class PoolSpot:
 
     @property
     def depth(self) -> UsdgAmount:
-        """USDG that moves the price by 1 % within the active range."""
-        return UsdgAmount(v3.depth_usdg(self.sqrt_price_x96, self.liquidity, not self.pool.token_is_0))
+        """USDG that moves the price by 1 % over the real ticks, the smaller of both directions."""
+        if not self.is_usable or self.curve is None:
+            return UsdgAmount(0)
+        return UsdgAmount(usdg_depth(self.curve, token_is_0=self.pool.token_is_0))
 
 
 def deepest(states: Iterable[PoolSpot]) -> PoolSpot | None:
     usable = [state for state in states if state.is_usable]
     return max(usable, key=lambda state: state.depth, default=None)
+
+
+def sampled(states: Iterable[PoolSpot], floor: int) -> PoolSpot | None:
+    """The pool whose price is recorded: the deepest. One below the floor speaks only where none is deeper."""
+    usable = [state for state in states if state.is_usable]
+    return deepest([state for state in usable if state.depth >= floor] or usable)
 
 
 def state_calls(pool: Pool) -> list[Call]:
@@ -71,12 +86,18 @@ class PoolBook:
         self.discovered = asyncio.Event()
         """Set once the pools of the first registry are known."""
         self._has_news = asyncio.Event()
+        self.on_found: Callable[[Sequence[Pool]], Awaitable[object]] | None = None
+        """Told of pools that are new, before anybody else hears of them."""
 
     def of(self, token: Address) -> tuple[Pool, ...]:
         """The token's pools by fee tier, the cheapest first. Empty: it has none."""
         if self._by_token is None:
             raise UpstreamDown("the pools have not been read from the chain yet", retry_after_s=_RETRY_S)
         return self._by_token.get(token, ())
+
+    def every(self) -> Iterable[Pool]:
+        """Every pool of every token; none while they have not been read."""
+        return self._pools.values()
 
     def read_state(self, pool: Pool, slot0: bytes | None, liquidity: bytes | None) -> PoolSpot:
         """What the two calls of `state_calls` say of the pool."""
@@ -105,7 +126,10 @@ class PoolBook:
         """Ask the factory for every pool we do not know yet, and check what it names: two round trips."""
         unknown = [(token, fee) for token in tokens for fee in self._fee_tiers if (token, fee) not in self._pools]
         bare = [pool for pool in self._pools.values() if self.last_sqrt_price(pool) is None]
-        for pool in await self._checked([*await self._named(unknown), *bare]):
+        found = await self._checked([*await self._named(unknown), *bare])
+        if self.on_found is not None and found:
+            await self.on_found(found)
+        for pool in found:
             self._pools[pool.token, pool.fee] = pool
         by_token: dict[Address, list[Pool]] = {}
         for (token, _), pool in sorted(self._pools.items()):
@@ -119,13 +143,16 @@ class PoolBook:
             return []
         usdg = self._contracts.usdg
         calls = [Call(self._contracts.factory, v3.get_pool(token, usdg, fee)) for token, fee in wanted]
-        reading = await self._reader.read(calls)
+        tiers = [Call(self._contracts.factory, fee_tick_spacing(fee)) for fee in self._fee_tiers]
+        reading = await self._reader.read([*calls, *tiers])
+        if None in reading.results:
+            raise UpstreamDown("the chain node failed to ask the factory")
+        told = [data for data in reading.results if data is not None]
         pools = []
-        for (token, fee), data in zip(wanted, reading.results, strict=True):
-            if data is None:
-                raise UpstreamDown("the chain node failed to ask the factory")
+        for (token, fee), data in zip(wanted, told, strict=False):
             if (address := v3.read_pool(data)) is not None:
-                pools.append(Pool(address, token, fee, v3.is_token0(token, usdg)))
+                spacing = read_spacing(told[len(wanted) + self._fee_tiers.index(fee)])
+                pools.append(Pool(address, token, fee, v3.is_token0(token, usdg), spacing))
         return pools
 
     async def _checked(self, pools: list[Pool]) -> list[Pool]:

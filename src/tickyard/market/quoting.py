@@ -15,6 +15,7 @@ Gas = Annotated[str, Meta(examples=["152000"], description="Gas units of the rou
 FeeTier = Annotated[int, Meta(examples=[500], description="Hundredths of a basis point: 500 is 0.05 %.")]
 
 
+BlockNumber = Annotated[int, Meta(examples=[48211075], description="The block that all of it was read at.")]
 SideField = Annotated[Literal["buy", "sell"], Meta(description="buy spends USDG, sell spends the token.")]
 DenomField = Annotated[Literal["usd", "token"], Meta(description="The unit of amount: usd is USDG.")]
 

@@ -13,12 +13,14 @@ from typing import Final
 from tickyard.chain import aggregate3
 from tickyard.chain.abi import read_uint
 from tickyard.chain.multicall import LIGHT_CALLS, Call, aggregate
-from tickyard.chain.rpc.client import Block, Rpc, RpcError
+from tickyard.chain.rpc.client import Block, Head, Rpc, RpcError
+from tickyard.chain.rpc.trouble import Stale
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 
 _BLOCK_TIME: Final = bytes.fromhex("0f28c97d")  # getCurrentBlockTimestamp()
+_CODE: Final = re.compile(r"0x(?:[0-9a-fA-F]{2}){1,24576}")
 _LAG_MAX_S: Final = 30
 """Nodes behind one address may differ by a few blocks; more than this is a node that is stuck or lies."""
 _AHEAD_MAX_S: Final = 600
@@ -77,6 +79,7 @@ class ChainReader:
         self._multicall = multicall
         self._clock = clock
         self._newest_s = 0
+        self._code: str | None = None
 
     async def read(
         self, calls: Sequence[Call], *, block: Block = "latest", max_calls_per_chunk: int = LIGHT_CALLS
@@ -90,6 +93,31 @@ class ChainReader:
         )
         return self._judge(results, is_latest=block == "latest")
 
+    async def head(self) -> Head:
+        """The newest block, by its number, hash and time."""
+        head = await self._rpc.head()
+        if head.timestamp > self._clock.seconds() + _AHEAD_MAX_S:
+            raise UpstreamDown("the chain node tells a time that has not come")
+        if head.timestamp < self._newest_s - _LAG_MAX_S:
+            raise UpstreamDown("the chain node is behind what it has shown before")
+        return head
+
+    async def multicall_code(self) -> str | None:
+        """Multicall3's own code, read once and kept. None: the node has none to tell."""
+        if self._code is None:
+            code = await self._rpc.call("eth_getCode", [self._multicall, "latest"])
+            if isinstance(code, str) and _CODE.fullmatch(code):
+                self._code = code
+        return self._code
+
+    def forget_code(self) -> None:
+        """It did not do what Multicall3 does: perhaps it was not its code."""
+        self._code = None
+
+    async def newest(self) -> str:
+        """The newest block's hash, for readings that take several requests."""
+        return (await self._rpc.head()).hash
+
     async def read_form(self, form: CallTemplate, values: Sequence[Gap]) -> ChainReading:
         """The same for a form."""
         return await self._read_whole(form.fill(values), form.count, lambda: form.calls(*values))
@@ -98,10 +126,21 @@ class ChainReader:
         """The way of nearly every reading: one request. What is too much in one piece is read the careful way."""
         deadline = self._rpc.deadline()
         try:
-            results = aggregate3.decode(await self._rpc.eth_call(self._multicall, data, deadline=deadline), count)
+            results = await self._rpc.dated_call(
+                self._multicall, data, lambda returned: self._dated(returned, count), deadline=deadline
+            )
         except RpcError:
             results = await aggregate(self._rpc, self._multicall, calls(), deadline=deadline)
         return self._judge(results, is_latest=True)
+
+    def _dated(self, returned: bytes, count: int) -> tuple[list[bytes | None], int]:
+        """The results and their block's time. Behind what another node has shown is as bad as too old."""
+        results = aggregate3.decode(returned, count)
+        seconds = 0 if results[0] is None else read_uint(results[0])
+        if 0 < seconds < self._newest_s - _LAG_MAX_S:
+            raise Stale
+        # A node that fails even to tell its time fails every call: that is told apart below.
+        return results, seconds or self._clock.seconds()
 
     def _judge(self, results: list[bytes | None], *, is_latest: bool) -> ChainReading:
         time_word, *rest = results

@@ -1,6 +1,6 @@
 """A round: the prices of one slot, all read at one block."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from tickyard.kernel.clock import SLOT_S
@@ -17,6 +17,8 @@ class Round:
     skipped: int
     """Tokens that could not be read."""
     taken_at: datetime
+    suspects: dict[int, int] = field(default_factory=dict)
+    """Tokens whose price lay far from the equity quote, with that quote in nano-dollars."""
 
 
 def slot_number(moment: datetime) -> int:

@@ -65,6 +65,8 @@ class Lines:
     def _write_out(self, text: str) -> bool:
         try:
             stream = self._stream or sys.stderr
+            if stream is None:
+                return False
             stream.write(text)
             stream.flush()
         except (OSError, ValueError):

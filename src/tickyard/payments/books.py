@@ -4,7 +4,7 @@ import re
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta
-from sqlalchemy import select
+from sqlalchemy import or_, select
 
 from tickyard.chain.address import checksum
 from tickyard.deps import Deps
@@ -59,7 +59,10 @@ async def get_payment(deps: Deps, ask: PaymentAsk) -> SettledPayment:
     async with deps.store.read() as tx:
         found = await tx.execute(
             select(payment)
-            .where(payment.c.transaction == ask.transaction, payment.c.state == "settled")
+            .where(
+                or_(payment.c.transaction == ask.transaction, payment.c.mined == ask.transaction),
+                payment.c.state == "settled",
+            )
             .order_by(payment.c.settled_at, payment.c.nonce)
             .limit(1)
         )

@@ -7,25 +7,38 @@ One cashier serves all gates of a process. Each sale is a task of its own: a cal
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
-from datetime import datetime
+from collections.abc import Mapping
 from functools import cache
-from typing import Final, Literal
+from typing import Final
 
-import msgspec
 from prometheus_client import Counter
 
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.observe.log import log
 from tickyard.observe.metrics import REGISTRY
-from tickyard.payments.budgets import Budget
+from tickyard.payments.budgets import Budget, Place
+from tickyard.payments.deliveries import Deliveries
 from tickyard.payments.facilitator import FacilitatorRefused
-from tickyard.payments.ledger import KEEP_ANSWERS, Ledger, PaymentRow, Reservation
-from tickyard.payments.refusal import ALREADY_USED, BadPayment, Refusal, TooMany, outcome_unknown, still_running
+from tickyard.payments.ledger import Ledger
+from tickyard.payments.reasons import NONCE_USED
+from tickyard.payments.refusal import (
+    ALREADY_USED,
+    BadPayment,
+    NotSettled,
+    Refusal,
+    TooMany,
+    outcome_unknown,
+    still_running,
+)
 from tickyard.payments.reply import Reply
-from tickyard.payments.settlement import Settlement, Till
-from tickyard.payments.signed.authorization import Key, Payment, check_times
+from tickyard.payments.row import PaymentRow
+from tickyard.payments.sale import Flight, Name, Sale, claim_of, name_of, sale_of
+from tickyard.payments.settlement import Settlement
+from tickyard.payments.signed.authorization import check_times
+from tickyard.payments.standing import Order, is_payer, shows_more
+from tickyard.payments.steps import is_free, next_step
+from tickyard.payments.till import Till
 
 WAIT_S: Final = 8.0
 """How long a copy of a running request waits for it."""
@@ -39,40 +52,6 @@ sales = Counter("tickyard_sales", "Paid requests by network and how they ended",
 def _counted(network: str, end: str) -> Counter:
     """Finding a counter by its labels costs more than counting."""
     return sales.labels(network, end)
-
-
-Step = Literal["take", "wait", "replay", "refuse", "reconcile"]
-
-
-class Order(msgspec.Struct, frozen=True):
-    """One paid request."""
-
-    payment: Payment
-    fingerprint: str
-    route: str
-    request: bytes
-    """What the facilitator is asked, for verifying and for settling."""
-    run: Callable[[], Awaitable[Reply]]
-
-
-class Sale(msgspec.Struct, frozen=True):
-    reply: Reply
-    transaction: str | None
-    """None: the operation failed, and nothing was taken."""
-
-
-def next_step(row: PaymentRow | None, fingerprint: str, now: datetime) -> Step:
-    """What a request does with the row that its payment already has."""
-    if row is None or row.state == "failed" or (row.state == "running" and row.lease_until <= now):
-        return "take"
-    if row.fingerprint != fingerprint:
-        return "refuse"
-    if row.state == "settled":
-        assert row.settled_at is not None
-        return "replay" if row.reply is not None and row.settled_at + KEEP_ANSWERS > now else "refuse"
-    if row.state == "unknown" or (row.state == "settling" and row.lease_until <= now):
-        return "reconcile"
-    return "wait"
 
 
 class Cashier:
@@ -89,91 +68,139 @@ class Cashier:
         self._tills = tills
         self._clock = clock
         self._settlement = Settlement(ledger, tills)
-        self._unsettled = Budget(unsettled_per_minute)
+        self._unsettled = Budget(unsettled_per_minute, clock, "too many calls of this payer ended without a settlement")
         self._wait_s = wait_s
-        self._flights: dict[tuple[Key, str], asyncio.Task[Sale]] = {}
-        """The sales under way by payment and request: copies of a request go along in the first one."""
-        self._taking: dict[Key, asyncio.Future[Refusal | TooMany | UpstreamDown | None]] = {}
+        self.deliveries = Deliveries(ledger, clock)
+        self._flights: dict[tuple[Name, str], Flight] = {}
+        self._alone: set[asyncio.Task[Sale]] = set()
+        """Sales that nobody may join."""
+        self._taking: dict[Name, asyncio.Future[Refusal | TooMany | UpstreamDown | None]] = {}
         self._name = secrets.token_hex(8)
         self._count = 0
 
     async def sell(self, order: Order) -> Sale:
         """The answer to a paid request. Raises Refusal, TooMany or UpstreamDown."""
-        name = order.payment.key, order.fingerprint
-        task = self._flights.get(name)
-        if task is None:
-            task = self._flights[name] = asyncio.create_task(self._sell(order))
-            task.add_done_callback(lambda done: self._landed(name, done))
+        name = name_of(order), order.fingerprint
+        flight = self._flights.get(name)
+        if flight is None:
+            flight = self._flights[name] = Flight(order)
+            flight.task = asyncio.create_task(self._sell(order, flight))
+            flight.task.add_done_callback(lambda done: self._landed(name, done))
+            return await asyncio.shield(flight.task)
+        first = flight.order.bearer
+        if flight.is_public and not shows_more(order.bearer, first.client, first.identifier):
+            # Not in this one; the ledger knows what else they may have.
+            task = asyncio.create_task(self._sell(order, Flight(order)))
+            self._alone.add(task)
+            task.add_done_callback(self._alone.discard)
             return await asyncio.shield(task)
-        await asyncio.wait({task}, timeout=self._wait_s)
-        if not task.done() or task.cancelled():
+        # Going along costs nobody anything.
+        order.place.give_back()
+        await asyncio.wait({flight.task}, timeout=self._wait_s)
+        if not flight.task.done() or flight.task.cancelled():
             raise still_running()
-        return task.result()
+        return flight.task.result()
 
     async def drain(self) -> None:
         """Wait until every sale that has begun is over. Called when no more requests come in."""
-        while self._flights:
-            await asyncio.wait(self._flights.values())
+        while tasks := {*(flight.task for flight in self._flights.values()), *self._alone}:
+            await asyncio.wait(tasks)
+        await self.deliveries.close()
 
-    def _landed(self, name: tuple[Key, str], task: asyncio.Task[Sale]) -> None:
+    def _landed(self, name: tuple[Name, str], task: asyncio.Task[Sale]) -> None:
         del self._flights[name]
         # Looking at it is also what keeps a failed sale, whose caller hung up, from being called lost.
         trouble = None if task.cancelled() else task.exception()
         if trouble is not None and not isinstance(trouble, Refusal | TooMany | UpstreamDown):
-            log.error("a sale crashed", network=name[0].network, kind=type(trouble).__name__)
+            log.error("a sale crashed", network=name[0][0].network, kind=type(trouble).__name__)
 
-    async def _sell(self, order: Order) -> Sale:
+    async def _sell(self, order: Order, flight: Flight) -> Sale:
         deadline = self._clock.monotonic() + self._wait_s
         while True:
             row = await self._ledger.find(order.payment.key)
-            step = next_step(row, order.fingerprint, self._clock.now())
+            now = self._clock.now()
+            flight.is_public = row is not None and row.may_be_public
+            if row is not None and not is_free(row, now) and not is_payer(order.bearer, row):
+                return await self._as_stranger(order)
+            step = next_step(row, order.fingerprint, now)
             if step == "refuse":
                 raise Refusal(ALREADY_USED)
             if row is not None and step == "replay":
-                return _sale(row)
+                return sale_of(row)
             if row is not None and step == "reconcile":
                 return self._end(await self._settlement.reconcile(row, self._holder()))
             if step == "take":
                 try:
                     held = await self._take(order, deadline)
                 except Refusal:
-                    # Another process may have taken and settled the payment while the facilitator looked at it.
-                    if await self._is_free(order):
+                    if not await self._has_moved(order):
                         raise
                     continue
                 if held is not None:
-                    return await self._run(order, held)
+                    return await self._run(order, *held, flight)
             elif self._clock.monotonic() >= deadline:
                 raise still_running()
             else:
                 await self._clock.sleep(_POLL_S)
 
-    async def _is_free(self, order: Order) -> bool:
+    async def _has_moved(self, order: Order) -> bool:
+        """Whether a payment that was just refused is settled all the same: by another process while the facilitator
+        looked at it, or long ago, when it was called failed too soon. The chain is read before we refuse."""
         row = await self._ledger.find(order.payment.key)
-        return next_step(row, order.fingerprint, self._clock.now()) == "take"
+        if row is None or not is_payer(order.bearer, row):
+            return False
+        if row.state == "failed" and row.is_watched:
+            row = await self._settlement.look(row)
+        return next_step(row, order.fingerprint, self._clock.now()) != "take"
 
-    async def _take(self, order: Order, deadline: float) -> PaymentRow | None:
-        """Verify and reserve, one request at a time for each payment: more than one cannot have it anyway."""
-        key = order.payment.key
-        if key in self._taking:
-            await self._wait_for_another(key, deadline)
-            return None
-        taking = self._taking[key] = asyncio.get_running_loop().create_future()
-        trouble = None
+    async def _as_stranger(self, order: Order) -> Sale:
+        """A payment whose nonce we know, from somebody who may not hear of it: all goes as if we did not, and it ends
+        as a payment ends whose nonce somebody else has used. Nothing is reserved, nothing is settled."""
+        place = await self._unsettled.take(f"stranger {order.bearer.client}")
         try:
             await self._verify(order)
+            reply = await order.run()
+        finally:
+            place.spend()
+        if not reply.is_good:
+            return Sale(reply, None)
+        raise NotSettled(NONCE_USED[order.payment.entry.method], order.payment.key)
+
+    async def _take(self, order: Order, deadline: float) -> tuple[PaymentRow, str, Place] | None:
+        """Verify and reserve, one request at a time for each payment: more than one cannot have it anyway.
+
+        The row, the facilitator that will settle it, and our place in the payer's budget.
+        """
+        name = name_of(order)
+        if name in self._taking:
+            await self._wait_for_another(name, deadline)
+            return None
+        taking = self._taking[name] = asyncio.get_running_loop().create_future()
+        trouble = place = None
+        try:
+            check_times(order.payment, order.payment.entry.clock.seconds())
+            place = await self._unsettled.take(order.payment.key.payer)
+            facilitator = await self._verify(order)
+            order.place.give_back()
+            row = await self._ledger.reserve(claim_of(order), self._holder())
         except (Refusal, TooMany, UpstreamDown) as refused:
             trouble = refused
             raise
         else:
-            return await self._ledger.reserve(_claim(order), self._holder())
+            if row is None:
+                return None
+            held = row, facilitator, place
+            place = None
+            return held
         finally:
-            del self._taking[key]
+            if place is not None:
+                place.give_back()
+            del self._taking[name]
             taking.set_result(trouble)
 
-    async def _wait_for_another(self, key: Key, deadline: float) -> None:
+    async def _wait_for_another(self, name: Name, deadline: float) -> None:
         """Until another request has the payment, or does not get it. No good for that one is no good for us."""
-        taking = self._taking[key]
+        taking = self._taking[name]
         await asyncio.wait({taking}, timeout=max(0.0, deadline - self._clock.monotonic()))
         if not taking.done():
             raise still_running()
@@ -181,43 +208,48 @@ class Cashier:
         if trouble is not None:
             raise trouble
 
-    async def _verify(self, order: Order) -> None:
-        payer = order.payment.key.payer
+    async def _verify(self, order: Order) -> str:
+        """The name of the facilitator that finds the payment good. Raises BadPayment or UpstreamDown."""
         check_times(order.payment, order.payment.entry.clock.seconds())
-        wait_s = self._unsettled.wait_s(payer, self._clock.monotonic())
-        if wait_s:
-            raise TooMany("too many calls of this payer ended without a settlement", wait_s)
-        verdict = await self._tills[order.payment.key.network].facilitator.verify(order.request)
+        network = order.payment.key.network
+        verdict, facilitator = await self._tills[network].verify(order.request)
         if isinstance(verdict, FacilitatorRefused):
-            _counted(order.payment.key.network, "refused").inc()
+            _counted(network, "refused").inc()
             raise BadPayment(verdict.reason)
+        return facilitator
 
-    async def _run(self, order: Order, held: PaymentRow) -> Sale:
+    async def _run(self, order: Order, held: PaymentRow, facilitator: str, place: Place, flight: Flight) -> Sale:
         try:
             reply = await order.run()
         except Exception:
+            place.spend()
             await self._release(held)
             raise
         if not reply.is_good:
+            place.spend()
             await self._release(held)
             return Sale(reply, None)
+        flight.is_public = True
         try:
-            settling = await self._ledger.start_settling(held, reply)
+            row = await self._settle(held, reply, facilitator)
+            if row.state == "settled":
+                place.give_back()
+        finally:
+            place.spend()
+        return self._end(row)
+
+    async def _settle(self, held: PaymentRow, reply: Reply, facilitator: str) -> PaymentRow:
+        try:
+            settling = await self._ledger.start_settling(held, reply, facilitator)
             row = None if settling is None else await self._settlement.settle(settling)
         except UpstreamDown as trouble:
             # The store failed in the middle of it: the row may say that money may have moved.
             raise outcome_unknown() from trouble
         if row is None:
             raise still_running()
-        if row.state == "failed":
-            self._spend(held)
-        return self._end(row)
-
-    def _spend(self, held: PaymentRow) -> None:
-        self._unsettled.spend(held.key.payer, self._clock.monotonic())
+        return row
 
     async def _release(self, held: PaymentRow) -> None:
-        self._spend(held)
         try:
             await self._ledger.release(held)
         except UpstreamDown:
@@ -227,32 +259,12 @@ class Cashier:
     def _end(self, row: PaymentRow) -> Sale:
         _counted(row.key.network, row.state).inc()
         if row.state == "failed":
-            raise Refusal(row.reason or ALREADY_USED)
+            raise NotSettled(row.reason or ALREADY_USED, row.key)
         if row.state != "settled":
             raise outcome_unknown()
-        return _sale(row)
+        return sale_of(row)
 
     def _holder(self) -> str:
         """A name that nobody else has and that is never used again."""
         self._count += 1
         return f"{self._name}-{self._count:x}"
-
-
-def _sale(row: PaymentRow) -> Sale:
-    assert row.reply is not None
-    return Sale(row.reply, row.transaction)
-
-
-def _claim(order: Order) -> Reservation:
-    payment = order.payment
-    return Reservation(
-        key=payment.key,
-        fingerprint=order.fingerprint,
-        route=order.route,
-        amount_raw=payment.entry.amount_raw,
-        pay_to=payment.entry.pay_to,
-        valid_before=payment.valid_before,
-        network_time=payment.entry.clock.seconds(),
-        request=order.request,
-        identifier=payment.identifier,
-    )

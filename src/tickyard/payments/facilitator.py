@@ -16,6 +16,9 @@ from yarl import URL
 
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
+from tickyard.payments.credentials import Credentials
+from tickyard.payments.reasons import NOTHING_SENT
+from tickyard.sources.breaker import Breaker
 
 Observe = Callable[[str, str, float], None]
 """Told (facilitator, outcome, seconds) after each call."""
@@ -24,8 +27,6 @@ _ANSWER_MAX_BYTES: Final = 64 * 1024
 _REASON_MAX_CHARS: Final = 100
 _HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}")
 _UNCLEAN: Final = re.compile(r"[^A-Za-z0-9_.: -]")
-# Reasons that leave open whether something was sent, whoever says them.
-_DOUBTFUL: Final = re.compile(r"pending|time.?d?.?out|unexpected|unknown|internal|already|nonce|in.?progress", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,8 @@ class FacilitatorRefused:
     transaction: str | None = None
 
     @property
-    def is_definite(self) -> bool:
-        return self.transaction is None and not _DOUBTFUL.search(self.reason)
+    def has_sent_nothing(self) -> bool:
+        return self.transaction is None and self.reason in NOTHING_SENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +75,19 @@ class Facilitator:
         verify_s: float = 5.0,
         settle_s: float = 30.0,
         observe: Observe | None = None,
+        credentials: Credentials | None = None,
     ) -> None:
         self.network = network
         self.settle_s = settle_s
         self._url = url.rstrip("/")
+        # Rows remember it, so it says where and nothing secret.
+        self.name = str(URL(self._url).origin())
         self._clock = clock
         self._connect_s = connect_s
         self._verify_s = verify_s
         self._observe = observe
+        self._credentials = credentials
+        self._breaker = Breaker()
         self._session: aiohttp.ClientSession | None = None
 
     async def start(self) -> None:
@@ -101,10 +107,14 @@ class Facilitator:
 
     async def verify(self, request: bytes) -> Valid | FacilitatorRefused:
         """Whether it would settle. UpstreamDown when it gives no answer that can be believed: nothing was refused."""
+        if not self._breaker.allows(self._clock.monotonic()):
+            raise UpstreamDown("the payment facilitator did not answer; nothing was taken", retry_after_s=2)
         try:
             answer = await self._ask("verify", request, self._verify_s)
         except _Trouble:
+            self._breaker.failed(self._clock.monotonic())
             raise UpstreamDown("the payment facilitator did not answer; nothing was taken", retry_after_s=2) from None
+        self._breaker.succeeded()
         if answer.get("isValid") is True:
             return Valid()
         if answer.get("isValid") is False:
@@ -149,7 +159,8 @@ class Facilitator:
         if self._session is None:
             raise RuntimeError("the facilitator was used before start()")
         url = URL(f"{self._url}/{call}", encoded=True)
-        async with self._session.post(url, data=request, allow_redirects=False) as response:
+        shown = {} if self._credentials is None else self._credentials.headers(url)
+        async with self._session.post(url, data=request, headers=shown, allow_redirects=False) as response:
             # A refusal may come with a status of its own; a fault of the server says nothing.
             if response.status != 200 and not 400 <= response.status < 429:
                 response.close()

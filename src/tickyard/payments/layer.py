@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from tickyard.payments.cashier import Cashier
+from tickyard.payments.identity import Identity
 from tickyard.payments.ledger import Ledger
 from tickyard.payments.offer.terms import Terms
 from tickyard.payments.proof.chain import ChainProof
-from tickyard.payments.settlement import Settlement
+from tickyard.payments.receipts import ReceiptKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +15,7 @@ class Payments:
     terms: Terms
     ledger: Ledger
     cashier: Cashier
-    settlement: Settlement
+    identity: Identity
     chains: dict[str, ChainProof]
     """Our own eyes on each network."""
+    receipt_key: ReceiptKey | None = None

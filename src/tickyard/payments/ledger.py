@@ -2,33 +2,33 @@
 
                 reserve                 start_settling                settle
     (no row) -----------> running -----------------------> settling ---------> settled
-        ^                 |    ^                            |  ^   |
-        +----release------+    +----reserve---- failed <----+  |   +---> unknown ---> settled | failed
+        ^                 |    ^                            |  ^   |             |
+        +----release------+    +----reserve---- failed <----+  |   +---> unknown <+ unsettle
                                                      refuse    +--resume----+
 
 Who moves a row holds it under a name of its own until a lease ends. When a process dies,
     running    nothing was settled: after the lease anybody may take the payment over, for any request
     settling   the money may have moved: after the lease it is unknown
-    unknown    is looked up on the chain, and settled again only while its nonce is unused
-    settled    the answer waits in the row for a day
-A holder that overslept finds its name gone and touches nothing.
+    unknown    is looked up on the chain; only its buyer's own repeat has it settled again
+    settled    the answer waits in the row for a day; until its transfer is final it may become unknown again
+    failed     is watched, with its answer, until its authorization can no longer be used: a transfer settles it
+A holder that overslept finds its name gone and touches nothing. `look_at` is when the worker looks at a row next.
 """
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
-from typing import Any, Final, Literal
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
 
-import msgspec
 from msgspec.structs import replace
-from sqlalchemy import and_, select, update
-from sqlalchemy.engine import RowMapping
+from sqlalchemy import ColumnElement, and_, or_, select, update
 
 from tickyard.kernel.clock import Clock
-from tickyard.kernel.ids import Address
 from tickyard.payments import statements as sql
+from tickyard.payments.proof.transfer import PaidTransfer
 from tickyard.payments.refusal import IDENTIFIER_USED, Refusal
 from tickyard.payments.reply import Reply
-from tickyard.payments.signed.authorization import Key
+from tickyard.payments.row import PaymentRow, Reservation, State, read_row
+from tickyard.payments.signed.key import Key
 from tickyard.payments.tables import payment
 from tickyard.store.engine import Store, Transaction
 from tickyard.store.group_commit import Together
@@ -38,52 +38,14 @@ KEEP_ANSWERS: Final = timedelta(hours=24)
 RUNNING: Final = timedelta(seconds=30)
 _MARGIN: Final = timedelta(seconds=30)
 _PAUSE_MAX: Final = timedelta(seconds=30)
-
-State = Literal["running", "settling", "unknown", "settled", "failed"]
-
-
-class PaymentRow(msgspec.Struct, frozen=True, gc=False):
-    key: Key
-    state: State
-    holder: str
-    lease_until: datetime
-    fingerprint: str
-    route: str
-    amount_raw: int
-    pay_to: Address
-    valid_before: int
-    network_time: int
-    """When the payment was taken, by the clock of its network: in the sandbox that is not ours."""
-    begun_at: datetime
-    settles: int
-    """How often a facilitator was asked to settle."""
-    request: bytes | None
-    """What facilitators are sent. Written down when the settling starts, dropped when the row is done."""
-    reply: Reply | None
-    transaction: str | None = None
-    reason: str | None = None
-    settled_at: datetime | None = None
-
-
-class Reservation(msgspec.Struct, frozen=True, gc=False):
-    """What a reservation is made of."""
-
-    key: Key
-    fingerprint: str
-    route: str
-    amount_raw: int
-    pay_to: Address
-    valid_before: int
-    network_time: int
-    request: bytes
-    identifier: str | None
+_LOOK_PAUSE_MAX_S: Final = 300
 
 
 class Ledger:
     def __init__(self, store: Store, clock: Clock, *, settle_s: float = 30.0) -> None:
         self.store = store
         self.pen = Together(store)
-        self._clock = clock
+        self.clock = clock
         self._settling = timedelta(seconds=settle_s) + _MARGIN
 
     async def find(self, key: Key) -> PaymentRow | None:
@@ -93,7 +55,7 @@ class Ledger:
 
     async def reserve(self, claim: Reservation, holder: str) -> PaymentRow | None:
         """Take the payment for one run of its request. None: somebody else has it; look again."""
-        now = self._clock.now()
+        now = self.clock.now()
         values: dict[str, Any] = {
             "state": "running",
             "holder": holder,
@@ -107,111 +69,192 @@ class Ledger:
             "begun_at": now,
             "settles": 0,
             "reason": None,
+            "digest": claim.digest,
+            "signature": claim.signature,
+            "client": claim.client,
+            "identifier": claim.identifier,
         }
-        is_ours = await self.pen.write(lambda tx: _take(tx, claim, values, now))
-        return PaymentRow(key=claim.key, reply=None, request=claim.request, **values) if is_ours else None
+        kept = await self.pen.write(lambda tx: _take(tx, claim, values, now))
+        if kept is None:
+            return None
+        return PaymentRow(key=claim.key, reply=None, request=claim.request, **(values | kept))
 
     async def release(self, row: PaymentRow) -> bool:
-        """Nothing was taken: forget the payment, so that it can be used again, for any request."""
-        return await self.pen.write(lambda tx: _end(tx, row, sql.RELEASE, _held(row, "running")))
+        """Nothing was taken: forget the payment, so that it can be used again, for any request. One that has failed
+        before goes back to where it was: its first life may turn out to have been settled."""
+        return await self.pen.write(lambda tx: self._let_go(tx, row))
 
-    async def start_settling(self, row: PaymentRow, reply: Reply) -> PaymentRow | None:
+    async def _let_go(self, tx: Transaction, row: PaymentRow) -> bool:
+        if await _end(tx, row, sql.RELEASE, _held(row, "running")):
+            return True
+        failed = sql.becomes(state="failed", look_at=self._next_look(0))
+        return await _end(tx, row, sql.RETURN, _held(row, "running") | failed)
+
+    async def start_settling(self, row: PaymentRow, reply: Reply, facilitator: str) -> PaymentRow | None:
         """Write the answer down and say that money may move from here on. None: the row is no longer ours."""
-        until = self._clock.now() + self._settling
-        values: dict[str, Any] = {"state": "settling", "lease_until": until, "settles": 1}
+        until = self.clock.now() + self._settling
+        values: dict[str, Any] = {"state": "settling", "lease_until": until, "settles": 1, "look_at": until}
+        values["facilitator"] = facilitator
         kept = sql.becomes(status=reply.status, content_type=reply.content_type, body=reply.body, request=row.request)
         if not await self._move(sql.START_SETTLING, _held(row, "running") | kept, values):
             return None
         return replace(row, **values, reply=reply)
 
-    async def settle(self, row: PaymentRow, transaction: str) -> PaymentRow:
-        """The money arrived. True from settling and from unknown, whoever found out."""
-        now = self._clock.now()
-        values: dict[str, Any] = {"state": "settled", "transaction": transaction, "settled_at": now, "request": None}
-        if await self._move(sql.SETTLE, sql.key_of(row.key) | sql.becomes(proof="waiting"), values):
+    async def settle(self, row: PaymentRow, transaction: str, seen: PaidTransfer | None = None) -> PaymentRow:
+        """The money arrived. True from settling, unknown and failed, whoever found out. Its request is kept until the
+        transfer is final: a reorganisation may undo it."""
+        now = self.clock.now()
+        values: dict[str, Any] = {"state": "settled", "transaction": transaction, "settled_at": now, "proof": "waiting"}
+        values |= {"look_at": now, "looks": 0, "delivered_at": None, **_where(seen)}
+        if await self._move(sql.SETTLE, sql.key_of(row.key), values):
             return replace(row, **values)
         return await self.find(row.key) or row
 
     async def refuse(self, row: PaymentRow, reason: str) -> PaymentRow:
-        """Nothing was taken, and this row's settling is over."""
-        values: dict[str, Any] = {"state": "failed", "reason": reason, "request": None}
-        given = _held(row, row.state) | sql.becomes(**values, body=None)
+        """Nothing was taken, as far as anybody knows. The answer is kept for as long as that may turn out wrong."""
+        values: dict[str, Any] = {"state": "failed", "reason": reason, "look_at": self._next_look(0), "looks": 0}
+        given = _held(row, row.state) | sql.becomes(**values)
         is_ours = await self.pen.write(lambda tx: _end(tx, row, sql.REFUSE, given))
-        return replace(row, **values, reply=None) if is_ours else await self.find(row.key) or row
+        return replace(row, **values, request=None) if is_ours else await self.find(row.key) or row
 
     async def doubt(self, row: PaymentRow) -> PaymentRow:
         """Nobody knows. The lease of an unknown row is the pause before a facilitator may be asked again."""
-        until = self._clock.now() + min(timedelta(seconds=2**row.settles), _PAUSE_MAX)
-        values: dict[str, Any] = {"state": "unknown", "lease_until": until}
+        until = self.clock.now() + min(timedelta(seconds=2**row.settles), _PAUSE_MAX)
+        values: dict[str, Any] = {"state": "unknown", "lease_until": until, "look_at": until}
         if await self._move(sql.DOUBT, _held(row, "settling"), values):
             return replace(row, **values)
         return await self.find(row.key) or row
 
     async def resume(self, row: PaymentRow, holder: str) -> PaymentRow | None:
         """Take an unknown payment to settle it again. None: it is not time yet, or somebody else did."""
-        now = self._clock.now()
+        now = self.clock.now()
         due = _held(row, "unknown") | sql.was(lease_until=now, settles=row.settles)
         until = now + self._settling
-        values: dict[str, Any] = {"state": "settling", "holder": holder, "lease_until": until}
+        values: dict[str, Any] = {"state": "settling", "holder": holder, "lease_until": until, "look_at": until}
         values["settles"] = row.settles + 1
         return replace(row, **values) if await self._move(sql.RESUME, due, values) else None
 
     async def expire(self, row: PaymentRow) -> PaymentRow:
         """A settling whose holder is gone: unknown, and due at once."""
-        if row.state != "settling" or row.lease_until > self._clock.now():
+        if row.state != "settling" or row.lease_until > self.clock.now():
             return row
         late = _held(row, "settling") | sql.was(lease_until=row.lease_until)
         if await self._move(sql.EXPIRE, late, {"state": "unknown"}):
             return replace(row, state="unknown")
         return await self.find(row.key) or row
 
+    async def unsettle(self, row: PaymentRow) -> PaymentRow:
+        """The transfer that we saw is gone: the chain was reorganised. It is watched again."""
+        now = self.clock.now()
+        values: dict[str, Any] = {"state": "unknown", "lease_until": now, "look_at": now, "looks": 0}
+        if await self._move(sql.UNSETTLE, _held(row, "settled"), values):
+            return replace(row, **values, settled_at=None, proof=None, **_where(None))
+        return await self.find(row.key) or row
+
+    async def see(self, row: PaymentRow, seen: PaidTransfer) -> None:
+        """Note where the transfer of a settled payment is."""
+        values = {**_where(seen), "look_at": self._next_look(0), "looks": 0}
+        await self._move(sql.SEE, _held(row, "settled"), values)
+
+    async def watch(self, row: PaymentRow) -> None:
+        """Nothing new: look again later, and later each time."""
+        looks = (row.looks or 0) + 1
+        await self._move(sql.WATCH, _held(row, row.state), {"look_at": self._next_look(looks), "looks": looks})
+
+    async def close(self, row: PaymentRow) -> None:
+        """A failed payment whose authorization can no longer be used: there is nothing to wait for."""
+        given = _held(row, "failed")
+        await self.pen.write(lambda tx: sql.CLOSE.change(tx, given))
+
+    async def deliver(self, keys: Iterable[Key]) -> None:
+        """Note that the answers of these payments have left the house."""
+        now = sql.becomes(delivered_at=self.clock.now())
+        async with self.store.begin() as tx:
+            for key in keys:
+                await sql.DELIVER.change(tx, sql.key_of(key) | now)
+
     async def release_abandoned(self) -> int:
         """Forget runs whose holder is gone; how many."""
-        abandoned = and_(payment.c.state == "running", payment.c.lease_until <= self._clock.now())
+        abandoned = and_(payment.c.state == "running", payment.c.lease_until <= self.clock.now())
+        if not await self._is_there(abandoned):
+            return 0
         async with self.store.begin() as tx:
             found = (await tx.execute(select(payment).where(abandoned).limit(1000))).mappings()
             rows = [read_row(each) for each in found]
             for row in rows:
-                await _end(tx, row, sql.RELEASE, _held(row, "running"))
+                await self._let_go(tx, row)
         return len(rows)
 
-    async def doubtful(self, limit: int) -> Sequence[PaymentRow]:
-        """Payments somebody should look after: unknown ones that are due, and settlings whose holder is gone."""
-        due = and_(payment.c.state.in_(("settling", "unknown")), payment.c.lease_until <= self._clock.now())
+    async def adopt(self) -> None:
+        """Rows that an older version of this code left open have no moment at which they are looked at."""
+        lost = and_(
+            payment.c.look_at.is_(None),
+            or_(payment.c.state.in_(("settling", "unknown")), payment.c.proof == "waiting"),
+        )
+        if await self._is_there(lost):
+            async with self.store.begin() as tx:
+                await tx.execute(update(payment).where(lost).values(look_at=self.clock.now()))
+
+    async def due(self, network: str, limit: int, *, is_forced: bool = False) -> Sequence[PaymentRow]:
+        """Payments of one network that somebody should look at now, longest due first. Forced: all that are open."""
+        until = datetime.max.replace(tzinfo=UTC) if is_forced else self.clock.now()
+        due = and_(payment.c.network == network, payment.c.look_at <= until, payment.c.state != "running")
         async with self.store.read() as tx:
-            found = await tx.execute(select(payment).where(due).order_by(payment.c.lease_until).limit(limit))
+            found = await tx.execute(select(payment).where(due).order_by(payment.c.look_at).limit(limit))
             return [read_row(each) for each in found.mappings()]
 
     async def forget_answers(self) -> int:
-        """Drop answers that are no longer replayed; how many. What is still unknown keeps its answer."""
+        """Drop answers that are no longer replayed, and who asked for them; how many.
+
+        What is open keeps its own, and so does what the chain may still take back: it is settled anew with its answer.
+        """
         old = and_(
             payment.c.body.is_not(None),
-            payment.c.begun_at < self._clock.now() - KEEP_ANSWERS,
-            payment.c.settled_at < self._clock.now() - KEEP_ANSWERS,
+            payment.c.proof != "waiting",
+            payment.c.begun_at < self.clock.now() - KEEP_ANSWERS,
+            payment.c.settled_at < self.clock.now() - KEEP_ANSWERS,
         )
+        if not await self._is_there(old):
+            return 0
         async with self.store.begin() as tx:
-            return (await tx.execute(update(payment).where(old).values(body=None))).rowcount
+            return (await tx.execute(update(payment).where(old).values(body=None, client=None))).rowcount
+
+    async def _is_there(self, which: ColumnElement[bool]) -> bool:
+        """Looking first costs nobody a lock: most rounds find nothing."""
+        async with self.store.read() as tx:
+            return (await tx.execute(select(payment.c.nonce).where(which).limit(1))).first() is not None
+
+    def _next_look(self, looks: int) -> datetime:
+        return self.clock.now() + timedelta(seconds=min(2 ** min(looks, 16), _LOOK_PAUSE_MAX_S))
 
     async def _move(self, statement: Prepared, where: dict[str, Any], values: dict[str, Any]) -> bool:
         given = {**where, **sql.becomes(**values)}
         return await self.pen.write(lambda tx: statement.change(tx, given)) == 1
 
 
-async def _take(tx: Transaction, claim: Reservation, values: dict[str, Any], now: datetime) -> bool:
-    """Make the claim's row, or take over one that is free. Raises Refusal when its name belongs to another payment."""
+async def _take(tx: Transaction, claim: Reservation, values: dict[str, Any], now: datetime) -> dict[str, Any] | None:
+    """Make the claim's row, or take over one that is free; what of an earlier life stays. None: somebody has it. Raises
+    Refusal when its name belongs to another payment."""
     key, names = sql.key_of(claim.key), {**_columns(claim.key), "identifier": claim.identifier}
     if claim.identifier is not None:
         owner = await sql.FIND_IDENTIFIER.one(tx, {"k_payer": claim.key.payer, "k_identifier": claim.identifier})
         if owner is not None and owner != names:
             raise Refusal(IDENTIFIER_USED)
+    kept: dict[str, Any] = {}
     if await sql.INSERT.change(tx, {**_columns(claim.key), **values}) == 0:
-        if await sql.TAKE_OVER.change(tx, {**key, **sql.was(lease_until=now), **sql.becomes(**values)}) == 0:
-            return False
+        anew = sql.becomes(**{name: value for name, value in values.items() if name not in sql.STAYS})
+        free = sql.was(lease_until=now, fingerprint=claim.fingerprint)
+        if await sql.TAKE_OVER.change(tx, {**key, **free, **anew}) == 0:
+            return None
         await sql.FORGET_IDENTIFIER.change(tx, key)
+        # Its first life may have been settled after all, long before this one.
+        found = await sql.FIND.one(tx, key)
+        assert found is not None
+        kept = {name: found[name] for name in sql.STAYS}
     if claim.identifier is not None and await sql.INSERT_IDENTIFIER.change(tx, names) == 0:
         # Somebody else's in the same moment: what was written here is undone with this.
         raise Refusal(IDENTIFIER_USED)
-    return True
+    return kept
 
 
 async def _end(tx: Transaction, row: PaymentRow, statement: Prepared, given: dict[str, Any]) -> bool:
@@ -222,19 +265,20 @@ async def _end(tx: Transaction, row: PaymentRow, statement: Prepared, given: dic
     return True
 
 
+def _where(seen: PaidTransfer | None) -> dict[str, Any]:
+    if seen is None:
+        return {"mined": None, "mined_index": None, "mined_block": None, "mined_hash": None}
+    return {
+        "mined": seen.transaction,
+        "mined_index": seen.log_index,
+        "mined_block": seen.block,
+        "mined_hash": seen.block_hash,
+    }
+
+
 def _columns(key: Key) -> dict[str, str]:
     return {"network": key.network, "asset": key.asset, "payer": key.payer, "nonce": key.nonce}
 
 
 def _held(row: PaymentRow, state: State) -> dict[str, Any]:
     return sql.key_of(row.key) | sql.was(state=state, holder=row.holder)
-
-
-def read_row(found: RowMapping | Mapping[str, Any]) -> PaymentRow:
-    values = dict(found)
-    key = Key(*(values.pop(name) for name in ("network", "asset", "payer", "nonce")))
-    status, content_type, body, _ = (values.pop(name) for name in ("status", "content_type", "body", "proof"))
-    reply = None if body is None else Reply(status, bytes(body), content_type)
-    if values["request"] is not None:
-        values["request"] = bytes(values["request"])
-    return PaymentRow(key=key, reply=reply, **values)

@@ -8,6 +8,7 @@ UpstreamDown  502  not known, or not now; repeat with the same payment
 from typing import Final
 
 from tickyard.kernel.errors import UpstreamDown
+from tickyard.payments.signed.key import Key
 
 UNPAID: Final = "Payment required"
 ALREADY_USED: Final = "payment_already_used"
@@ -28,6 +29,14 @@ class Refusal(Exception):
 
 class BadPayment(Refusal):
     """A payment that failed verification, ours or the facilitator's. It counts against the client who brought it."""
+
+
+class NotSettled(Refusal):
+    """A payment that was taken to be settled, and was not. Its caller gets a receipt that says so."""
+
+    def __init__(self, reason: str, key: Key) -> None:
+        super().__init__(reason)
+        self.key = key
 
 
 class TooMany(Exception):

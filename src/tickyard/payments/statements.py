@@ -14,12 +14,13 @@ from sqlalchemy import (
     and_,
     bindparam,
     delete,
+    null,
     or_,
     select,
     update,
 )
 
-from tickyard.payments.signed.authorization import Key
+from tickyard.payments.signed.key import Key
 from tickyard.payments.tables import payment, payment_identifier
 from tickyard.store.statement import Prepared
 from tickyard.store.upsert import insert_new
@@ -39,33 +40,60 @@ def _prepared(statement: Select[Any] | Update | Delete) -> Prepared:
     return Prepared(lambda _tx: statement)
 
 
-def _moving(where: ColumnElement[bool], *names: str) -> Prepared:
-    columns = {name: bindparam(f"new_{name}", type_=payment.c[name].type) for name in names}
+def _moving(where: ColumnElement[bool], *names: str, cleared: tuple[str, ...] = ()) -> Prepared:
+    columns: dict[str, Any] = {name: bindparam(f"new_{name}", type_=payment.c[name].type) for name in names}
+    columns |= {name: null() for name in cleared}
     return _prepared(update(payment).where(where).values(**columns))
 
 
 _TAKEN: Final = (
     *("state", "holder", "lease_until", "fingerprint", "route", "amount_raw", "pay_to", "valid_before"),
-    *("network_time", "begun_at", "settles", "reason"),
+    *("network_time", "begun_at", "settles", "reason", "digest", "signature", "client", "identifier"),
 )
+# What an earlier life of the row left behind. Why it failed stays, with its answer: it may have been settled after all.
+_LEFT: Final = ("request", "facilitator")
+STAYS: Final = ("network_time", "reason")
+_OVER: Final = and_(payment.c.state == "running", payment.c.lease_until <= _was("lease_until"))
+# A payment that has failed once is taken again for the same request only: its first answer may still be asked for.
 _FREE: Final = or_(
-    and_(payment.c.state == "running", payment.c.lease_until <= _was("lease_until")), payment.c.state == "failed"
+    and_(_OVER, payment.c.reason.is_(None)),
+    and_(or_(payment.c.state == "failed", _OVER), payment.c.fingerprint == _was("fingerprint")),
 )
 
 INSERT: Final = Prepared(lambda tx: insert_new(tx, payment), (*KEY_NAMES, *_TAKEN))
 FIND: Final = _prepared(select(payment).where(IS))
-TAKE_OVER: Final = _moving(and_(IS, _FREE), *_TAKEN)
-RELEASE: Final = _prepared(delete(payment).where(HELD))
-START_SETTLING: Final = _moving(HELD, "state", "lease_until", "settles", "status", "content_type", "body", "request")
-_OPEN: Final = or_(payment.c.state == "settling", payment.c.state == "unknown")
-SETTLE: Final = _moving(and_(IS, _OPEN), "state", "transaction", "settled_at", "request", "proof")
-REFUSE: Final = _moving(HELD, "state", "reason", "request", "body")
-DOUBT: Final = _moving(HELD, "state", "lease_until")
+TAKE_OVER: Final = _moving(and_(IS, _FREE), *(name for name in _TAKEN if name not in STAYS), cleared=_LEFT)
+RELEASE: Final = _prepared(delete(payment).where(and_(HELD, payment.c.reason.is_(None))))
+RETURN: Final = _moving(HELD, "state", "look_at")
+START_SETTLING: Final = _moving(
+    HELD, *("state", "lease_until", "settles", "status", "content_type", "body", "request", "facilitator", "look_at")
+)
+# News about the nonce counts whoever brings it, also about a row that was called failed too soon.
+_OPEN: Final = or_(*(payment.c.state == state for state in ("settling", "unknown", "failed")))
+SETTLE: Final = _moving(
+    and_(IS, _OPEN, payment.c.body.is_not(None)),
+    *("state", "transaction", "settled_at", "proof", "look_at", "looks", "mined", "mined_index", "mined_block"),
+    *("mined_hash", "delivered_at"),
+)
+REFUSE: Final = _moving(HELD, "state", "reason", "look_at", "looks", cleared=("request",))
+DOUBT: Final = _moving(HELD, "state", "lease_until", "look_at")
 RESUME: Final = _moving(
     and_(HELD, payment.c.lease_until <= _was("lease_until"), payment.c.settles == _was("settles")),
-    *("state", "holder", "lease_until", "settles"),
+    *("state", "holder", "lease_until", "settles", "look_at"),
 )
 EXPIRE: Final = _moving(and_(HELD, payment.c.lease_until == _was("lease_until")), "state")
+_SAME: Final = and_(IS, payment.c.state == _was("state"), payment.c.holder == _was("holder"))
+WATCH: Final = _moving(and_(_SAME, payment.c.look_at.is_not(None)), "look_at", "looks")
+CLOSE: Final = _moving(_SAME, cleared=("look_at", "body", "request"))
+UNSETTLE: Final = _moving(
+    and_(_SAME, payment.c.proof == "waiting"),
+    *("state", "lease_until", "look_at", "looks"),
+    cleared=("settled_at", "proof", "mined", "mined_index", "mined_block", "mined_hash"),
+)
+SEE: Final = _moving(
+    and_(_SAME, payment.c.proof == "waiting"), "mined", "mined_index", "mined_block", "mined_hash", "look_at", "looks"
+)
+DELIVER: Final = _moving(and_(IS, payment.c.delivered_at.is_(None)), "delivered_at")
 _NAMED: Final = and_(*(payment_identifier.c[name] == bindparam(f"k_{name}") for name in ("payer", "identifier")))
 INSERT_IDENTIFIER: Final = Prepared(lambda tx: insert_new(tx, payment_identifier), (*KEY_NAMES, "identifier"))
 FIND_IDENTIFIER: Final = _prepared(select(payment_identifier).where(_NAMED))

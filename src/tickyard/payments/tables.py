@@ -44,9 +44,26 @@ payment: Final = Table(
     Column("reason", String, nullable=True),
     Column("settled_at", Instant, nullable=True),
     Column("proof", String, nullable=True),
+    # The payment exactly as it was signed, and what its first request showed beside it. All hashes.
+    Column("digest", String, nullable=True),
+    Column("signature", String, nullable=True),
+    Column("client", String, nullable=True),
+    Column("identifier", String, nullable=True),
+    # Where settling began: it goes on there or nowhere.
+    Column("facilitator", String, nullable=True),
+    # When the worker looks at it next, and how often it has looked in vain.
+    Column("look_at", Instant, nullable=True),
+    Column("looks", Integer, nullable=True),
+    # Where our own eyes saw its transfer; the block's hash says whether it is still there.
+    Column("mined", String, nullable=True),
+    Column("mined_index", Integer, nullable=True),
+    Column("mined_block", BigInteger, nullable=True),
+    Column("mined_hash", String, nullable=True),
+    Column("delivered_at", Instant, nullable=True),
     PrimaryKeyConstraint("network", "asset", "payer", "nonce"),
 )
 Index("ix_payment_transaction", payment.c.transaction)
+Index("ix_payment_mined", payment.c.mined)
 # Small whatever the books hold: rows leave these when they are done.
 Index(
     "ix_payment_open",
@@ -59,6 +76,13 @@ Index(
     payment.c.settled_at,
     sqlite_where=text("proof = 'waiting'"),
     postgresql_where=text("proof = 'waiting'"),
+)
+Index(
+    "ix_payment_look",
+    payment.c.network,
+    payment.c.look_at,
+    sqlite_where=text("look_at IS NOT NULL"),
+    postgresql_where=text("look_at IS NOT NULL"),
 )
 Index(
     "ix_payment_answered",

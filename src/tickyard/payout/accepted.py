@@ -1,11 +1,11 @@
-"""The agent's own memory of the snapshots it has accepted: a file that no database can change."""
+"""The agent's own memory of the books it has accepted: a file that no database can change."""
 
 import os
 from pathlib import Path
 
 import msgspec
 
-from tickyard.features.earn.digest import Sealed
+from tickyard.features.earn.digest import Books
 from tickyard.payout.halt import Halted
 
 
@@ -15,39 +15,58 @@ class Accepted(msgspec.Struct, frozen=True):
     pool_raw: int
 
 
-class AcceptedSnapshots:
-    """One JSON line per epoch, appended and synced before the first payout of that epoch is signed."""
+class AcceptedBooks:
+    """One JSON line per epoch, appended and synced before anything of that epoch is signed."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._known: dict[int, Accepted] = {}
+        self._is_torn = False
         if path.exists():
-            for line in path.read_bytes().splitlines():
+            content = path.read_bytes()
+            # A line that a crash cut off must not swallow the one that is written after it.
+            self._is_torn = bool(content) and not content.endswith(b"\n")
+            for line in content.splitlines():
                 self._remember(line)
 
-    def accept(self, sealed: Sealed) -> None:
-        """Take this snapshot for good. Raises Halted when another one was taken for the same epoch."""
-        known = self._known.get(sealed.epoch)
-        digest = sealed.digest
+    def accept(self, books: Books) -> None:
+        """Take these books for good. Raises Halted when others were taken for the same epoch."""
+        known = self._known.get(books.epoch)
         if known is None:
-            self._append(Accepted(sealed.epoch, digest, sealed.pool_raw))
-        elif known.digest != digest:
-            raise Halted(f"the sealed snapshot of epoch {sealed.epoch} is not the one that was accepted before")
+            self._append(Accepted(books.epoch, books.digest, books.pool_raw))
+        elif (known.digest, known.pool_raw) != (books.digest, books.pool_raw):
+            raise Halted(f"the books of epoch {books.epoch} are not the ones that were accepted before")
 
     def _append(self, entry: Accepted) -> None:
-        line = msgspec.json.encode(entry) + b"\n"
+        line = (b"\n" if self._is_torn else b"") + msgspec.json.encode(entry) + b"\n"
+        is_new = not self._path.exists()
         file = os.open(self._path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
+        # Until all of it is on the disk, whatever comes next begins on a line of its own.
+        self._is_torn = True
         try:
-            os.write(file, line)
+            while line:
+                line = line[os.write(file, line) :]
             os.fsync(file)
         finally:
             os.close(file)
+        if is_new:
+            _sync_folder(self._path.parent)
+        self._is_torn = False
         self._known[entry.epoch] = entry
 
     def _remember(self, line: bytes) -> None:
         try:
             entry = msgspec.json.decode(line, type=Accepted)
-        except msgspec.DecodeError:
-            # Cut off by a crash before anything was signed under it: as if it had never been written.
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            # Cut off before anything was signed under it: as if it had never been written.
             return
         self._known.setdefault(entry.epoch, entry)
+
+
+def _sync_folder(folder: Path) -> None:
+    """The name of a new file is the folder's to keep."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,56 +1,70 @@
-"""The payout agent: sign what is reserved, send what is signed, end what is final.
+"""The payout agent: what is claimed and not paid goes to the desk, what is final ends.
 
-    reserved claim --sign--> bytes and hash stored --send, the same bytes again and again--> mined --final--> ended
+    claim --gathered--> batch --sent, again, at a higher fee--> mined --final--> the desk's events end its lines
 
-Nothing is ever decided by an error, a time-out or a missing answer. Only the chain decides, and only at finality.
-A crash anywhere leaves rows from which the next run goes on: before the commit nothing has left this process, after
-it the bytes are in the store.
+The agent remembers next to nothing. That nobody is paid twice is the desk's doing, so everything here may be done
+again: by another agent, after a crash, on an old backup, with a new key. What is written before sending is only there
+to tell claimants their transaction, and to know a refusal of our own from others'.
 """
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from tickyard.chain.blocks import Finality, header
-from tickyard.chain.quantity import quantity
+from tickyard.chain.blocks import Finality, final_header
 from tickyard.chain.rpc.client import Rpc
-from tickyard.chain.rpc.trouble import RpcError
-from tickyard.features.earn.desk import GAS_LIMIT, max_fee
-from tickyard.features.earn.digest import Sealed
+from tickyard.features.earn.desk import MOST_LINES, open_call, pay_call, read_epochs
+from tickyard.features.earn.digest import Books
 from tickyard.features.earn.message import EarnTerms
 from tickyard.features.earn.rules import accruing_epoch, starts_at
-from tickyard.kernel.errors import UpstreamDown
+from tickyard.kernel.ids import Address
+from tickyard.observe import metrics
 from tickyard.observe.log import log
 from tickyard.payout import ledger
-from tickyard.payout.accepted import AcceptedSnapshots
-from tickyard.payout.halt import Halted
+from tickyard.payout.accepted import AcceptedBooks
+from tickyard.payout.ending import Ended, Endings
+from tickyard.payout.halt import Halted, halt, must_not_be_halted
 from tickyard.payout.judge import Allowance, Claim, ClaimRefused, Held, PayoutCaps, amount_of
-from tickyard.payout.outcome import Outcomes
-from tickyard.payout.sending import Sending
+from tickyard.payout.sending import Outbound
 from tickyard.payout.signer import Signer
-from tickyard.payout.transaction import TransferTransaction, transaction_hash
-from tickyard.store.engine import Store, Transaction
+from tickyard.store.engine import Store
 from tickyard.store.leases import Lease, guard
 
-_SIGN_AT_ONCE: Final = 50
-_LOOK_AT_ONCE: Final = 500
-_SNAPSHOTS_KEPT: Final = 3
+GATHER_S: Final = 1.0
+"""After a batch claims are gathered for so long, unless enough for a whole one are there."""
+_LOOK_AT_ONCE: Final = 10 * MOST_LINES
+_LOOK_AGAIN_S: Final = 60
+"""Claims are written under a moment that is a little older than when they are to be seen."""
+_IDLE_TIMES: Final = 10
+_HELD_S: Final = 60.0
+_BOOKS_KEPT: Final = 2
+_LONG_AGO: Final = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 @dataclass(slots=True)
 class Did:
     """What one round did."""
 
-    signed: int = 0
+    opened: int = 0
+    sent: int = 0
+    batches: int = 0
+    replaced: int = 0
     refused: int = 0
     held: int = 0
-    sent: int = 0
-    confirmed: int = 0
-    failed: int = 0
+    ended: Ended = field(default_factory=Ended)
+
+    @property
+    def confirmed(self) -> int:
+        return self.ended.confirmed
+
+    @property
+    def failed(self) -> int:
+        return self.ended.failed
 
     @property
     def is_idle(self) -> bool:
-        return not (self.signed or self.refused or self.sent or self.confirmed or self.failed)
+        return not (self.opened or self.sent or self.replaced or self.refused or self.confirmed or self.failed)
 
 
 @dataclass(slots=True)
@@ -59,156 +73,191 @@ class Agent:
     rpc: Rpc
     signer: Signer
     terms: EarnTerms
+    desk: Address
+    multicall: Address
     caps: PayoutCaps
-    accepted: AcceptedSnapshots
+    accepted: AcceptedBooks
     finality: Finality
+    first_block: int = 0
+    """The desk is not older than this block."""
     stop_file: Path | None = None
     """While this file exists nothing is signed or sent."""
-    _sealed: dict[int, Sealed] = field(default_factory=dict)
+    final_every_s: float = 1.0
+    """How often to look what has become final."""
+    _books: dict[int, Books] = field(default_factory=dict)
+    _on_desk: set[int] = field(default_factory=set)
+    """Epochs whose books the desk has, as far as we have seen."""
     _finished: set[int] = field(default_factory=set)
-    _told: set[tuple[int, str, str]] = field(default_factory=set)
-    """Claims that are held, and why: said once."""
-    _sending: Sending = field(init=False)
-    _outcomes: Outcomes = field(init=False)
+    _seen: dict[int, datetime] = field(default_factory=dict)
+    """Up to when claims have been looked at."""
+    _look_all_at: float = 0.0
+    _held: dict[tuple[int, str], float] = field(default_factory=dict)
+    """Claims over a cap, and when to look again."""
+    _day: tuple[int, datetime, int] | None = None
+    """Of which lease and day, and what was sent on it."""
+    _final_at: float = 0.0
+    _sent_at: float = -GATHER_S
+    _outbound: Outbound = field(init=False)
+    _endings: Endings = field(init=False)
 
     def __post_init__(self) -> None:
-        self._sending = Sending(self.rpc, self.store.clock)
-        self._outcomes = Outcomes(self.rpc, self.finality, self.terms.usdg, self.signer.address)
+        self._outbound = Outbound(self.store, self.rpc, self.signer, self.terms.chain_id, self.desk, self._read_books)
+        self._endings = Endings(self.store, self.rpc, self.desk, self.first_block)
+
+    def _is_stopped(self) -> bool:
+        """A person wants nothing to be signed: looked at before every batch."""
+        return self.stop_file is not None and self.stop_file.exists()
 
     async def run_once(self, lease: Lease) -> Did:
         """One round. Raises Halted, LostLease, or UpstreamDown when the node or the store is in trouble."""
         did = Did()
-        if self.stop_file is not None and self.stop_file.exists():
+        if self._is_stopped():
             return did
-        chain_nonce, epochs = await self._look(lease)
-        for epoch, state in epochs:
-            if epoch not in self._finished:
-                await self._sign_due(lease, epoch, state, did)
+        self._outbound.begin_round()
         async with self.store.read() as tx:
-            payouts = await ledger.in_flight(tx, _LOOK_AT_ONCE)
-        if payouts:
-            did.sent = await self._sending.send(payouts, chain_nonce)
-            await self._end_final(lease, [each for each in payouts if each.nonce < chain_nonce], did)
+            await must_not_be_halted(tx)
+            epochs = [each for each in await ledger.payable_epochs(tx) if each[0] not in self._finished]
+            batches = await ledger.live_batches(tx)
+        try:
+            if self.store.clock.monotonic() >= self._final_at:
+                await self._end_final(lease, batches, did)
+            if mine := [batch for batch in batches if batch.payer == self.signer.address]:
+                did.replaced += await self._outbound.push(lease, mine)
+            for epoch, state in epochs:
+                if self._is_stopped():
+                    break
+                await self._serve(lease, epoch, state, did)
+        except Halted as halted:
+            # Before anything else: the row stops the others too.
+            await halt(self.store, str(halted))
+            raise
         return did
 
-    async def _look(self, lease: Lease) -> tuple[int, list[tuple[int, str]]]:
-        """The chain's nonce for our account, which can never be ahead of the books, and the epochs to pay for.
+    async def _end_final(self, lease: Lease, batches: list[ledger.Batch], did: Did) -> None:
+        final = await final_header(self.rpc, self.finality)
+        if await self._endings.read_on(lease, final, did.ended):
+            # With nothing on its way, only what others may have sent to the desk is to be found.
+            pause_s = self.final_every_s * (1 if batches else _IDLE_TIMES)
+            self._final_at = self.store.clock.monotonic() + pause_s
+            await self._endings.end_batches(lease, final, batches, did.ended)
 
-        The chain is asked first: our own payouts only ever raise the books before the chain.
-        """
-        mined = quantity(await self._ask("eth_getTransactionCount", self.signer.address, "latest"))
-        async with self.store.read() as tx:
-            booked = await ledger.next_nonce(tx, self.terms.chain_id, self.signer.address)
-            epochs = await ledger.payable_epochs(tx)
-        if booked is None:
-            async with self.store.begin() as tx:
-                await guard(tx, lease)
-                await ledger.introduce(tx, self.terms.chain_id, self.signer.address, mined)
-        elif mined > booked:
-            raise Halted(f"the chain has seen {mined} transactions of the payout account, the books know {booked}")
-        return mined, epochs
-
-    async def _sign_due(self, lease: Lease, epoch: int, state: str, did: Did) -> None:
-        """Sign what is reserved in one epoch, some at a time, each batch in one transaction."""
-        held = did.held
-        while True:
-            # Those that a cap holds are passed over: they must not keep smaller ones waiting.
-            passed = did.held - held
-            async with self.store.read() as tx:
-                waiting = await ledger.unpaid_claims(tx, epoch, 1, passed)
-            if not waiting:
-                break
-            sealed = await self._snapshot(epoch)
-            head = await header(self.rpc, "latest")
-            async with self.store.begin() as tx:
-                await guard(tx, lease)
-                await self._sign_some(tx, sealed, max_fee(head.base_fee), passed, did)
-        if state == "closed" and did.held == held:
-            self._finished.add(epoch)
-
-    async def _sign_some(self, tx: Transaction, sealed: Sealed, fee: int, passed: int, did: Did) -> None:
-        now = await self.store.now(tx)
-        claims = await ledger.unpaid_claims(tx, sealed.epoch, _SIGN_AT_ONCE, passed)
-        first = await ledger.next_nonce(tx, self.terms.chain_id, self.signer.address)
-        if first is None:
-            raise Halted("the books have lost the payout account")
-        day = starts_at(accruing_epoch(now))
-        allowance = Allowance(
-            self.caps,
-            sealed.pool_raw,
-            await ledger.spent_in_epoch(tx, sealed.epoch),
-            await ledger.spent_since(tx, day),
-        )
-        nonce = first
-        for claim in claims:
-            try:
-                amount = amount_of(claim, sealed, self.terms)
-                if claim.attempt and await ledger.is_paid_or_on_its_way(tx, claim):
-                    raise Halted(f"{claim.address} claims epoch {claim.epoch} again, though its payout has not failed")
-                allowance.spend(amount)
-            except ClaimRefused as refused:
-                log.error("a claim is refused", epoch=claim.epoch, address=claim.address, why=str(refused))
-                await ledger.refuse(tx, claim, str(refused), now)
-                did.refused += 1
-            except Held as held:
-                self._tell_held(claim, str(held))
-                did.held += 1
-            else:
-                await ledger.add(tx, await self._signed(claim, amount, nonce, fee), now)
-                nonce += 1
-                did.signed += 1
-        if nonce > first:
-            await ledger.take_nonces(tx, self.terms.chain_id, first, nonce - first)
-
-    def _tell_held(self, claim: Claim, why: str) -> None:
-        if (claim.epoch, claim.address, why) not in self._told:
-            self._told.add((claim.epoch, claim.address, why))
-            log.error("a claim is held", epoch=claim.epoch, address=claim.address, why=why)
-
-    async def _signed(self, claim: Claim, amount: int, nonce: int, fee: int) -> ledger.Signed:
-        transfer = TransferTransaction(
-            chain_id=self.terms.chain_id,
-            nonce=nonce,
-            max_fee=fee,
-            gas_limit=GAS_LIMIT,
-            usdg=self.terms.usdg,
-            receiver=claim.address,
-            amount_raw=amount,
-        )
-        raw = transfer.signed(await self.signer.sign(transfer.digest))
-        return ledger.Signed(claim.epoch, claim.address, claim.attempt, amount, nonce, raw, transaction_hash(raw))
-
-    async def _end_final(self, lease: Lease, payouts: list[ledger.Signed], did: Did) -> None:
-        """Confirm or fail what the chain has decided for good."""
-        if not payouts:
+    async def _serve(self, lease: Lease, epoch: int, state: str, did: Did) -> None:
+        """Open the desk for an epoch, and pay what is claimed of it."""
+        if state != "closed" and epoch not in self._on_desk:
+            await self._open(lease, epoch, did)
+        if state == "sealed":
             return
-        if decided := await self._outcomes.decided(payouts):
-            async with self.store.begin() as tx:
-                await guard(tx, lease)
-                now = await self.store.now(tx)
-                for payout, is_paid, block in decided:
-                    if await ledger.end(tx, payout, "confirmed" if is_paid else "failed", block, now):
-                        did.confirmed += is_paid
-                        did.failed += not is_paid
-        # What is decided is written by now: doubts about one payout hold up no other.
-        await self._outcomes.check_missing()
+        claims = await self._waiting(epoch)
+        if not claims:
+            self._tell_oldest([])
+            if state == "closed":
+                self._finished.add(epoch)
+            return
+        self._tell_oldest(claims)
+        if not await self._open(lease, epoch, did):
+            return
+        due = self.store.clock.monotonic() >= self._sent_at + GATHER_S
+        while len(claims) >= MOST_LINES or (claims and due):
+            if self._is_stopped() or not await self._outbound.has_room():
+                return
+            some, claims = claims[:MOST_LINES], claims[MOST_LINES:]
+            await self._pay(lease, epoch, some, did)
 
-    async def _snapshot(self, epoch: int) -> Sealed:
-        """The sealed snapshot, checked against the books' digest and against our own memory."""
-        known = self._sealed.get(epoch)
+    async def _waiting(self, epoch: int) -> list[Claim]:
+        """Claims that nothing was done about. Now and then all are looked through, mostly only the newest."""
+        clock = self.store.clock
+        if clock.monotonic() >= self._look_all_at:
+            self._look_all_at = clock.monotonic() + _LOOK_AGAIN_S
+            self._seen.clear()
+        self._held = {key: until for key, until in self._held.items() if until > clock.monotonic()}
+        async with self.store.read() as tx:
+            since = self._seen.get(epoch, _LONG_AGO)
+            found = await ledger.waiting_claims(tx, epoch, since, _LOOK_AT_ONCE + len(self._held))
+            now = await self.store.now(tx)
+        claims = [claim for claim in found if (epoch, claim.address) not in self._held]
+        if not claims:
+            self._seen[epoch] = now - timedelta(seconds=_LOOK_AGAIN_S)
+        return claims
+
+    async def _open(self, lease: Lease, epoch: int, did: Did) -> bool:
+        """Whether the desk has our books of this epoch. Sends the opening when it has none."""
+        books = await self._read_books(epoch)
+        if epoch in self._on_desk:
+            return True
+        (on_desk,) = await read_epochs(self.rpc, self.multicall, self.desk, [epoch])
+        if on_desk.is_open:
+            if (on_desk.books, on_desk.pool_raw) != (books.digest, books.pool_raw):
+                raise Halted(f"the desk has other books of epoch {epoch} than the store")
+            self._on_desk.add(epoch)
+            return True
+        if not await self._outbound.is_opening(epoch):
+            did.opened += await self._outbound.send(lease, epoch, open_call(epoch, books.digest, books.pool_raw))
+        return False
+
+    async def _pay(self, lease: Lease, epoch: int, claims: list[Claim], did: Did) -> None:
+        books = await self._read_books(epoch)
+        lines = []
+        day = await self._spent_today(lease)
+        async with self.store.begin() as tx:
+            await guard(tx, lease)
+            await must_not_be_halted(tx)
+            now = await self.store.now(tx)
+            gone = await ledger.not_kept(tx, epoch, claims)
+            if gone is None:
+                return
+            allowance = Allowance(self.caps, books.pool_raw, await ledger.spent_in_epoch(tx, epoch), day)
+            for claim in claims:
+                try:
+                    if (claim.address, claim.attempt) in gone:
+                        raise ClaimRefused("written after the closing")
+                    amount = amount_of(claim, books, self.terms)
+                    if not claim.is_again:
+                        allowance.spend(amount)
+                except ClaimRefused as refused:
+                    log.error("a claim is refused", epoch=epoch, address=claim.address, why=str(refused))
+                    await ledger.refuse(tx, claim, str(refused), now)
+                    did.refused += 1
+                except Held as held:
+                    log.error("a claim is held", epoch=epoch, address=claim.address, why=str(held))
+                    self._held[epoch, claim.address] = self.store.clock.monotonic() + _HELD_S
+                    did.held += 1
+                else:
+                    lines.append(ledger.Line(claim, amount))
+        if not lines:
+            return
+        data = pay_call(epoch, [(line.claim.address, line.amount_raw) for line in lines])
+        if await self._outbound.send(lease, epoch, data, lines):
+            self._day = (*self._day[:2], allowance.day_raw) if self._day else None
+            self._sent_at = self.store.clock.monotonic()
+            did.sent += len(lines)
+            did.batches += 1
+        else:
+            # It may be that the opening has left the chain again.
+            self._on_desk.discard(epoch)
+
+    async def _spent_today(self, lease: Lease) -> int:
+        """Added up once, and counted on from there: nobody else sends while we hold the lease."""
+        async with self.store.read() as tx:
+            day = starts_at(accruing_epoch(await self.store.now(tx)))
+            if self._day is None or self._day[:2] != (lease.fence, day):
+                self._day = (lease.fence, day, await ledger.spent_since(tx, day))
+        return self._day[2]
+
+    async def _read_books(self, epoch: int) -> Books:
+        """The books, checked against the store's digest and against our own memory."""
+        known = self._books.get(epoch)
         if known is not None:
             return known
-        found, digest = await ledger.sealed(self.store, epoch)
-        if found.digest != digest:
-            raise Halted(f"the snapshot of epoch {epoch} is not what its digest says")
+        found, digest = await ledger.read_books(self.store, epoch)
+        if found.digest != digest or not found.is_whole:
+            raise Halted(f"the books of epoch {epoch} are not what their digest says")
         self.accepted.accept(found)
-        while len(self._sealed) >= _SNAPSHOTS_KEPT:
-            del self._sealed[min(self._sealed)]
-        self._sealed[epoch] = found
+        while len(self._books) >= _BOOKS_KEPT:
+            del self._books[min(self._books)]
+        self._books[epoch] = found
         return found
 
-    async def _ask(self, method: str, *params: object) -> object:
-        try:
-            return await self.rpc.call(method, list(params))
-        except RpcError as error:
-            raise UpstreamDown("the chain node refused the call") from error
+    def _tell_oldest(self, claims: list[Claim]) -> None:
+        oldest = min((claim.reserved_at for claim in claims), default=None)
+        waited = timedelta(0) if oldest is None else self.store.clock.now() - oldest
+        metrics.payout_oldest_s.set(max(0, waited // timedelta(seconds=1)))

@@ -1,5 +1,42 @@
-"""When the agent must not go on: something is true that the protocol rules out. A person has to look."""
+"""When no agent may go on: something is true that the protocol rules out. A row says so, and a person takes it away."""
+
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import delete, select
+
+from tickyard.features.earn.tables import earn_halt
+from tickyard.store.engine import Store, Transaction
+from tickyard.store.upsert import insert_new
+
+_NAME: Final = "payout"
+_HALT: Final = select(earn_halt.c.reason).where(earn_halt.c.name == _NAME)
 
 
 class Halted(Exception):
-    """The agent has stopped itself. The message says what it saw; nothing more is signed or sent."""
+    """The agents have stopped. The message says what one of them saw; nothing more is signed or sent."""
+
+
+async def halt_reason(tx: Transaction) -> str | None:
+    reason: str | None = (await tx.execute(_HALT)).scalar_one_or_none()
+    return reason
+
+
+async def must_not_be_halted(tx: Transaction) -> None:
+    if (reason := await halt_reason(tx)) is not None:
+        raise Halted(reason)
+
+
+async def halt(store: Store, reason: str) -> None:
+    """Stop every agent. The first reason stays."""
+    async with store.begin() as tx:
+        now: datetime = await store.now(tx)
+        await tx.execute(insert_new(tx, earn_halt), {"name": _NAME, "reason": reason, "halted_at": now})
+
+
+async def lift(store: Store) -> str | None:
+    """Let the agents go on. The reason for which they stood still; None: they did not."""
+    async with store.begin() as tx:
+        reason = await halt_reason(tx)
+        await tx.execute(delete(earn_halt).where(earn_halt.c.name == _NAME))
+    return reason

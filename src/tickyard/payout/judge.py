@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from tickyard.features.earn.digest import Sealed
-from tickyard.features.earn.message import EarnTerms, claim_message, message_digest
+from tickyard.features.earn.digest import Books
+from tickyard.features.earn.message import EarnTerms, claim_digests
 from tickyard.features.earn.rules import is_in_window
-from tickyard.features.earn.signature import recover
+from tickyard.features.earn.signature import is_signed_by
 from tickyard.kernel.ids import Address
 
 
@@ -26,8 +26,8 @@ class Claim:
     attempt: int
     signature: str
     reserved_at: datetime
-    is_kept: bool
-    """Its epoch is open, or closing counted it as on its way."""
+    is_again: bool = False
+    """It was sent before, and counted then."""
 
 
 class ClaimRefused(Exception):
@@ -38,19 +38,17 @@ class Held(Exception):
     """Not now: a cap is reached. It stays reserved until an operator raises the cap."""
 
 
-def amount_of(claim: Claim, sealed: Sealed, terms: EarnTerms) -> int:
-    """What the claim is worth by the accepted snapshot. Raises Refused."""
-    if not claim.is_kept:
-        raise ClaimRefused("written after the closing")
+def amount_of(claim: Claim, books: Books, terms: EarnTerms) -> int:
+    """What the claim is worth by the accepted books. Raises ClaimRefused."""
     if not is_in_window(claim.epoch, claim.reserved_at):
         raise ClaimRefused("reserved outside the window")
     try:
         signature = bytes.fromhex(claim.signature.removeprefix("0x"))
     except ValueError:
         raise ClaimRefused("not a signature") from None
-    if recover(message_digest(claim_message(terms, claim.epoch, claim.address)), signature) != claim.address:
+    if not is_signed_by(claim.address, claim_digests(terms, claim.epoch, claim.address), signature):
         raise ClaimRefused("signed by somebody else")
-    amount = sealed.share_of(claim.address)
+    amount = books.share_of(claim.address)
     if amount <= 0:
         raise ClaimRefused("no share in the snapshot")
     return amount

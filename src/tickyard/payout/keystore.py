@@ -4,10 +4,11 @@ import json
 import os
 from pathlib import Path
 
+from tickyard.config.settings import SettingsError
 from tickyard.payout.signer import LocalSigner
 
 
-class KeystoreRefused(Exception):
+class KeystoreRefused(SettingsError):
     """The key cannot be had. One sentence for the operator, without a path or a secret in it."""
 
 

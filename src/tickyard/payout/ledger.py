@@ -1,194 +1,212 @@
 """The agent's side of the books: what it reads of claims, and the rows only it writes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Integer, Row, and_, bindparam, func, insert, select, update
+from sqlalchemy import Integer, and_, bindparam, func, insert, select, text, update
 
-from tickyard.features.earn.digest import Sealed
-from tickyard.features.earn.tables import earn_claim, earn_close, earn_epoch, earn_payer, earn_payout, earn_share
+from tickyard.features.earn.digest import Books
+from tickyard.features.earn.sealing import share_pages
+from tickyard.features.earn.tables import earn_batch, earn_claim, earn_close, earn_epoch, earn_line, earn_tally
 from tickyard.kernel.ids import Address
-from tickyard.payout.halt import Halted
 from tickyard.payout.judge import Claim
 from tickyard.store.engine import Store, Transaction
-from tickyard.store.upsert import insert_new
+from tickyard.store.statement import Bulk
 
-LIVE: Final = ("signed", "confirmed")
+LIVE: Final = ("sent", "due", "confirmed")
 
-# What every round asks, made once: building a statement costs more than running it.
-_PAYER: Final = select(earn_payer).where(earn_payer.c.chain_id == bindparam("of_chain"))
-_PAYABLE: Final = (
-    select(earn_epoch.c.id, earn_epoch.c.state).where(earn_epoch.c.opened_at.is_not(None)).order_by(earn_epoch.c.id)
+_OF_CLAIM: Final = and_(
+    earn_line.c.epoch == earn_claim.c.epoch,
+    earn_line.c.address == earn_claim.c.address,
+    earn_line.c.attempt == earn_claim.c.attempt,
 )
-_UNPAID: Final = (
+# What every round asks, made once: building a statement costs more than running it.
+_PAYABLE: Final = (
+    select(earn_epoch.c.id, earn_epoch.c.state)
+    .where(earn_epoch.c.state.in_(("sealed", "open", "closed")), earn_epoch.c.digest.is_not(None))
+    .order_by(earn_epoch.c.id)
+)
+_NEW: Final = (
     select(earn_claim)
-    .join(
-        earn_payout,
-        and_(
-            earn_payout.c.epoch == earn_claim.c.epoch,
-            earn_payout.c.address == earn_claim.c.address,
-            earn_payout.c.attempt == earn_claim.c.attempt,
-        ),
-        isouter=True,
+    .join(earn_line, _OF_CLAIM, isouter=True)
+    .where(
+        earn_claim.c.epoch == bindparam("of_epoch"),
+        earn_claim.c.reserved_at >= bindparam("since"),
+        earn_line.c.state.is_(None),
     )
-    .where(earn_claim.c.epoch == bindparam("of_epoch"), earn_payout.c.state.is_(None))
     .order_by(earn_claim.c.reserved_at, earn_claim.c.address)
     .limit(bindparam("most", type_=Integer))
-    .offset(bindparam("passed", type_=Integer))
 )
-_IN_FLIGHT: Final = (
-    select(earn_payout)
-    .where(earn_payout.c.state == "signed")
-    .order_by(earn_payout.c.nonce)
+_DUE: Final = (
+    select(earn_claim)
+    .join(earn_line, _OF_CLAIM)
+    .where(earn_line.c.epoch == bindparam("of_epoch"), text("earn_line.state = 'due'"))
     .limit(bindparam("most", type_=Integer))
+)
+_LIVE_BATCHES: Final = (
+    select(earn_batch).where(text("earn_batch.ended_at IS NULL")).order_by(earn_batch.c.nonce, earn_batch.c.signed_at)
+)
+_set_lines: Final = Bulk(
+    earn_line,
+    key=["epoch", "address", "attempt"],
+    merge=lambda new: {name: new[name] for name in ("state", "payer", "nonce", "hash")},
+)
+_add_tally: Final = Bulk(
+    earn_tally,
+    key=["epoch"],
+    merge=lambda new: {name: earn_tally.c[name] + new[name] for name in ("wallets", "live_raw", "paid_raw")},
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
-    """A payout whose bytes are stored."""
+class Batch:
+    """A transaction that was signed: an opening, or lines."""
 
-    epoch: int
-    address: Address
-    attempt: int
-    amount_raw: int
-    nonce: int
-    raw: bytes
     hash: str
+    payer: Address
+    nonce: int
+    epoch: int
+    opens: bool
+    gas: int
+    max_fee: int
+    tip: int
+    signed_at: datetime
 
 
-async def next_nonce(tx: Transaction, chain_id: int, address: Address) -> int | None:
-    """Null: this account has never paid. Raises Halted when the books belong to another account."""
-    row = (await tx.execute(_PAYER, {"of_chain": chain_id})).one_or_none()
-    if row is None:
-        return None
-    if row.address != address:
-        raise Halted("the books name another payout account than the key's")
-    nonce: int = row.next_nonce
-    return nonce
-
-
-async def introduce(tx: Transaction, chain_id: int, address: Address, nonce: int) -> None:
-    row = {"chain_id": chain_id, "address": address, "next_nonce": nonce}
-    await tx.execute(insert_new(tx, earn_payer), row)
-
-
-async def take_nonces(tx: Transaction, chain_id: int, first: int, count: int) -> None:
-    """Move the counter. Nobody else can have: it was read in this transaction."""
-    taken = await tx.execute(
-        update(earn_payer)
-        .where(earn_payer.c.chain_id == chain_id, earn_payer.c.next_nonce == first)
-        .values(next_nonce=first + count)
-    )
-    if taken.rowcount != 1:
-        raise Halted("somebody else takes nonces from these books")
+@dataclass(frozen=True, slots=True)
+class Line:
+    claim: Claim
+    amount_raw: int
 
 
 async def payable_epochs(tx: Transaction) -> list[tuple[int, str]]:
     return [(row.id, row.state) for row in await tx.execute(_PAYABLE)]
 
 
-async def sealed(store: Store, epoch: int) -> tuple[Sealed, str]:
-    """An epoch as the books hold it, and the digest that they give it."""
+async def read_books(store: Store, epoch: int) -> tuple[Books, str]:
+    """An epoch's books as the store holds them, and the digest that it gives them."""
     async with store.read() as tx:
         row = (await tx.execute(select(earn_epoch).where(earn_epoch.c.id == epoch))).one()
-        shares = await tx.execute(select(earn_share.c.address, earn_share.c.balance).where(earn_share.c.epoch == epoch))
-        balances: dict[str, int] = {each.address: each.balance for each in shares}
-    return Sealed(epoch, row.block_hash, row.pool_raw, balances), row.digest
+        books = Books(epoch, row.pool_raw, row.eligible_total)
+        async for page in share_pages(tx, epoch):
+            books.add(page)
+            await store.clock.sleep(0)
+    return books, row.digest
 
 
-async def unpaid_claims(tx: Transaction, epoch: int, limit: int, passed: int = 0) -> list[Claim]:
-    """Claims whose newest attempt has no payout, longest waiting first.
-
-    The claims are read before the epoch's state: what is in them while it is still open, closing will count.
-    """
-    rows = (await tx.execute(_UNPAID, {"of_epoch": epoch, "most": limit, "passed": passed})).all()
-    if not rows:
-        return []
-    state = (await tx.execute(select(earn_epoch.c.state).where(earn_epoch.c.id == epoch))).scalar_one()
-    kept = None if state == "open" else await _kept(tx, epoch)
+async def waiting_claims(tx: Transaction, epoch: int, since: datetime, most: int) -> list[Claim]:
+    """Claims that have no line yet, or one that is to be sent again; longest waiting first."""
+    due = (await tx.execute(_DUE, {"of_epoch": epoch, "most": most})).all()
+    new = (await tx.execute(_NEW, {"of_epoch": epoch, "since": since, "most": most})).all()
     return [
-        Claim(
-            epoch,
-            Address(row.address),
-            row.attempt,
-            row.signature,
-            row.reserved_at,
-            kept is None or (row.address, row.attempt) in kept,
-        )
+        Claim(epoch, Address(row.address), row.attempt, row.signature, row.reserved_at, is_again)
+        for rows, is_again in ((due, True), (new, False))
         for row in rows
     ]
 
 
-async def is_paid_or_on_its_way(tx: Transaction, claim: Claim) -> bool:
-    """By whichever attempt: the database would not take a second one either."""
+async def not_kept(tx: Transaction, epoch: int, claims: Sequence[Claim]) -> set[tuple[str, int]] | None:
+    """Those of the claims which closing did not count as on their way. None: it is being closed, wait.
+
+    The claims were read before the epoch's state: what is in them while it is still open, closing will count.
+    """
+    state = (await tx.execute(select(earn_epoch.c.state).where(earn_epoch.c.id == epoch))).scalar_one()
+    if state == "open":
+        return set()
+    if state != "closed":
+        return None
+    addresses = [claim.address for claim in claims]
     found = await tx.execute(
-        select(earn_payout.c.attempt).where(
-            earn_payout.c.epoch == claim.epoch,
-            earn_payout.c.address == claim.address,
-            earn_payout.c.state.in_(LIVE),
+        select(earn_close.c.address, earn_close.c.attempt).where(
+            earn_close.c.epoch == epoch, earn_close.c.address.in_(addresses), earn_close.c.returned_to.is_(None)
         )
     )
-    return found.first() is not None
+    kept = {(row.address, row.attempt) for row in found}
+    return {(str(claim.address), claim.attempt) for claim in claims} - kept
 
 
 async def spent_in_epoch(tx: Transaction, epoch: int) -> int:
-    return await _spent(tx, earn_payout.c.epoch == epoch)
+    found = await tx.execute(select(earn_tally.c.live_raw).where(earn_tally.c.epoch == epoch))
+    return int(found.scalar_one_or_none() or 0)
 
 
 async def spent_since(tx: Transaction, moment: datetime) -> int:
-    return await _spent(tx, earn_payout.c.signed_at >= moment)
+    found = await tx.execute(
+        select(func.sum(earn_line.c.amount_raw)).where(earn_line.c.sent_at >= moment, earn_line.c.state.in_(LIVE))
+    )
+    return int(found.scalar_one() or 0)
 
 
-async def add(tx: Transaction, signed: Signed, now: datetime) -> None:
-    await _insert(tx, signed.epoch, signed.address, signed.attempt, state="signed", amount_raw=signed.amount_raw,
-                  nonce=signed.nonce, raw=signed.raw, hash=signed.hash, signed_at=now)  # fmt: skip
+async def live_batches(tx: Transaction) -> list[Batch]:
+    """Every transaction whose nonce no final block has used, by nonce, the newest of a nonce last."""
+    return [
+        Batch(
+            row.hash, Address(row.payer), row.nonce, row.epoch, row.opens, row.gas, row.max_fee, row.tip, row.signed_at
+        )
+        for row in await tx.execute(_LIVE_BATCHES)
+    ]
+
+
+async def batch_lines(tx: Transaction, batch: Batch) -> list[tuple[Address, int]]:
+    """The lines that are still on their way in this batch."""
+    found = await tx.execute(
+        select(earn_line.c.address, earn_line.c.amount_raw)
+        .where(earn_line.c.payer == batch.payer, earn_line.c.nonce == batch.nonce, text("earn_line.state = 'sent'"))
+        .order_by(earn_line.c.address)
+    )
+    return [(Address(row.address), row.amount_raw) for row in found]
+
+
+async def add_batch(tx: Transaction, batch: Batch, lines: Iterable[Line] = ()) -> None:
+    """A new transaction and what is in it, before it is sent."""
+    await tx.execute(insert(earn_batch), _row(batch))
+    sent = list(lines)
+    again = await _due_among(tx, batch.epoch, sent)
+    rows = [
+        {
+            "epoch": line.claim.epoch, "address": line.claim.address, "attempt": line.claim.attempt, "state": "sent",
+            "amount_raw": line.amount_raw, "payer": batch.payer, "nonce": batch.nonce, "hash": batch.hash,
+            "reason": None, "sent_at": batch.signed_at, "ended_at": None, "block_number": None,
+        }
+        for line in sent
+    ]  # fmt: skip
+    await _set_lines.run(tx, rows)
+    new = [line for line in sent if (line.claim.address, line.claim.attempt) not in again]
+    await count(tx, batch.epoch, wallets=len(new), live_raw=sum(line.amount_raw for line in new))
+
+
+async def replace_batch(tx: Transaction, batch: Batch) -> None:
+    """The same nonce again at a higher fee. Who asks is told of the newest."""
+    await tx.execute(insert(earn_batch), _row(batch))
+    await tx.execute(
+        update(earn_line)
+        .where(earn_line.c.payer == batch.payer, earn_line.c.nonce == batch.nonce, text("earn_line.state = 'sent'"))
+        .values(hash=batch.hash)
+    )
 
 
 async def refuse(tx: Transaction, claim: Claim, reason: str, now: datetime) -> None:
-    await _insert(tx, claim.epoch, claim.address, claim.attempt, state="refused", amount_raw=0, reason=reason,
-                  signed_at=now, ended_at=now)  # fmt: skip
+    values = {"epoch": claim.epoch, "address": claim.address, "attempt": claim.attempt, "state": "refused"}
+    await tx.execute(insert(earn_line), values | {"amount_raw": 0, "reason": reason, "sent_at": now, "ended_at": now})
 
 
-async def in_flight(tx: Transaction, limit: int) -> list[Signed]:
-    """Everything that is signed and not final, in nonce order."""
-    return [_read(row) for row in await tx.execute(_IN_FLIGHT, {"most": limit})]
+async def count(tx: Transaction, epoch: int, *, wallets: int = 0, live_raw: int = 0, paid_raw: int = 0) -> None:
+    if wallets or live_raw or paid_raw:
+        row = {"epoch": epoch, "wallets": wallets, "live_raw": live_raw, "paid_raw": paid_raw}
+        await _add_tally.run(tx, [row])
 
 
-async def end(tx: Transaction, payout: Signed, state: str, block: int, now: datetime) -> bool:
-    """The chain has decided, for good."""
-    ended = await tx.execute(
-        update(earn_payout)
-        .where(earn_payout.c.nonce == payout.nonce, earn_payout.c.hash == payout.hash, earn_payout.c.state == "signed")
-        .values(state=state, block_number=block, ended_at=now)
-    )
-    return ended.rowcount == 1
-
-
-async def _insert(tx: Transaction, epoch: int, address: Address, attempt: int, **values: Any) -> None:
-    await tx.execute(insert(earn_payout), {"epoch": epoch, "address": address, "attempt": attempt, **values})
-
-
-async def _kept(tx: Transaction, epoch: int) -> set[tuple[str, int]]:
+async def _due_among(tx: Transaction, epoch: int, lines: Sequence[Line]) -> set[tuple[str, int]]:
+    addresses = [line.claim.address for line in lines]
     found = await tx.execute(
-        select(earn_close.c.address, earn_close.c.attempt).where(
-            earn_close.c.epoch == epoch, earn_close.c.returned_to.is_(None)
+        select(earn_line.c.address, earn_line.c.attempt).where(
+            earn_line.c.epoch == epoch, earn_line.c.address.in_(addresses), earn_line.c.state == "due"
         )
     )
     return {(row.address, row.attempt) for row in found}
 
 
-async def _spent(tx: Transaction, which: Any) -> int:
-    found = await tx.execute(select(func.sum(earn_payout.c.amount_raw)).where(which, earn_payout.c.state.in_(LIVE)))
-    return int(found.scalar_one() or 0)
-
-
-def _read(row: Row[Any]) -> Signed:
-    return Signed(row.epoch, row.address, row.attempt, row.amount_raw, row.nonce, bytes(row.raw), row.hash)
-
-
-def in_order(payouts: Sequence[Signed], first_nonce: int) -> list[Signed]:
-    """Those that the chain can take next: from its nonce on."""
-    return [payout for payout in payouts if payout.nonce >= first_nonce]
+def _row(batch: Batch) -> dict[str, Any]:
+    return {name: getattr(batch, name) for name in Batch.__slots__} | {"ended_at": None}

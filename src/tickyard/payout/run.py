@@ -1,59 +1,82 @@
-"""The life of the agent's process: one at a time pays, another may stand by."""
+"""The life of the agent's process: one at a time pays, others may stand by. All of them obey a halt."""
 
 import asyncio
 import contextlib
+from dataclasses import dataclass
 from typing import Final
 
 from tickyard.features.earn.drift import DriftWatch
 from tickyard.kernel.errors import UpstreamDown
+from tickyard.observe import metrics
 from tickyard.observe.log import log
 from tickyard.payout.agent import Agent
 from tickyard.payout.halt import Halted
-from tickyard.store.leases import RENEW_S, Lease, LostLease, keep, release, take
+from tickyard.store.leases import RENEW_S, Lease, LostLease, release, renew, take
 
 LEASE: Final = "payout"
-_PAUSE_S: Final = 0.2
-_TROUBLE_S: Final = 1.0
 
 
-async def run_agent(agent: Agent, owner: str) -> None:
-    """Pay until cancelled. Raises Halted, after saying so, when it must not go on."""
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long the agent pauses, and what for."""
+
+    round_s: float = 0.2
+    trouble_s: float = 1.0
+    halted_s: float = 5.0
+    stand_by_s: float = RENEW_S
+    renew_s: float = RENEW_S
+
+
+PACE: Final = Pace()
+
+
+async def run_agent(agent: Agent, owner: str, pace: Pace = PACE) -> None:
+    """Pay until cancelled. While payouts are halted nothing is signed, and every agent waits for a person."""
     while True:
-        lease = await _take(agent, owner)
+        lease = await _take(agent, owner, pace)
         try:
-            await _work(agent, lease)
+            await _work(agent, lease, pace)
         except LostLease:
             log.warning("another payout agent has taken over")
-        except Halted as halted:
-            log.error("THE PAYOUT AGENT HAS STOPPED AND NEEDS A PERSON", why=str(halted))
-            raise
 
 
-async def _take(agent: Agent, owner: str) -> Lease:
+async def _take(agent: Agent, owner: str, pace: Pace) -> Lease:
     while True:
         with contextlib.suppress(UpstreamDown):
             lease = await take(agent.store, LEASE, owner)
             if lease is not None:
                 return lease
-        await agent.store.clock.sleep(RENEW_S)
+        await agent.store.clock.sleep(pace.stand_by_s)
 
 
-async def _work(agent: Agent, lease: Lease) -> None:
-    keeping, drift = asyncio.create_task(_keep(agent, lease)), DriftWatch()
+async def _work(agent: Agent, lease: Lease, pace: Pace) -> None:
+    keeping, drift = asyncio.create_task(_keep(agent, lease, pace)), DriftWatch()
+    told: str | None = None
     try:
         while True:
             if keeping.done():
                 keeping.result()
-            pause_s = _PAUSE_S
+            pause_s = pace.round_s
             try:
                 await drift.measure(agent.store)
                 did = await agent.run_once(lease)
             except UpstreamDown as down:
                 log.warning("payouts wait", why=down.message)
-                pause_s = _TROUBLE_S
+                pause_s = pace.trouble_s
+            except Halted as halted:
+                if told != str(halted):
+                    log.error("PAYOUTS ARE HALTED AND NEED A PERSON", why=str(halted))
+                told = str(halted)
+                metrics.payout_halted.set(1)
+                pause_s = pace.halted_s
             else:
+                told = None
+                metrics.payout_halted.set(0)
                 if not did.is_idle:
-                    log.info("payouts", signed=did.signed, sent=did.sent, confirmed=did.confirmed, failed=did.failed)
+                    log.info(
+                        "payouts", opened=did.opened, batches=did.batches, sent=did.sent, replaced=did.replaced,
+                        confirmed=did.confirmed, failed=did.failed,
+                    )  # fmt: skip
             await agent.store.clock.sleep(pause_s)
     finally:
         keeping.cancel()
@@ -63,10 +86,9 @@ async def _work(agent: Agent, lease: Lease) -> None:
             await release(agent.store, lease)
 
 
-async def _keep(agent: Agent, lease: Lease) -> None:
+async def _keep(agent: Agent, lease: Lease, pace: Pace) -> None:
     """Renew until it is lost; a store in trouble is asked again, the fence tells whether it was in time."""
     while True:
-        try:
-            await keep(agent.store, lease)
-        except UpstreamDown:
-            continue
+        await agent.store.clock.sleep(pace.renew_s)
+        with contextlib.suppress(UpstreamDown):
+            await renew(agent.store, lease)

@@ -1,27 +1,25 @@
-"""The one transaction that the agent ever signs: a USDG transfer, as EIP-1559 lays it out."""
+"""The one kind of transaction that the agent ever signs: a call of the desk, as EIP-1559 lays it out."""
 
 from dataclasses import dataclass
 from typing import Final
 
-from tickyard.chain.abi import address_word, uint_word
 from tickyard.chain.keccak import keccak256
 from tickyard.kernel.ids import Address
 
-TRANSFER: Final = bytes.fromhex("a9059cbb")
 _TYPE: Final = b"\x02"
 
 Item = int | bytes | list["Item"]
 
 
 @dataclass(frozen=True, slots=True)
-class TransferTransaction:
+class CallTransaction:
     chain_id: int
     nonce: int
+    tip: int
     max_fee: int
     gas_limit: int
-    usdg: Address
-    receiver: Address
-    amount_raw: int
+    to: Address
+    data: bytes
 
     @property
     def digest(self) -> bytes:
@@ -34,17 +32,16 @@ class TransferTransaction:
         return _TYPE + rlp([*self._fields(), signature[64], r, s])
 
     def _fields(self) -> list[Item]:
-        data = TRANSFER + address_word(self.receiver) + uint_word(self.amount_raw)
-        # No tip: the chain serves in the order of arrival. No value, no access list.
+        # No value, no access list.
         return [
             self.chain_id,
             self.nonce,
-            0,
+            self.tip,
             self.max_fee,
             self.gas_limit,
-            bytes.fromhex(self.usdg[2:]),
+            bytes.fromhex(self.to[2:]),
             0,
-            data,
+            self.data,
             [],
         ]
 

@@ -1,79 +1,146 @@
-"""`tickyard payout`: the payout agent's process, the only one that ever reads the key."""
+"""`tickyard payout`: the payout agent's process, the only one that reads the key, and what a person does for it."""
 
 import asyncio
 import contextlib
+import json
 import secrets
+import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
+from random import Random
 
+from tickyard.chain.address import checksum
 from tickyard.chain.rpc.client import Rpc
 from tickyard.config.settings import Settings, SettingsError
+from tickyard.kernel.ids import Address, is_address
 from tickyard.observe.log import log
-from tickyard.payout.accepted import AcceptedSnapshots
+from tickyard.observe.metrics import serve_metrics
+from tickyard.payout.accepted import AcceptedBooks
 from tickyard.payout.agent import Agent
-from tickyard.payout.halt import Halted
+from tickyard.payout.deploy import deployment, inspect
+from tickyard.payout.halt import lift
 from tickyard.payout.judge import PayoutCaps
 from tickyard.payout.keystore import KeystoreRefused, open_keystore
 from tickyard.payout.run import run_agent
 from tickyard.payout.signer import LocalSigner
 from tickyard.processes.stopping import stop_on_signal
+from tickyard.store.engine import Store
 from tickyard.store.migrate import is_ready
 from tickyard.store.opening import open_store
+from tickyard.supervisor import Supervisor
 from tickyard.wiring import open_clock
-from tickyard.wiring.earn import earn_terms
+from tickyard.wiring.earn import desk_of, earn_terms
 
 _DOLLAR = 10**6
+_FINAL_EVERY_S = 10.0
+"""With minutes to finality nobody needs to look more often."""
 
 
 async def pay_out(settings: Settings) -> None:
     """Pay reserved claims until a signal says stop."""
     if not settings.has_earn:
-        raise SettingsError("there is no reward program: TICKYARD_SERVICE_TOKEN is not set, or TICKYARD_EARN is off")
-    halt_file = settings.data_path / "payout.halted"
-    if halt_file.exists():
         raise SettingsError(
-            "the payout agent has stopped itself before and needs a person: read payout.halted in its data folder, "
-            "find out what happened, and remove the file"
+            "there is no reward program: TICKYARD_SERVICE_TOKEN or TICKYARD_PAYOUT_DESK is not set, or TICKYARD_EARN "
+            "is off"
         )
-    clock = open_clock(settings)
     signer = _signer(settings)
     async with contextlib.AsyncExitStack() as stack:
-        rpc = Rpc(settings.rpc_urls, chain_id=settings.chain_id, clock=clock)
+        clock = open_clock(settings)
+        rpc = Rpc(settings.rpc_urls, chain_id=settings.chain_id, clock=clock, max_age_s=settings.head_age_max_s)
         stack.push_async_callback(rpc.close)
-        store = open_store(settings.store_url, clock)
-        stack.push_async_callback(store.close)
-        if not await is_ready(store):
-            raise SettingsError("the store's schema is missing or older than this code: run `tickyard migrate` first")
+        store = await stack.enter_async_context(_open_store(settings))
+        found = await inspect(rpc, desk_of(settings), settings.contracts.usdg)
+        if found.problems:
+            raise SettingsError(f"TICKYARD_PAYOUT_DESK: {'; '.join(found.problems)}")
+        if found.payer != signer.address:
+            log.warning("the desk names another payer than this key: nothing can be paid until its owner changes that")
         settings.data_path.mkdir(parents=True, exist_ok=True)
         agent = Agent(
             store=store,
             rpc=rpc,
             signer=signer,
             terms=earn_terms(settings),
+            desk=desk_of(settings),
+            multicall=settings.contracts.multicall3,
             caps=_caps(settings),
-            accepted=AcceptedSnapshots(settings.data_path / "accepted-snapshots.jsonl"),
+            accepted=AcceptedBooks(settings.data_path / "accepted-books.jsonl"),
             finality=settings.final_after,
+            first_block=settings.payout_desk_first_block,
             stop_file=settings.data_path / "payout.stop",
+            final_every_s=_FINAL_EVERY_S if settings.final_after == "finalized" else 1.0,
         )
+        _show_metrics(settings, stack)
         log.info("paying", payer=signer.address, profile=settings.profile)
-        await _until_stopped(settings, agent, halt_file)
+        await _until_stopped(settings, agent)
     log.info("stopped")
 
 
-async def _until_stopped(settings: Settings, agent: Agent, halt_file: Path) -> None:
-    paying = asyncio.create_task(run_agent(agent, secrets.token_hex(8)))
-    stop_on_signal(settings, paying.cancel)
+async def _until_stopped(settings: Settings, agent: Agent) -> None:
+    tasks, stop = Supervisor(agent.store.clock, Random()), asyncio.Event()  # noqa: S311  jitter, not secrets
+    tasks.on_give_up.append(stop.set)
+    stop_on_signal(settings, stop.set)
+    tasks.start("payout", lambda: run_agent(agent, secrets.token_hex(8)))
+    await stop.wait()
+    await tasks.stop()
+    tasks.check()
+
+
+def _show_metrics(settings: Settings, stack: contextlib.AsyncExitStack) -> None:
+    """On a port of the agent's own. Without one it pays all the same, and says so."""
+    port = settings.worker_metrics_port % 65535 + 1
     try:
-        await paying
-    except asyncio.CancelledError:
+        server, _thread = serve_metrics(port, settings.metrics_host)
+    except OSError:
+        log.warning("the payout agent's metrics cannot be shown: its port is taken", port=port)
         return
-    except Halted as halted:
-        _leave_word(halt_file, str(halted))
-        raise SettingsError(f"the payout agent has stopped and needs a person: {halted}") from None
+    stack.callback(server.server_close)
+    stack.callback(server.shutdown)
 
 
-def _leave_word(halt_file: Path, why: str) -> None:
-    """Whoever starts processes again must not start this one."""
-    halt_file.write_text(f"{why}\n")
+async def deploy(settings: Settings, owner: str, payer: str) -> int:
+    """Print the unsigned deployment of a desk, or check the one that the settings name."""
+    if owner or payer:
+        for name, text in (("--owner", owner), ("--payer", payer)):
+            if not is_address(text):
+                raise SettingsError(f"{name} must be 0x followed by 40 hex digits")
+        made = deployment(settings.contracts.usdg, Address(owner.lower()), Address(payer.lower()), settings.chain_id)
+        print(json.dumps(made, indent=2))
+        print("sign and send this from any account; then set TICKYARD_PAYOUT_DESK to the address it made, and let the "
+              "payer approve it for USDG", file=sys.stderr)  # fmt: skip
+        return 0
+    if not settings.payout_desk:
+        raise SettingsError("give --owner and --payer for a new desk, or set TICKYARD_PAYOUT_DESK to check one")
+    rpc = Rpc(settings.rpc_urls, chain_id=settings.chain_id, clock=open_clock(settings))
+    try:
+        found = await inspect(rpc, desk_of(settings), settings.contracts.usdg)
+    finally:
+        await rpc.close()
+    for problem in found.problems:
+        print(f"{settings.payout_desk}: {problem}", file=sys.stderr)
+    if found.problems or found.payer is None or found.owner is None:
+        return 1
+    print(f"{settings.payout_desk} is the desk, byte for byte; payer {checksum(found.payer)}, "
+          f"owner {checksum(found.owner)}")  # fmt: skip
+    return 0
+
+
+async def resume(settings: Settings) -> int:
+    """Lift a halt, after a person has looked."""
+    async with _open_store(settings) as store:
+        reason = await lift(store)
+    print("payouts were not halted" if reason is None else f"lifted: {reason}")
+    return 0
+
+
+@contextlib.asynccontextmanager
+async def _open_store(settings: Settings) -> AsyncIterator[Store]:
+    store = open_store(settings.store_url, open_clock(settings))
+    try:
+        if not await is_ready(store):
+            raise SettingsError("the store's schema is missing or older than this code: run `tickyard migrate` first")
+        yield store
+    finally:
+        await store.close()
 
 
 def _caps(settings: Settings) -> PayoutCaps:

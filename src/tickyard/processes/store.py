@@ -4,7 +4,9 @@ import sys
 from pathlib import Path
 
 from tickyard.config.settings import Settings
+from tickyard.features.alerts.store import remember_unknown
 from tickyard.kernel.clock import WallClock
+from tickyard.processes.folder import ready_folder
 from tickyard.store.copying.backup import backup
 from tickyard.store.copying.restore import restore
 from tickyard.store.migrate import migrate, schema_version
@@ -12,6 +14,8 @@ from tickyard.store.opening import open_store
 
 
 async def keep_store(command: str, settings: Settings, file: str) -> None:
+    if command != "backup":
+        ready_folder(settings)
     store = open_store(settings.store_url, WallClock())
     try:
         match command:
@@ -23,6 +27,8 @@ async def keep_store(command: str, settings: Settings, file: str) -> None:
                 said = f"the store is copied into {file}"
             case _:
                 await restore(Path(file), settings.store_url, store.clock)
+                async with store.begin() as tx:
+                    await remember_unknown(tx)
                 said = f"the store is filled from {file}"
     finally:
         await store.close()

@@ -66,8 +66,13 @@ class Store(ABC):
         self._rng = rng
 
     @abstractmethod
-    def begin(self, *, serializable: bool = False) -> AbstractAsyncContextManager[Transaction]:
-        """A write transaction: committed at the end of the block, rolled back when the block raises."""
+    def begin(
+        self, *, serializable: bool = False, patience_s: float | None = None
+    ) -> AbstractAsyncContextManager[Transaction]:
+        """A write transaction: committed at the end of the block, rolled back when the block raises.
+
+        `patience_s`: how long the database may take, when it is not the usual.
+        """
 
     @abstractmethod
     def read(self) -> AbstractAsyncContextManager[Transaction]:
@@ -80,6 +85,11 @@ class Store(ABC):
     @abstractmethod
     async def now(self, tx: Transaction) -> datetime:
         """The one clock that all processes on this database share."""
+
+    @property
+    def lent(self) -> int:
+        """Connections to the database in use right now; 0 where there is no pool."""
+        return 0
 
     @abstractmethod
     async def close(self) -> None: ...

@@ -87,7 +87,7 @@ async def _alone(store: Store) -> AsyncIterator[Transaction]:
             yield tx
         return
     await _make_lock(store)
-    async with store.begin() as tx:
+    async with store.begin(patience_s=_PATIENCE_S) as tx:
         await tx.execute(text(f"SET LOCAL statement_timeout = '{_PATIENCE_S}s'"))
         # A row lock, because every PostgreSQL-compatible engine and every pooler understands it.
         await tx.execute(text(f"SELECT id FROM {LOCK} WHERE id = 1 FOR UPDATE"))  # noqa: S608  a constant

@@ -5,7 +5,8 @@
        +--+---give_up--> failed
 
 `sending` is committed before the first byte leaves. A row found in it after a crash becomes `unknown`: it may have
-been sent, so it is never sent again. Every move is a conditional write; the row count says who made it.
+been sent, so it is never sent again; so does whatever a copy of the store held unsent. Every move is a conditional
+write; the row count says who made it.
 """
 
 from collections.abc import Mapping
@@ -64,6 +65,10 @@ _PUT_SQLITE: Final = text(_PUT.format(parcels=":parcels"))
 _PUT_POSTGRES: Final = text(_PUT.format(parcels="CAST(:parcels AS JSON)")).bindparams(
     bindparam("now", type_=BigInteger)
 )
+
+
+UNSENT_IS_UNKNOWN: Final = "UPDATE outbox SET state = 'unknown' WHERE state IN ('pending', 'sending')"
+"""What is true of a copy: its original went on, and may have sent what waits here."""
 
 
 @dataclass(frozen=True, slots=True)

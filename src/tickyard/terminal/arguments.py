@@ -1,4 +1,4 @@
-"""What can be typed after `tickyard call`, `watch` and `explain`. Apart, because every command parses its words."""
+"""What can be typed after a command. Apart, because every command parses its words."""
 
 import argparse
 
@@ -24,3 +24,18 @@ def add_explain_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--today", required=True, metavar="YYYY-MM-DD", help="the day on which the question is asked")
     parser.add_argument("--mid", default=None, metavar="PRICE", help="dollars per share, for the market cap")
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+
+
+def add_trade_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("side", choices=("buy", "sell"))
+    parser.add_argument("symbol")
+    parser.add_argument("amount")
+    parser.add_argument("--denom", default="usd", choices=("usd", "token"), help="the unit of the amount")
+    parser.add_argument("--slippage-bps", type=int, default=50, metavar="BPS", help="50 is 0.5 %%")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument(
+        "--keystore", default=None, metavar="FILE", help="whose key signs; else the sandbox's demo wallet"
+    )
+    parser.add_argument("--password-file", default=None, metavar="FILE", help="of the keystore; asked for otherwise")
+    parser.add_argument("--rpc", default=None, metavar="URL", help="your own node, through which it is sent")
+    parser.add_argument("--url", default=None, help="address of the service")

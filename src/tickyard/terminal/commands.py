@@ -6,7 +6,7 @@ import difflib
 import os
 import shutil
 import sys
-from typing import Any, Final, Literal, TextIO, get_args, get_origin
+from typing import Any, Final, Literal, Self, TextIO, get_args, get_origin
 
 import msgspec
 
@@ -27,7 +27,7 @@ from tickyard.terminal.tables import render
 _CLEAR: Final = "\x1b[H\x1b[2J"
 _REDRAW_S: Final = 5.0
 _CANDLES_MAX: Final = 300
-_INTERRUPTED: Final = 130
+INTERRUPTED: Final = 130
 
 
 class WrongCommand(Exception):
@@ -47,10 +47,10 @@ def call_command(args: argparse.Namespace) -> int:
     try:
         answer = asyncio.run(_call(url, args.operation, values))
     except TickyardError as error:
-        print(_said(error, url), file=sys.stderr)
+        print(said(error, url), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        return _INTERRUPTED
+        return INTERRUPTED
     if args.json:
         print(msgspec.json.format(msgspec.json.encode(answer), indent=2).decode())
     else:
@@ -60,7 +60,7 @@ def call_command(args: argparse.Namespace) -> int:
 
 
 def watch_command(args: argparse.Namespace) -> int:
-    """Draw the candles of one symbol, again every few seconds, until Ctrl-C."""
+    """Draw the candles of one symbol, again whenever its price moves, until Ctrl-C."""
     try:
         url = base_url(args.url)
     except WrongCommand as wrong:
@@ -69,7 +69,7 @@ def watch_command(args: argparse.Namespace) -> int:
     try:
         asyncio.run(watch(args.symbol, args.interval, url, once=args.once))
     except TickyardError as error:
-        print(_said(error, url), file=sys.stderr)
+        print(said(error, url), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         pass
@@ -114,7 +114,7 @@ def _usage(route: Route) -> str:
     return " ".join(f"{param.name}=…" if param.is_required else f"[{param.name}=…]" for param in route.params)
 
 
-def _said(error: TickyardError, url: str) -> str:
+def said(error: TickyardError, url: str) -> str:
     if isinstance(error, Unreachable):
         return f"{error}: {url}"
     if isinstance(error, ServiceError):
@@ -141,9 +141,9 @@ async def watch(
     out, clock = out or sys.stdout, clock or WallClock()
     is_live = out.isatty() and not once
     history: dict[str, Any] = {}
-    async with AsyncClient(url) as client:
+    async with AsyncClient(url) as client, _Ticker(client, symbol) as ticker:
         while True:
-            trouble = ""
+            trouble = f"  now {ticker.price}" if ticker.price else ""
             try:
                 history = await client.call_json("get_history", symbol=symbol, interval=interval, limit=_CANDLES_MAX)
             except (Unreachable, UpstreamError, TooManyRequests) as error:
@@ -156,7 +156,51 @@ async def watch(
             print((_CLEAR if is_live else "") + screen, file=out, flush=True)
             if not is_live:
                 return
-            await clock.sleep(_REDRAW_S)
+            await ticker.wait(clock)
+
+
+class _Ticker:
+    """The price as it moves, from the stream: a screen is drawn again when it does, and every few seconds anyway."""
+
+    def __init__(self, client: AsyncClient, symbol: str) -> None:
+        self._client = client
+        self._symbol = symbol
+        self._moved = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self.price: str | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            # Before the client is closed: it is the client's connection that it listens on.
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def wait(self, clock: Clock) -> None:
+        if self._task is None:
+            self._task = asyncio.create_task(self._listen())
+        waits = {asyncio.ensure_future(clock.sleep(_REDRAW_S)), asyncio.ensure_future(self._moved.wait())}
+        try:
+            done, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waits:
+                each.cancel()
+        for each in done:
+            each.result()
+        self._moved.clear()
+
+    async def _listen(self) -> None:
+        try:
+            async for event in self._client.stream(symbols=[self._symbol], events=["price", "sample"]):
+                if event.name == "price":
+                    self.price = str(event.data["price"])
+                if event.name != "snapshot":
+                    self._moved.set()
+        except TickyardError:
+            # A service without a stream: the chart is drawn every few seconds, as ever.
+            return
 
 
 def chart_screen(history: dict[str, Any], columns: int, lines: int, *, colours: bool, trouble: str = "") -> str:

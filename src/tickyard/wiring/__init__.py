@@ -1,6 +1,6 @@
 """The composition root: Settings -> Deps. The only place that builds things."""
 
 from tickyard.wiring.clock import open_clock
-from tickyard.wiring.parts import ServiceDeps, open_deps, stop_task
+from tickyard.wiring.parts import ServiceDeps, open_deps
 
-__all__ = ["ServiceDeps", "open_clock", "open_deps", "stop_task"]
+__all__ = ["ServiceDeps", "open_clock", "open_deps"]

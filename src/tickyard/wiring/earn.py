@@ -1,8 +1,10 @@
 """What the reward program needs."""
 
+from tickyard.chain.rpc.client import Rpc
 from tickyard.config.settings import Settings
-from tickyard.features.earn.desk import EarnDesk
 from tickyard.features.earn.message import EarnTerms
+from tickyard.features.earn.room import EarnRoom
+from tickyard.kernel.clock import Clock
 from tickyard.kernel.ids import ZERO_ADDRESS, Address
 
 
@@ -11,6 +13,18 @@ def earn_terms(settings: Settings) -> EarnTerms:
     return EarnTerms(settings.chain_id, token, settings.contracts.usdg)
 
 
-def open_earn(settings: Settings) -> EarnDesk:
-    """Without a reward program nobody comes to this desk: it has no routes and no work."""
-    return EarnDesk(earn_terms(settings), settings.final_after, settings.service_token_first_block)
+def desk_of(settings: Settings) -> Address:
+    return Address(settings.payout_desk.lower()) if settings.payout_desk else ZERO_ADDRESS
+
+
+def open_earn(settings: Settings, clock: Clock) -> EarnRoom:
+    """Without a reward program nobody comes to this room: it has no routes and no work."""
+    url = settings.second_logs_url
+    return EarnRoom(
+        earn_terms(settings),
+        settings.final_after,
+        desk_of(settings),
+        settings.contracts.multicall3,
+        settings.service_token_first_block,
+        Rpc([url], chain_id=settings.chain_id, clock=clock) if url else None,
+    )

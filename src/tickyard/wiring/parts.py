@@ -1,6 +1,5 @@
 """Everything an operation may use, built in order."""
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -10,18 +9,23 @@ from typing import Final
 
 from tickyard.chain.boot import check_contracts
 from tickyard.chain.rpc.client import Rpc
+from tickyard.chain.rpc.feed import LogFeed
+from tickyard.chain.v3.events import TOPICS
 from tickyard.config.settings import Settings, SettingsError
 from tickyard.deps import Deps
 from tickyard.features.alerts.deliver import Courier
 from tickyard.features.alerts.operations import AlertDesk
-from tickyard.features.earn.desk import EarnDesk
+from tickyard.features.earn.room import EarnRoom
 from tickyard.features.research.library import Library
 from tickyard.features.votes.feed import VoteFeed
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
+from tickyard.market.charts import ChartReader
 from tickyard.market.kept_listing import ListingBroken
 from tickyard.market.market import Market
 from tickyard.market.mids import Mids
+from tickyard.market.mirror.follow import LiveMarket
+from tickyard.market.mirror.mirror import Mirror
 from tickyard.market.multipliers import read_schedules
 from tickyard.market.pools import PoolBook
 from tickyard.market.reading import ChainReader
@@ -32,6 +36,7 @@ from tickyard.sources.http import Source
 from tickyard.sources.issuer.api import MAX_BYTES, Issuer
 from tickyard.store.migrate import is_ready
 from tickyard.store.opening import open_store
+from tickyard.supervisor import Supervisor
 from tickyard.wiring.alerts import open_desk
 from tickyard.wiring.earn import open_earn
 from tickyard.wiring.payments import open_payments
@@ -48,21 +53,27 @@ class ServiceDeps(Deps):
     alerts: AlertDesk
     courier: Courier
     payments: Payments
-    earn: EarnDesk
+    earn: EarnRoom
     issuer: Issuer
     filings: Library
     votes: VoteFeed
 
 
 @contextlib.asynccontextmanager
-async def open_deps(settings: Settings, clock: Clock) -> AsyncIterator[ServiceDeps]:
-    """Everything an operation may use, opened in order and closed in reverse."""
+async def open_deps(settings: Settings, clock: Clock, *, is_hurried: bool = False) -> AsyncIterator[ServiceDeps]:
+    """Everything an operation may use, opened in order and closed in reverse. Hurried: callers wait for answers."""
     rng = Random()  # noqa: S311  jitter, not secrets
     async with contextlib.AsyncExitStack() as stack:
-        rpc = Rpc(settings.rpc_urls, chain_id=settings.chain_id, clock=clock, observe=_observe_rpc)
+        rpc = Rpc(
+            settings.rpc_urls,
+            chain_id=settings.chain_id,
+            clock=clock,
+            max_age_s=settings.head_age_max_s,
+            observe=_observe_rpc,
+        )
         stack.push_async_callback(rpc.close)
         await _check_chain(rpc, settings, clock)
-        store = open_store(settings.store_url, clock)
+        store = open_store(settings.store_url, clock, is_hurried=is_hurried)
         stack.push_async_callback(store.close)
         if not await is_ready(store):
             raise SettingsError("the store's schema is missing or older than this code: run `tickyard migrate` first")
@@ -78,22 +89,41 @@ async def open_deps(settings: Settings, clock: Clock) -> AsyncIterator[ServiceDe
         reader = ChainReader(rpc, settings.contracts.multicall3, clock)
         pools = PoolBook(reader, settings.contracts, settings.fee_tiers, clock)
         registry.on_change.append(pools.look_soon)
-        market = Market(registry, Mids(issuer, clock), pools, reader, settings.contracts)
-        for work in (registry.keep_fresh(), _keep_pools_fresh(registry, pools)):
-            stack.push_async_callback(stop_task, asyncio.create_task(work))
+        charts = ChartReader(reader, pools, settings.contracts)
+        pools.on_found = charts.warm
+        tasks = Supervisor(clock, rng)
+        stack.push_async_callback(tasks.stop)
+        live = None
+        if settings.mirror:
+            fresh_s = settings.mirror_fresh_ms / 1000
+            mirror = Mirror(rpc, charts, settings.contracts, clock, fresh_s=fresh_s, every=pools.every)
+            feed = None
+            if settings.rpc_ws_urls:
+                feed = LogFeed(settings.rpc_ws_urls, chain_id=settings.chain_id, topics=TOPICS, clock=clock)
+                tasks.start("feed", feed.keep)
+            live = LiveMarket(mirror, reader, pools, settings.contracts, clock, feed)
+            stack.push_async_callback(live.close)
+            tasks.start("mirror", live.keep)
+        market = Market(registry, Mids(issuer, clock), pools, reader, charts, settings.contracts, live)
+        tasks.start("registry", registry.keep_fresh)
+        tasks.start("pools", partial(_keep_pools_fresh, registry, pools))
         desk = open_desk(settings, clock)
         payments = await stack.enter_async_context(open_payments(settings, store, rpc, clock))
         reading = await stack.enter_async_context(open_research(settings, store, clock, rng))
+        earn = open_earn(settings, clock)
+        if earn.second_logs is not None:
+            stack.push_async_callback(earn.second_logs.close)
         yield ServiceDeps(
             settings=settings,
             clock=clock,
             market=market,
             rpc=rpc,
             store=store,
+            tasks=tasks,
             alerts=desk,
             courier=Courier(store, desk.egress, desk.keys, clock, rng, user_agent=USER_AGENT),
             payments=payments,
-            earn=open_earn(settings),
+            earn=earn,
             issuer=issuer,
             filings=reading.filings,
             votes=reading.votes,
@@ -123,12 +153,6 @@ async def _check_chain(rpc: Rpc, settings: Settings, clock: Clock) -> None:
             if clock.monotonic() > deadline:
                 raise
             await clock.sleep(0.5)
-
-
-async def stop_task(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await task
 
 
 def _observe_rpc(_url_index: int, _method: str, outcome: str, seconds: float) -> None:

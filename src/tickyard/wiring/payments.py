@@ -2,20 +2,24 @@
 
 import contextlib
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 from tickyard.chain.rpc.client import Rpc
 from tickyard.config.pinned import SECOND_CHAIN_ID
-from tickyard.config.settings import Settings
+from tickyard.config.settings import Settings, SettingsError
 from tickyard.kernel.clock import Clock, WallClock
 from tickyard.kernel.ids import Address
 from tickyard.observe.metrics import observe_upstream
 from tickyard.payments.cashier import Cashier
+from tickyard.payments.credentials import BadCredentials, Credentials, FixedHeaders, SignedTokens
 from tickyard.payments.facilitator import Facilitator
+from tickyard.payments.identity import Identity
 from tickyard.payments.layer import Payments
 from tickyard.payments.ledger import Ledger
 from tickyard.payments.offer.terms import FIRST, SECOND, PaymentSettings, Terms
 from tickyard.payments.proof.chain import ChainProof
-from tickyard.payments.settlement import Settlement, Till
+from tickyard.payments.receipts import ReceiptKey
+from tickyard.payments.till import Till
 from tickyard.store.engine import Store
 
 
@@ -28,27 +32,58 @@ async def open_payments(settings: Settings, store: Store, rpc: Rpc, clock: Clock
             settings.rpc_urls_8453,
             chain_id=SECOND_CHAIN_ID,
             clock=second_clock,
+            max_age_s=settings.head_age_max_s,
             observe=lambda _url, _method, outcome, seconds: observe_upstream("node-8453", outcome, seconds),
         )
         stack.push_async_callback(second_rpc.close)
         tills, chains = {}, {}
-        networks = (
-            (FIRST, settings.facilitator_4663, rpc, clock),
-            (SECOND, settings.facilitator_8453, second_rpc, second_clock),
-        )
-        for network, url, its_rpc, its_clock in networks:
-            facilitator = Facilitator(network, url, its_clock, observe=observe_upstream)
-            await facilitator.start()
-            stack.push_async_callback(facilitator.close)
+        for network, its_rpc, its_clock in ((FIRST, rpc, clock), (SECOND, second_rpc, second_clock)):
+            facilitators = _facilitators(settings, network, its_clock)
+            for each in facilitators:
+                await each.start()
+                stack.push_async_callback(each.close)
             chains[network] = ChainProof(network, its_rpc)
-            tills[network] = Till(facilitator, chains[network], its_clock)
+            tills[network] = Till(facilitators, chains[network], its_clock)
         ledger = Ledger(store, clock)
         cashier = Cashier(ledger, tills, clock)
         # Nothing between taking the money and sending the answer may be lost when we stop.
         stack.push_async_callback(cashier.drain)
-        terms = Terms(
-            PaymentSettings(settings.base_url, Address(settings.pay_to.lower()), Address(settings.spender.lower())),
-            clock,
-            second_clock,
-        )
-        yield Payments(terms, ledger, cashier, Settlement(ledger, tills), chains)
+        yield Payments(_terms(settings, clock, second_clock), ledger, cashier, Identity(chains), chains, _key(settings))
+
+
+def _facilitators(settings: Settings, network: str, clock: Clock) -> list[Facilitator]:
+    """In the order of the settings. What the first one wants to see of us is shown to no other."""
+    name = "facilitator_" + network.removeprefix("eip155:")
+    shown = _credentials(getattr(settings, f"{name}_headers_file"), getattr(settings, f"{name}_key_file"), clock)
+    return [
+        Facilitator(network, url, clock, observe=observe_upstream, credentials=None if n else shown)
+        for n, url in enumerate(getattr(settings, name))
+    ]
+
+
+def _credentials(headers_file: str, key_file: str, clock: Clock) -> Credentials | None:
+    try:
+        if key_file:
+            return SignedTokens(Path(key_file), clock)
+        return FixedHeaders(Path(headers_file)) if headers_file else None
+    except BadCredentials as wrong:
+        raise SettingsError(f"the credentials of a facilitator cannot be used: {wrong}") from None
+
+
+def _key(settings: Settings) -> ReceiptKey | None:
+    if not settings.receipt_key_file:
+        return None
+    try:
+        return ReceiptKey(Path(settings.receipt_key_file), settings.base_url)
+    except BadCredentials as wrong:
+        raise SettingsError(f"the key of receipts cannot be used: {wrong}") from None
+
+
+def _terms(settings: Settings, clock: Clock, second_clock: Clock) -> Terms:
+    terms = PaymentSettings(
+        settings.base_url,
+        Address(settings.pay_to.lower()),
+        Address(settings.spender.lower()),
+        tuple(f"eip155:{chain}" for chain in settings.networks),
+    )
+    return Terms(terms, clock, second_clock)

@@ -8,17 +8,17 @@ from typing import Final, Protocol
 from tickyard.deps import Deps
 from tickyard.features.actions.sync import ActionsDeps, sync_actions
 from tickyard.features.alerts.store import expire
-from tickyard.features.earn.books import unbalanced_epochs
-from tickyard.features.earn.desk import EarnDeps
 from tickyard.features.earn.epochs import index_holders, run_due
+from tickyard.features.earn.room import EarnDeps
+from tickyard.features.earn.sums import unbalanced_epochs
 from tickyard.features.history.reading import newest_slot
 from tickyard.kernel.clock import SLOT_S
 from tickyard.market.rounds import slot_number
 from tickyard.observe import metrics
 from tickyard.observe.log import log
 from tickyard.payments.layer import Payments
-from tickyard.payments.proof.credit import verify_settlements
-from tickyard.payments.proof.reconcile import reconcile
+from tickyard.payments.proof.reconcile import look_after
+from tickyard.payments.stock import show_stock
 from tickyard.store import outbox
 from tickyard.store.leases import Lease
 from tickyard.worker.tick import run_slot
@@ -87,11 +87,11 @@ class Bookkeeper:
     def __init__(self, payments: Payments) -> None:
         self._payments = payments
 
-    async def do_due(self, deps: Deps, lease: Lease) -> None:
+    async def do_due(self, deps: Deps, _lease: Lease) -> None:
         office = self._payments
-        await reconcile(office.ledger, office.settlement, holder=f"worker-{lease.owner}-{lease.fence}")
+        await look_after(office.ledger, office.chains, finality=deps.settings.final_after)
         await office.ledger.forget_answers()
-        await verify_settlements(deps.store, office.chains, deps.clock, finality=deps.settings.final_after)
+        await show_stock(office.ledger, office.chains)
 
 
 class ActionReader:
@@ -107,6 +107,16 @@ class ActionReader:
             self._due_s = deps.clock.timestamp() + _ACTIONS_EVERY_S
 
 
+class HolderReader:
+    """Reads on in the service token's transfers. Whatever keeps it from that keeps nothing else."""
+
+    def __init__(self, deps: EarnDeps) -> None:
+        self._deps = deps
+
+    async def do_due(self, _deps: Deps, _lease: Lease) -> None:
+        await index_holders(self._deps)
+
+
 class EpochKeeper:
     """Snapshot, seal, open, close: whatever the reward program owes by now."""
 
@@ -115,7 +125,6 @@ class EpochKeeper:
         self._audit_s = 0.0
 
     async def do_due(self, deps: Deps, _lease: Lease) -> None:
-        await index_holders(self._deps)
         await run_due(self._deps, deps.clock.now())
         if deps.clock.timestamp() >= self._audit_s:
             if epochs := await unbalanced_epochs(self._deps):
@@ -132,9 +141,12 @@ class WorkDeps(ActionsDeps, EarnDeps, Protocol):
 
 def jobs(deps: Deps, rooms: WorkDeps, rng: Random) -> list[Job]:
     is_sandbox = deps.settings.is_sandbox
-    earn = [Job("earn", 0.25 if is_sandbox else 5.0, EpochKeeper(rooms).do_due)] if deps.settings.has_earn else []
+    earn = [
+        Job("earn", 0.25 if is_sandbox else 5.0, EpochKeeper(rooms).do_due),
+        Job("holders", 0.5 if is_sandbox else 5.0, HolderReader(rooms).do_due),
+    ]
     return [
-        *earn,
+        *(earn if deps.settings.has_earn else []),
         Job(
             "tick", 0.25 if is_sandbox else 1.0, Sampler(rng, 0 if is_sandbox else deps.settings.sample_spread_s).do_due
         ),

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import secrets
 from collections.abc import Iterable
+from functools import partial
 from typing import Final
 
 from tickyard.deps import Deps
@@ -28,10 +29,14 @@ class Runner:
         self._stopping = asyncio.Event()
 
     async def run(self) -> None:
-        """Work until `stop`. What has begun is finished, and every lease handed back."""
-        async with asyncio.TaskGroup() as group:
-            for job in self._jobs:
-                group.create_task(self._lead(job), name=job.name)
+        """Work until `stop`. What has begun is finished, and every lease handed back. A job that fails is none of the
+        others' business."""
+        tasks = self._deps.tasks
+        names = [f"job {job.name}" for job in self._jobs]
+        for name, job in zip(names, self._jobs, strict=True):
+            tasks.start(name, partial(self._lead, job), until=self._stopping)
+        await self._stopping.wait()
+        await tasks.finish(names)
 
     def stop(self) -> None:
         self._stopping.set()
@@ -49,7 +54,8 @@ class Runner:
                 await self._hold(job, lease)
             except LostLease:
                 log.warning("lease lost", job=job.name)
-            else:
+            finally:
+                # Also when the job died: another worker may have better luck. What is lost cannot be handed back.
                 with contextlib.suppress(UpstreamDown):
                     await leases.release(store, lease)
 

@@ -6,7 +6,7 @@ import shutil
 from contextlib import suppress
 from datetime import timedelta
 
-from sqlalchemy import select
+from sqlalchemy import text
 
 from simulated.auditor import Auditor
 from simulated.loop import START, VirtualLoop
@@ -14,8 +14,9 @@ from simulated.process import Doom, Faults
 from simulated.run import scratch
 from simulated.world import WALLETS, World
 from tickyard.features.earn import rules
-from tickyard.features.earn.tables import earn_payout
 from tickyard.kernel.errors import Failure
+from tickyard.payout.run import LEASE, Pace, run_agent
+from tickyard.store.leases import release, take
 
 EPOCH = rules.accruing_epoch(START)
 OPENS = rules.opens_at(EPOCH)
@@ -36,6 +37,7 @@ def run_claim(*kills):
 async def _live(doom, folder):
     world = World(1, folder, Faults(), doom)
     world.rng.seed(5)
+    world.rest_s = lambda: 15
     await world.open()
     try:
         await _prepare(world)
@@ -64,26 +66,32 @@ async def _live(doom, folder):
 async def _prepare(world):
     """A day until its claims are open."""
     world.chain.give("0x" + "7e" * 20, WALLETS[0].address, 10**25)
-    world.birth("agent-0")
-    agent = world.agent_of(world.processes["agent-0"])
-    await world.agent_round(world.processes["agent-0"], agent, None)
+    process = world.birth("agent-0")
     worker = world.birth("worker-0")
     await world.work_once(worker)
     world.rng.seed(7)
     for _ in range(3):
         await world.settle_payment()
+    world.chain.mine()
+    world.second.mine()
     for moment in (rules.snapshot_at(EPOCH) - timedelta(seconds=9), rules.snapshot_at(EPOCH), OPENS):
         await world.clock.until(moment)
         for _ in range(6):
             world.chain.mine()
+            world.second.mine()
         await world.work_once(worker)
+    # Opened on the desk first.
+    lease = await take(process.store, LEASE, "agent-0")
+    await world.agent_of(process).run_once(lease)
+    for _ in range(6):
+        world.chain.mine()
+    await world.work_once(worker)
+    await release(process.store, lease)
+    process.die()
 
 
 async def _agent(world, process):
-    agent, lease = world.agent_of(process), None
-    while True:
-        lease = await world.agent_round(process, agent, lease)
-        await world.clock.sleep(2)
+    await run_agent(world.agent_of(process), f"agent {world.lives}", Pace(round_s=1.9))
 
 
 async def _mine(world):
@@ -105,7 +113,7 @@ async def _claim(world, wallet):
 async def _confirmed(world):
     for _ in range(600):
         async with world.store.read() as tx:
-            states = (await tx.execute(select(earn_payout.c.state))).scalars().all()
+            states = (await tx.execute(text("SELECT state FROM earn_line"))).scalars().all()
         if "confirmed" in states:
             return
         await world.clock.sleep(2)

@@ -33,13 +33,20 @@ class Faults:
     freeze: float = 0.0
     flip: float = 0.0
     interleave: float = 0.0
+    skew: float = 0.0
+    lag: float = 0.0
+    hide: float = 0.0
+    tear: float = 0.0
+    spike: float = 0.0
+    fate: float = 0.0
     log_range: int = 10**9
     log_limit: int = 10**9
+    fates: tuple = ("_run_dry", "_run_short", "_stop_the_chain", "_change_the_key", "_restore")
 
     def calm(self):
         """Nothing fails any more. Limits of nodes stay."""
-        for name in vars(self):
-            if not name.startswith("log_"):
+        for name, chance in vars(self).items():
+            if isinstance(chance, float):
                 setattr(self, name, 0.0)
 
 
@@ -67,14 +74,14 @@ class Process:
         self.faults = faults
         self._doom = doom or Doom()
         self.is_dead = False
-        self.attentive = 0
+        self.frailty = lambda: 1
         # In the order in which they began: a seed must not depend on names or addresses.
         self.tasks = {}
 
     async def point(self):
         if self.is_dead:
             raise Killed
-        if self._doom.strikes() or (self.faults.kill and self.rng.random() < self.faults.kill):
+        if self._doom.strikes() or (self.faults.kill and self.rng.random() < self.faults.kill * self.frailty()):
             self.die()
             raise Killed
         if self.faults.interleave and self.rng.random() < self.faults.interleave:
@@ -178,21 +185,22 @@ class _Wire:
 
     endpoints = ()
 
-    def __init__(self, chain, clock, process):
+    def __init__(self, chain, clock, process, views):
         self._chain = chain
         self._clock = clock
         self._process = process
+        self._views = views
 
     def deadline(self):
         return self._clock.monotonic() + 5
 
-    async def ask(self, _method, body, read, _deadline=None):
+    async def ask(self, _method, body, read, _deadline=None, *, shows_age=False):
         await self._process.point()
         if self._process.chance("lost_request"):
             raise UpstreamDown("the chain node did not answer")
         if self._process.chance("slow"):
             await self._clock.sleep(self._process.rng.uniform(0, 4))
-        answer = self._chain.handle(body)
+        answer = self._chain.handle(body, self._process.rng.choice(self._views) if self._views else None)
         await self._process.point()
         if self._process.chance("lost_reply"):
             raise UpstreamDown("the chain node did not answer")
@@ -205,6 +213,6 @@ class _Wire:
 class FrailRpc(Rpc):
     """The real client, with the chain in memory at the other end."""
 
-    def __init__(self, chain, clock, process):
+    def __init__(self, chain, clock, process, views=()):
         super().__init__(["http://simulated"], chain_id=4663, clock=clock)
-        self._nodes = _Wire(chain, clock, process)
+        self._nodes = _Wire(chain, clock, process, list(views))

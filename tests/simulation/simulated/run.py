@@ -20,7 +20,7 @@ from pathlib import Path
 
 from simulated.auditor import Auditor
 from simulated.loop import START, VirtualLoop
-from simulated.world import WALLETS, World
+from simulated.world import FATE, WALLETS, World
 
 DAYS_PER_WORLD = 10
 CALM_DAYS = 2
@@ -33,16 +33,24 @@ def scratch():
     return Path(tempfile.mkdtemp(prefix="tickyard-sim-", dir=memory if memory.is_dir() else None))
 
 
-async def live(seed, days, folder):
+async def live(seed, days, folder, mood=None):
     """One world for so many days, audited each noon; then two calm days, after which nothing may be open."""
-    world = World(seed, folder)
+    world = World(seed, folder, mood=mood)
     await world.open()
     found = []
     try:
         world._jobs += [
             world.loop.create_task(life)
-            for life in (world.miner_life(), world.buyer_life(), world.trader_life(), world.mischief_life())
+            for life in (
+                world.miner_life(),
+                world.buyer_life(),
+                world.trader_life(),
+                world.mischief_life(),
+                world.edge_life(),
+                world.crowd_life(),
+            )
         ]
+        world._jobs.append(world.loop.create_task(world.fate_life(), name=FATE))
         for n in (1, 2, 3):
             world.spawn(f"api-{n}", world.api_life)
         for n in (1, 2):
@@ -52,8 +60,7 @@ async def live(seed, days, folder):
         for day in range(1, days + CALM_DAYS + 1):
             await world.clock.until(START + timedelta(days=day))
             if day == days:
-                world.faults.calm()
-                world.chain.frozen.clear()
+                world.calm()
             found = await Auditor(world).audit(is_final=day == days + CALM_DAYS)
             if found:
                 break
@@ -64,7 +71,7 @@ async def live(seed, days, folder):
         await world.close()
 
 
-def run_world(seed, days=DAYS_PER_WORLD):
+def run_world(seed, days=DAYS_PER_WORLD, mood=None):
     folder = scratch()
     logging.disable(logging.CRITICAL)
     # Statements leave much behind, and little of it in circles: looking for them rarely saves a twentieth of the time.
@@ -73,7 +80,7 @@ def run_world(seed, days=DAYS_PER_WORLD):
     gc.set_threshold(50_000, 20, 100)
     try:
         with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-            return runner.run(live(seed, days, folder))
+            return runner.run(live(seed, days, folder, mood))
     finally:
         gc.unfreeze()
         gc.set_threshold(*before)
@@ -90,9 +97,9 @@ def shard(work, *arguments):
         yield from pool.map(work, *arguments)
 
 
-def tell(seed, days=DAYS_PER_WORLD):
+def tell(seed, days=DAYS_PER_WORLD, mood=None):
     """One world: a line about it, and how many violations there were."""
-    found, truth, trace, chain = run_world(seed, days)
+    found, truth, trace, chain = run_world(seed, days, mood)
     line = (
         f"seed {seed}: {days} days, {truth.claims} claims, {truth.paid_answers} answered, {truth.kills} kills, "
         f"{chain.reorgs} reorganisations, {chain.forgets} lost, trace {trace}"
@@ -104,6 +111,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--days", type=int, default=DAYS_PER_WORLD, help="in one world, before the calm ones")
+    parser.add_argument(
+        "--mood", type=float, help="how bad things are: 0 nothing fails, 2 is terrible; left out, luck says"
+    )
     parser.add_argument("--worlds", type=int, default=1, help="this many, with one seed after the other")
     parser.add_argument("--total", type=int, help="instead: so many days in all, on every core")
     asked = parser.parse_args()
@@ -111,7 +121,7 @@ def main():
         worlds = -(-asked.total // (DAYS_PER_WORLD + CALM_DAYS))
         told = shard(tell, range(asked.seed, asked.seed + worlds))
     else:
-        told = (tell(seed, asked.days) for seed in range(asked.seed, asked.seed + asked.worlds))
+        told = (tell(seed, asked.days, asked.mood) for seed in range(asked.seed, asked.seed + asked.worlds))
     for text, _, violations in told:
         print(text, flush=True)
         if violations:

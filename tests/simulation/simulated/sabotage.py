@@ -1,6 +1,5 @@
 """Deliberate breakages of the protocol, each a few lines of text in a copy of the package."""
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,186 +10,133 @@ import tickyard
 class Sabotage:
     name: str
     seed: int
-    """Among the worlds from this one on it shows soon."""
+    """The world that shows it soon; when the house has changed, and with it the luck of its worlds, one after it does."""
     edits: tuple[tuple[str, str, str], ...]
     """File, what stands there, what is put in its place."""
+    how: tuple = ()
+    """What the worlds are told beside their seed."""
+    worlds: int = 40
 
-    def apply(self, folder):
-        """A copy of the package with the breakage in it. The folder to import it from."""
-        # Compiled files come along; those of the edited sources are told from them by their size and time.
-        shutil.copytree(Path(tickyard.__file__).parent, folder / "tickyard")
+    def texts(self):
+        """The broken text of each file that has one."""
+        house, texts = Path(tickyard.__file__).parent, {}
         for file, before, after in self.edits:
-            path = folder / "tickyard" / file
-            text = path.read_text()
+            path = str(house / file)
+            text = texts.get(path) or Path(path).read_text()
             assert text.count(before) == 1, f"{self.name}: {file} has changed, so must the sabotage"
-            path.write_text(text.replace(before, after))
-        return folder
+            texts[path] = text.replace(before, after)
+        return texts
 
+
+QUIET = (2, 0.0)
+"""Days, and what goes wrong. Most breakages need nothing else to go wrong."""
+MOODS = {
+    "tomorrow's revenue in today's pool": (2, {"kill": 0.004}),
+    "skip the first day of every pair": (1, 0.0),
+    "what failed late is lost": (3, {"freeze": 0.6}),
+    "no proof of holders": (2, {"hide": 1.0}),
+    "no proof of the supply, nor of holders": (2, {"hide": 1.0}),
+    "no parent-hash check": (2, {"reorg": 0.2}),
+    "take the snapshot before its block is final": (2, {"reorg": 0.2}),
+    "leftovers of an earlier try stay": (2, {"kill": 0.004}),
+    "solvency ignoring what is owed": (3, {"fate": 1.0, "fates": ("_run_short",)}),
+    "close without asking the desk": (3, {"fate": 1.0, "fates": ("_restore",)}),
+    "release at the first failure": (2, {"flip": 1.0, "freeze": 0.6, "reorg": 0.1}),
+    "a reverted batch releases its lines": (2, {"fate": 1.0, "fates": ("_change_the_key",), "delay": 0.8}),
+    "lines of a lost batch are never sent again": (2, {"fate": 1.0, "fates": ("_change_the_key",), "delay": 0.8}),
+    "never replace what is stuck": (2, {"drop": 0.6}),
+}
+
+
+def many(name, *edits, seed=2):
+    return Sabotage(name, seed, edits, MOODS.get(name, QUIET))
+
+
+def one(name, file, before, after, seed=2):
+    return many(name, (file, before, after), seed=seed)
+
+
+EARN, PAYOUT = "features/earn", "payout"
 
 SABOTAGES = (
-    Sabotage(
-        "release on a time-out",
-        2,
-        (
-            (
-                "payout/outcome.py",
-                "                # The nonce is used but the node does not show by what: it may lag, or forget. Wait.\n",
-                "                decided.append((payout, False, final.number))\n",
-            ),
-            ("payout/agent.py", "[each for each in payouts if each.nonce < chain_nonce]", "payouts"),
-        ),
+    # --- whose day money belongs to
+    one("tomorrow's revenue in today's pool", f"{EARN}/pool.py", "wanted = [revenue.c.settled_at < opens_at(epoch),",
+        "wanted = ["),
+    many("credit before final",
+        ("payments/proof/verdict.py", "        if seen.block <= tip.final:", "        if seen.block <= tip.number:"),
+        ("payments/proof/reconcile.py", "if row.mined_block is not None and row.mined_block > tip.final", "if False"),
     ),
-    Sabotage(
-        "release at the first revert",
-        4,
-        (
-            (
-                "payout/outcome.py",
-                "        if block > final:\n",
-                '        if block > final and quantity(receipt.get("status")) != 0:\n',
-            ),
-        ),
+    one("forget what became known after the sealing", f"{EARN}/pool.py", "wanted = [revenue.c.settled_at < opens_at(epoch),",
+        "wanted = [revenue.c.settled_at < opens_at(epoch), revenue.c.settled_at >= starts_at(epoch),"),
+    many("fix the pool before the day is over",
+        (f"{EARN}/epochs.py", 'if state == "taken" and now >= opens_at(epoch):', 'if state == "taken":'),
+        (f"{EARN}/pool.py", "        if now < opens_at(epoch):\n            return False\n", ""),
     ),
-    Sabotage(
-        "drop the unique keys and claim again",
-        2,
-        (
-            (
-                "features/earn/store.py",
-                "        if found.attempt is not None and found.is_claimed:\n            return found.attempt\n",
-                "",
-            ),
-            ("store/migrations/versions/v0006_earn.py", "live, unique=True)", "live)"),
-            ("features/earn/tables.py", "    unique=True,\n", ""),
-        ),
+    one("the rest is not rolled over", f"{EARN}/pool.py", "rollover_raw = await _collect_rest(tx, epoch) + await _collect_late(tx, epoch)",
+        "rollover_raw = await _collect_late(tx, epoch)"),
+    one("what failed late is lost", f"{EARN}/pool.py", "rollover_raw = await _collect_rest(tx, epoch) + await _collect_late(tx, epoch)",
+        "rollover_raw = await _collect_rest(tx, epoch)\n        await _collect_late(tx, epoch)"),
+    # --- who shares it
+    one("threshold plus one", f"{EARN}/snapshot.py", "if each.balance >= threshold]", "if each.balance >= threshold + 1]"),
+    many("snapshot at 23:00 inclusive",
+        ("chain/blocks.py", "        if early.timestamp < moment_s:\n", "        if early.timestamp <= moment_s:\n"),
+        ("chain/blocks.py", "        if middle.timestamp < moment_s:\n", "        if middle.timestamp <= moment_s:\n"),
     ),
-    Sabotage(
-        "judge the window twice",
-        2,
-        (
-            (
-                "payout/agent.py",
-                "                amount = amount_of(claim, sealed, self.terms)\n",
-                ("                amount = amount_of(claim, sealed, self.terms)\n"
-                "                if now.hour:\n"
-                '                    raise Refused("too late")\n'),
-            ),
-        ),
+    one("balances of the newest block", f"{EARN}/snapshot.py", "async for page in pages_at(view, -1 if block is None else block.number):",
+        "async for page in pages_at(view, final.number):"),
+    one("no proof of holders", f"{EARN}/snapshot.py", "            await _prove_holders(deps, page, threshold // REACH, final.hash)\n", ""),
+    many("no proof of the supply, nor of holders",
+        (f"{EARN}/snapshot.py", "            await _prove_holders(deps, page, threshold // REACH, final.hash)\n", ""),
+        (f"{EARN}/snapshot.py", "    if indexed != supply:\n", "    if False:\n"),
     ),
-    Sabotage(
-        "send before storing",
-        14,
-        (
-            (
-                "payout/agent.py",
-                "        return ledger.Signed(claim.epoch,",
-                ('        await self.rpc.batch([("eth_sendRawTransaction", ["0x" + raw.hex()])])\n'
-                "        return ledger.Signed(claim.epoch,"),
-            ),
-        ),
+    many("no parent-hash check",
+        (f"{EARN}/holders.py", "        if mark is not None and chunk.parent_hash != mark[1]:\n            return False\n", ""),
+        (f"{EARN}/holders.py", "return (await header(self.rpc, mark[0])).hash == mark[1]", "return True"),
+        (f"{EARN}/epochs.py", "        final = await final_header(deps.rpc, deps.earn.finality)\n        return", "        final = await final_header(deps.rpc, 0)\n        return"),
+        (f"{EARN}/snapshot.py", "if await newest_mark(view) != (final.number, final.hash):", "if False:"),
+        (f"{EARN}/snapshot.py", "            await _prove_holders(deps, page, threshold // REACH, final.hash)\n", ""),
+        (f"{EARN}/snapshot.py", "    if indexed != supply:\n", "    if False:\n"),
     ),
-    Sabotage(
-        "new bytes on a retry",
-        2,
-        (
-            (
-                "payout/agent.py",
-                "            did.sent = await self._sending.send(payouts, chain_nonce)\n",
-                ("            import dataclasses\n"
-                "            from types import SimpleNamespace\n"
-                "            fresh = []\n"
-                "            for each in payouts:\n"
-                "                claim = SimpleNamespace(epoch=0, address=each.address, attempt=0)\n"
-                "                fee = int(self.store.clock.timestamp())\n"
-                "                again = await self._signed(claim, each.amount_raw, each.nonce, fee)\n"
-                "                fresh.append(dataclasses.replace(each, raw=again.raw))\n"
-                "            did.sent = await self._sending.send(fresh, chain_nonce)\n"),
-            ),
-        ),
+    one("take the snapshot before its block is final", f"{EARN}/snapshot.py", "    final = await final_header(deps.rpc, deps.earn.finality)\n    if",
+        "    final = await final_header(deps.rpc, 0)\n    if"),
+    one("shares rounded up", f"{EARN}/rules.py", "return pool * balance // total if total else 0", "return -(-pool * balance // total) if total else 0"),
+    one("shares by half the total", f"{EARN}/rules.py", "return pool * balance // total if total else 0", "return pool * balance // (total // 2) if total else 0"),
+    one("leftovers of an earlier try stay", f"{EARN}/snapshot.py", "        await _clear(deps.store, epoch, writer)\n", ""),
+    one("solvency ignoring what is owed", f"{EARN}/opening.py", "if not await _is_solvent(deps, till, row.pool_raw + owed, row.eligible_wallets):",
+        "if not await _is_solvent(deps, till, row.pool_raw, row.eligible_wallets):"),
+    # --- the window
+    many("accept 01:00:00",
+        (f"{EARN}/rules.py", "return opens_at(epoch) <= moment < closes_at(epoch)", "return opens_at(epoch) <= moment <= closes_at(epoch)"),
     ),
-    Sabotage(
-        "credit on the facilitator's word",
-        2,
-        (
-            (
-                "payments/proof/credit.py",
-                "    assert row.settled_at is not None\n    named = ",
-                ("    assert row.settled_at is not None\n"
-                "    async with store.begin() as tx:\n"
-                '        word = f"{row.key.network}/{row.transaction}/0"\n'
-                "        await revenue.credit(tx, word, row.amount_raw, row.settled_at, clock.now())\n"
-                '        await _mark(tx, row, "credited")\n'
-                '    return "credited"\n'
-                "    named = "),
-            ),
-        ),
+    one("the window closes a minute early", f"{EARN}/rules.py", "CLOSE: Final = timedelta(hours=25)", "CLOSE: Final = timedelta(hours=24, minutes=59)"),
+    many("reserve at any hour",
+        (f"{EARN}/store.py", "    if not is_in_window(found.epoch, now):\n", "    if False:\n"),
+        (f"{EARN}/operations.py", "    if not found.is_claimed and not rules.is_in_window(ask.epoch, now):\n", "    if False:\n"),
     ),
-    Sabotage(
-        "float shares",
-        3,
-        (
-            (
-                "features/earn/rules.py",
-                "    return pool * balance // total if total else 0\n",
-                "    return round(pool * (balance / total)) if total else 0\n",
-            ),
-        ),
+    many("believe any signature",
+        (f"{EARN}/operations.py", "    if not is_signed_by(ask.address, claim_digests(deps.earn.terms, ask.epoch, ask.address), signature):\n", "    if False:\n"),
+        (f"{PAYOUT}/judge.py", "    if not is_signed_by(claim.address, claim_digests(terms, claim.epoch, claim.address), signature):\n", "    if False:\n"),
     ),
-    Sabotage(
-        "forget what is on its way",
-        2,
-        (
-            (
-                "features/earn/closing.py",
-                "epoch if claim.state in ENDED_UNPAID else None",
-                'epoch if claim.state != "confirmed" else None',
-            ),
-        ),
+    one("close with claims left out", f"{EARN}/closing.py", '"returned_to": epoch if claim.state in ENDED_UNPAID else None,',
+        '"returned_to": epoch if claim.state != "confirmed" else None,'),
+    many("close before the window is over",
+        (f"{EARN}/closing.py", "        if await store.now(tx) < closes_at(epoch):\n            return False\n", ""),
+        (f"{EARN}/epochs.py", 'if state in ("sealed", "open", "closing") and now >= closes_at(epoch):', 'if state in ("sealed", "open", "closing"):'),
     ),
-    Sabotage(
-        "return late failures again and again",
-        9,
-        (
-            (
-                "features/earn/pool.py",
-                "    found = (await tx.execute(_late())).all()\n    for row in found:\n",
-                "    found = (await tx.execute(_late())).all()\n    for row in ():\n",
-            ),
-        ),
-    ),
-    Sabotage(
-        "take balances of the newest block",
-        1,
-        (("features/earn/snapshot.py", "-1 if block is None else block.number", "final.number"),),
-    ),
-    Sabotage(
-        "count a settlement in every pool",
-        2,
-        (("features/earn/pool.py", "    found = (await tx.execute(_uncredited(epoch))).all()\n    if found:\n",
-          "    found = (await tx.execute(_uncredited(epoch))).all()\n    if not found:\n"),),
-    ),
-    Sabotage(
-        "take the nonce from the node",
-        3,
-        (
-            (
-                "payout/agent.py",
-                "        day = starts_at(",
-                ('        first = quantity(await self._ask("eth_getTransactionCount", self.signer.address, "latest"))\n'
-                "        day = starts_at("),
-            ),
-        ),
-    ),
-    Sabotage(
-        "reserve at any hour",
-        5,
-        (
-            ("features/earn/store.py", "    if not is_in_window(found.epoch, now):\n", "    if False:\n"),
-            (
-                "features/earn/operations.py",
-                "    if not found.is_claimed and not rules.is_in_window(ask.epoch, now):\n",
-                "    if False:\n",
-            ),
-        ),
-    ),
+    one("close without asking the desk", f"{EARN}/closing.py", "        if paid_on_desk > kept:\n", "        if False:\n"),
+    # --- paying
+    one("release at the first failure", f"{PAYOUT}/agent.py", "final = await final_header(self.rpc, self.finality)", "final = await final_header(self.rpc, 0)"),
+    one("a reverted batch releases its lines", f"{PAYOUT}/ending.py", '.values(state="due"))', '.values(state="failed"))'),
+    one("lines of a lost batch are never sent again", f"{PAYOUT}/ending.py", '                again = (await tx.execute(update(earn_line).where(*mine).values(state="due"))).rowcount\n',
+        "                again = 0\n"),
+    one("pay a base unit less", f"{PAYOUT}/agent.py", "lines.append(ledger.Line(claim, amount))", "lines.append(ledger.Line(claim, amount - 1))"),
+    one("never replace what is stuck", f"{PAYOUT}/sending.py", "        if not any(now >= self._sent_at.get(nonce, -AGAIN_S) + AGAIN_S for nonce in newest):\n", "        if newest:\n"),
+    one("refuse who is paid after the window", f"{PAYOUT}/agent.py", "                    amount = amount_of(claim, books, self.terms)\n",
+        "                    amount = amount_of(claim, books, self.terms)\n                    if now.hour:\n                        raise ClaimRefused('too late')\n"),
+    one("confirm what was only sent", f"{PAYOUT}/ledger.py", '"attempt": line.claim.attempt, "state": "sent",', '"attempt": line.claim.attempt, "state": "confirmed",'),
+    one("read the newest block only", f"{PAYOUT}/ending.py", "first = self.first_block if mark is None else mark[0] + 1", "first = final.number"),
+    one("the books of the desk are of yesterday", f"{EARN}/digest.py", 'HEADER: Final = b"address,balance,share\\n"', 'HEADER: Final = b"address,balance,shares\\n"'),
+    one("tell the amount of the whole pool", f"{EARN}/store.py", "share_raw=share(row.pool_raw, row.balance or 0, row.eligible_total) if sealed else None,",
+        "share_raw=row.pool_raw if sealed else None,"),
+    one("skip the first day of every pair", f"{EARN}/rules.py", "_DAY: Final = timedelta(days=1)", "_DAY: Final = timedelta(days=2)"),
 )  # fmt: skip

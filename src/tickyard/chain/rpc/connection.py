@@ -65,7 +65,7 @@ class Lane:
         finally:
             # What is left of an answer that did not come to its end must not be taken for the next one.
             if not self._is_whole:
-                self._hang_up()
+                self.hang_up()
 
     async def _connected(self) -> Connection:
         connection = self._connection
@@ -74,7 +74,7 @@ class Lane:
             is_fresh = self._loop.time() - self._used_at < _KEEP_ALIVE_S
             if is_fresh and protocol is not None and protocol.is_connected() and not protocol.should_close:
                 return connection
-            self._hang_up()
+            self.hang_up()
         self._connection = await self._connector.connect(self._request, traces=[], timeout=_NO_LIMIT)
         return self._connection
 
@@ -113,13 +113,14 @@ class Lane:
         if (_whole_number(message.headers.get("Content-Length")) or 0) > self._max_bytes:
             raise Garbage
 
-    def _hang_up(self) -> None:
+    def hang_up(self) -> None:
+        """The next exchange opens a connection of its own."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
 
     async def close(self) -> None:
-        self._hang_up()
+        self.hang_up()
         await self._connector.close()
 
 

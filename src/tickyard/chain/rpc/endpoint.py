@@ -7,18 +7,22 @@ an answer, the one opened next is checked in its stead.
 """
 
 import asyncio
+from collections.abc import Callable
 from random import Random
-from typing import Final
+from typing import Final, TypeVar
 
 from tickyard.chain.rpc.connection import Lane
 from tickyard.chain.rpc.reply import read_one, read_quantity
 from tickyard.chain.rpc.trouble import ForeignChain, Garbage, HungUp, RpcError, Throttled, Trouble
 
+T = TypeVar("T")
+
 _CHECK_ID: Final = 0
 _CHECK: Final = b'{"jsonrpc":"2.0","id":0,"method":"eth_chainId","params":[]}'
 _REST_FIRST_S: Final = 0.5
 _REST_MOST_S: Final = 30.0
-_FOREIGN_REST_S: Final = 30.0
+_FOREIGN_REST_S: Final = 5.0
+"""A node that serves garbage may tell any chain id: it must be found again within seconds of its recovery."""
 
 
 class NodeUrl:
@@ -30,6 +34,8 @@ class NodeUrl:
         self.rests_until = 0.0
         self.is_throttled = False
         self.is_foreign = False
+        self.is_fresh_until = 0.0
+        """Until then its newest block need not be looked at again."""
         self._url = url
         self._chain_id = chain_id
         self._max_bytes = max_bytes
@@ -37,18 +43,25 @@ class NodeUrl:
         self._is_closed = False
         self._room = asyncio.Semaphore(max_lanes)
 
-    async def post(self, body: bytes) -> bytes:
-        """Send one request and return an answer that came over a proven connection."""
+    async def post(self, body: bytes, read: Callable[[bytes], T], *, is_check: bool = False) -> T:
+        """Send one request and read the answer, which came over a proven connection."""
         async with self._room:
             lane = self._idle.pop() if self._idle else Lane(self._url, self._max_bytes)
             is_over = False
             try:
                 if not lane.opened or lane.opened != lane.proven:
                     await self._prove(lane)
+                before = lane.sent
                 answer = await self._send(lane, body)
+                if is_check:
+                    self.checks += lane.sent - before
                 if lane.opened != lane.proven:
                     await self._prove(lane)
-                return answer
+                return read(answer)
+            except Garbage:
+                # The answer to another question (a wrong id), or none at all: what comes next would be no better.
+                lane.hang_up()
+                raise
             except ForeignChain:
                 # Connections that were proven before may lead to the same place by now.
                 is_over = True

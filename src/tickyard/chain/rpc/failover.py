@@ -12,7 +12,8 @@ from random import Random
 from typing import Final, TypeVar
 
 from tickyard.chain.rpc.endpoint import NodeUrl
-from tickyard.chain.rpc.trouble import ForeignChain, Lagging, NodeUnreachable, RpcError, Throttled, Trouble
+from tickyard.chain.rpc.freshness import HEAD_CHECK, BlockAge, read_head_time
+from tickyard.chain.rpc.trouble import ForeignChain, Lagging, NodeUnreachable, RpcError, Stale, Throttled, Trouble
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 
@@ -33,7 +34,9 @@ class Failover:
         budget_s: float,
         try_s: float,
         observe: Observe | None,
+        age: BlockAge | None = None,
     ) -> None:
+        """With `age`, a URL whose newest block is older than that is passed over like one that is silent."""
         self.endpoints = list(endpoints)
         self._clock = clock
         self._rng = rng
@@ -41,30 +44,43 @@ class Failover:
         self._try_s = try_s
         self._max_tries = max(3, len(endpoints) + 1)
         self._observe = observe
+        self._age = age
         self._preferred = 0
 
     def deadline(self) -> float:
         return self._clock.monotonic() + self._budget_s
 
-    async def ask(self, method: str, body: bytes, read: Callable[[bytes], T], deadline: float | None = None) -> T:
-        """Try until an answer can be read, the tries are used up, or the time is."""
+    async def ask(
+        self,
+        method: str,
+        body: bytes,
+        read: Callable[[bytes], T],
+        deadline: float | None = None,
+        *,
+        shows_age: bool = False,
+    ) -> T:
+        """Try until an answer can be read, the tries are used up, or the time is.
+
+        `shows_age`: reading the answer judges the age of its block, so the URL need not be asked for it.
+        """
         deadline = self.deadline() if deadline is None else deadline
         trouble: Trouble | None = None
+        asked: list[NodeUrl] = []
         for tried in range(self._max_tries):
             started = self._clock.monotonic()
             endpoint = self.endpoints[self._preferred]
             if endpoint.is_resting(started):
-                endpoint = self._choose(started)
+                endpoint = self._choose(started, asked, deadline)
                 await self._pause(endpoint, tried, deadline)
                 started = self._clock.monotonic()
+            asked.append(endpoint)
             left_s = deadline - started
             if left_s <= 0:
                 break
             outcome = "cancelled"
             try:
                 async with asyncio.timeout(min(self._try_s, left_s)):
-                    answer = await endpoint.post(body)
-                result = read(answer)
+                    result = await self._post(endpoint, body, read, shows_age=shows_age)
             except TimeoutError:
                 trouble, outcome = NodeUnreachable(), "timeout"
             except Trouble as caught:
@@ -83,12 +99,37 @@ class Failover:
             endpoint.note_trouble(trouble, self._clock.monotonic(), self._rng, self._budget_s)
         raise _gave_up(trouble)
 
+    async def _post(self, endpoint: NodeUrl, body: bytes, read: Callable[[bytes], T], *, shows_age: bool) -> T:
+        """An answer of a node that is where the chain is. Its newest block is looked at beside, every few seconds."""
+        if self._age is None or self._clock.monotonic() < endpoint.is_fresh_until:
+            return await endpoint.post(body, read)
+        if shows_age:
+            result = await endpoint.post(body, read)
+        else:
+            looking = asyncio.ensure_future(endpoint.post(HEAD_CHECK, self._age.judged(read_head_time), is_check=True))
+            try:
+                result = await endpoint.post(body, read)
+                await looking
+            except RpcError:
+                # A refusal of a node that is behind is no answer either.
+                await looking
+                raise
+            finally:
+                looking.cancel()
+                await asyncio.gather(looking, return_exceptions=True)
+        endpoint.is_fresh_until = self._clock.monotonic() + self._age.look_every_s
+        return result
+
     def _settle_on(self, endpoint: NodeUrl) -> None:
         endpoint.note_well()
         self._preferred = endpoint.index
 
-    def _choose(self, now: float) -> NodeUrl:
-        """When the URL that worked last rests: the next one that does not, else whose rest is over first."""
+    def _choose(self, now: float, asked: Sequence[NodeUrl], deadline: float) -> NodeUrl:
+        """When the URL that worked last rests: the next one that does not, else whose rest is over first.
+
+        Of those that rest, one that this caller has not asked yet goes before: it may have recovered, while a second
+        look at one that was just found stuck would find the same.
+        """
         in_order = self.endpoints[self._preferred :] + self.endpoints[: self._preferred]
         for endpoint in in_order:
             if not endpoint.is_resting(now):
@@ -96,7 +137,14 @@ class Failover:
         ours = [endpoint for endpoint in in_order if not endpoint.is_foreign]
         if not ours:
             raise _gave_up(ForeignChain())
-        return min(ours, key=lambda endpoint: endpoint.rests_until)
+        return min(
+            ours,
+            key=lambda each: (self._rests_too_long(each, deadline), asked.count(each), each.rests_until),
+        )
+
+    def _rests_too_long(self, endpoint: NodeUrl, deadline: float) -> bool:
+        """Whether a throttle would have us wait until too little time is left for an answer."""
+        return endpoint.is_throttled and endpoint.rests_until + self._budget_s / 4 >= deadline
 
     async def _pause(self, endpoint: NodeUrl, tried: int, deadline: float) -> None:
         """Before a resting URL is asked. A throttle is obeyed; after other failures a short pause will do."""
@@ -105,8 +153,7 @@ class Failover:
             return
         wait_s = endpoint.rests_until - now
         if endpoint.is_throttled:
-            # What is left after the wait must be enough for an answer.
-            if now + wait_s + self._budget_s / 4 >= deadline:
+            if self._rests_too_long(endpoint, deadline):
                 raise _gave_up(Throttled(retry_after_s=math.ceil(wait_s)))
         elif tried == 0:
             return
@@ -121,6 +168,8 @@ def _gave_up(trouble: Trouble | None) -> UpstreamDown:
         return UpstreamDown("the chain node serves another chain")
     if isinstance(trouble, Throttled):
         return UpstreamDown("the chain node is throttling requests", retry_after_s=trouble.retry_after_s)
+    if isinstance(trouble, Stale):
+        return UpstreamDown("the chain node is behind the chain")
     if isinstance(trouble, Lagging):
         return UpstreamDown("the chain node does not have this block")
     return UpstreamDown("the chain node did not answer")

@@ -5,6 +5,7 @@
       Garbage            an answer that is not one: not JSON-RPC, wrong id, too large, wrong shape
       Throttled          too many requests, in either of its two forms
       Lagging            the node does not have the block yet
+      Stale              its newest block is too old: it is stuck, or far behind
       ForeignChain       the node serves another chain
     RpcError           the node did answer, and the answer is no: never tried again
       TooManyLogs        ask for fewer blocks
@@ -46,6 +47,10 @@ class Throttled(Trouble):
 
 class Lagging(Trouble):
     outcome = "lagging"
+
+
+class Stale(Trouble):
+    outcome = "stale"
 
 
 class ForeignChain(Trouble):

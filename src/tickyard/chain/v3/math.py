@@ -10,15 +10,13 @@ no amount for the trader and is not modelled.
 """
 
 from bisect import bisect_left
-from dataclasses import dataclass, replace
-from math import isqrt
+from dataclasses import dataclass
 
 from tickyard.chain.v3.steps import take_step
 from tickyard.chain.v3.ticks import MAX_SQRT_RATIO, MAX_TICK, MIN_SQRT_RATIO, MIN_TICK, sqrt_ratio_at, tick_at
 
 LOWEST_LIMIT = MIN_SQRT_RATIO + 1
 HIGHEST_LIMIT = MAX_SQRT_RATIO - 1
-_MOST = 2**255 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +40,26 @@ class SwapResult:
     """Fee included."""
     amount_out: int
     sqrt_price_after: int
-    tick_after: int
     liquidity_after: int
     ticks_crossed: int
     """Initialised ticks. The quoter's figure of this name counts differently and can be higher."""
+    steps: int
+    """Stretches of the curve, each up to an initialised tick, the edge of a word, or the end."""
     is_complete: bool
     """False: the price limit, or the end of all prices, came before the whole amount."""
+    _stopped_at: int | None
+    """The tick, where the swap ended just on one."""
+
+    def ends_at(self, tick: int) -> bool:
+        """Whether this is the tick at which the swap ended: cheaper to check than to find."""
+        if self._stopped_at is not None or not MIN_TICK <= tick < MAX_TICK:
+            return tick == self._stopped_at
+        return sqrt_ratio_at(tick) <= self.sqrt_price_after < sqrt_ratio_at(tick + 1)
+
+    @property
+    def tick_after(self) -> int:
+        # Worked out only for those who want it: it takes as long as all the rest of a small swap.
+        return tick_at(self.sqrt_price_after) if self._stopped_at is None else self._stopped_at
 
 
 def swap(pool: PoolState, *, zero_for_one: bool, amount: int, sqrt_price_limit: int | None = None) -> SwapResult:
@@ -67,7 +79,8 @@ def swap(pool: PoolState, *, zero_for_one: bool, amount: int, sqrt_price_limit: 
     ahead = reversed(pool.ticks[:split]) if zero_for_one else iter(pool.ticks[split:])
     beyond = (MIN_TICK - 1, 0) if zero_for_one else (MAX_TICK + 1, 0)
     goal, net = next(ahead, beyond)
-    remaining, total_in, total_out, crossed = amount, 0, 0, 0
+    remaining, total_in, total_out, crossed, steps = amount, 0, 0, 0, 0
+    ended_between = False
 
     while remaining and price != limit:
         if liquidity:
@@ -79,6 +92,7 @@ def swap(pool: PoolState, *, zero_for_one: bool, amount: int, sqrt_price_limit: 
         stop_price = sqrt_ratio_at(stop)
         target = max(stop_price, limit) if zero_for_one else min(stop_price, limit)
         step = take_step(price, target, liquidity, remaining, pool.fee)
+        steps += 1
         total_in += step.amount_in + step.fee
         total_out += step.amount_out
         remaining = amount - total_in if amount > 0 else amount + total_out
@@ -91,30 +105,12 @@ def swap(pool: PoolState, *, zero_for_one: bool, amount: int, sqrt_price_limit: 
                 crossed += 1
                 goal, net = next(ahead, beyond)
         elif step.sqrt_price != price:
-            tick = tick_at(step.sqrt_price)
+            # Short of its stop, a step is the last one: the amount or the limit has ended it.
+            ended_between = True
         price = step.sqrt_price
 
-    return SwapResult(total_in, total_out, price, tick, liquidity, crossed, not remaining)
-
-
-def input_to_reach(pool: PoolState, sqrt_price: int) -> int:
-    """What must be paid in, fee included, to bring the price exactly here on the active liquidity alone.
-
-    Ticks are left out of it, so slot0 and liquidity suffice: it is a measure of depth, not a quote.
-    """
-    if sqrt_price == pool.sqrt_price_x96:
-        return 0
-    active = replace(pool, ticks=())
-    zero_for_one = sqrt_price < pool.sqrt_price_x96
-    return swap(active, zero_for_one=zero_for_one, amount=_MOST, sqrt_price_limit=sqrt_price).amount_in
-
-
-def usdg_to_move(pool: PoolState, *, usdg_is_token0: bool, bps: int = 100) -> int:
-    """USDG that buys the token's price up by this many hundredths of a percent on the active liquidity."""
-    # The pool's price is token1 per token0: dearer tokens raise it when USDG is token1, and lower it otherwise.
-    num, den = (10_000, 10_000 + bps) if usdg_is_token0 else (10_000 + bps, 10_000)
-    target = isqrt(pool.sqrt_price_x96**2 * num // den)
-    return input_to_reach(pool, min(max(target, LOWEST_LIMIT), HIGHEST_LIMIT))
+    stopped_at = None if ended_between else tick
+    return SwapResult(total_in, total_out, price, liquidity, crossed, steps, not remaining, stopped_at)
 
 
 def _limit(price: int, asked: int | None, *, zero_for_one: bool) -> int:

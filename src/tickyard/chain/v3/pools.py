@@ -1,10 +1,9 @@
-"""v3 pools: finding them, reading them, and what their state says about price and depth.
+"""v3 pools: finding them, reading them, and what their state says about the price.
 
 A pool's price is a square root, sqrtPriceX96 = sqrt(token1 / token0) x 2^96 in base units. Stock tokens have
 18 decimals and USDG 6; which of them is token0 is decided by their addresses alone.
 """
 
-from math import isqrt
 from typing import Final, NamedTuple
 
 from tickyard.chain.abi import (
@@ -28,9 +27,6 @@ SLOT0: Final = bytes.fromhex("3850c7bd")
 LIQUIDITY: Final = bytes.fromhex("1a686502")
 
 _DECIMALS_APART: Final = 10**12
-_ONE: Final = 10**72
-# sqrt(1.01) - 1 = 0.004987562..., to 72 decimals: exact to the base unit for any pool.
-_ONE_PERCENT_STEP: Final = isqrt(101 * _ONE * _ONE // 100) - _ONE
 
 
 class Slot0(NamedTuple):
@@ -95,17 +91,3 @@ def price_e9(sqrt_price_x96: int, token_is_token0: bool) -> int:
     """The spot price in whole nano-dollars, rounded down: the form in which samples are kept."""
     price = spot_price(sqrt_price_x96, token_is_token0)
     return price.num * 10**9 // price.den
-
-
-def depth_usdg(sqrt_price_x96: int, liquidity: int, usdg_is_token0: bool) -> int:
-    """USDG base units that must flow in to raise the stock's price by 1 %, were the active range endless.
-
-    USDG as token1 moves the square-root price s up to s x sqrt(1.01): L x s x (sqrt(1.01) - 1) / 2^96.
-    USDG as token0 moves it down to s / sqrt(1.01):                     L x 2^96 x (sqrt(1.01) - 1) / s.
-    Fees are left out and the result is rounded down: it ranks pools, it is no quote.
-    """
-    if not sqrt_price_x96:
-        return 0
-    if usdg_is_token0:
-        return (liquidity * _ONE_PERCENT_STEP << 96) // (sqrt_price_x96 * _ONE)
-    return liquidity * sqrt_price_x96 * _ONE_PERCENT_STEP // (_ONE << 96)

@@ -1,4 +1,4 @@
-"""Reading swap calldata back, strictly and on its own.
+"""Reading swap and approval calldata back, strictly and on its own.
 
 This is the second pair of eyes before calldata leaves the house: it shares nothing with the encoder, follows
 offsets as the contract would, and refuses every byte it cannot explain. A refusal here is a bug of ours.
@@ -67,6 +67,20 @@ def _decode_single(data: bytes, deadline: int) -> DecodedSwap:
         bound=reader.number(160),
         price_limit=reader.number(192, below=1 << 160),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedApproval:
+    spender: Address
+    amount: int
+
+
+def decode_approval(data: bytes) -> DecodedApproval:
+    """Read `approve(spender, amount)` and not a byte more."""
+    reader = _Reader(data, "095ea7b3")
+    if reader.size != 2 * 32:
+        raise UnreadableSwap("wrong length of the approval")
+    return DecodedApproval(reader.address(0), reader.number(32))
 
 
 class _Reader:

@@ -1,6 +1,6 @@
 """Every operation of the service. Written by `python -m tickyard.clientgen`."""
 
-from tickyard.client.operations import alerts, earn, history, payments, registry, research, trading
+from tickyard.client.operations import alerts, earn, execution, history, payments, registry, research, trading
 from tickyard.client.routes import Route
 
 ROUTES: dict[str, Route] = {
@@ -11,6 +11,7 @@ ROUTES: dict[str, Route] = {
     **alerts.ROUTES,
     **earn.ROUTES,
     **payments.ROUTES,
+    **execution.ROUTES,
 }
 
 
@@ -22,6 +23,7 @@ class AsyncOperations(
     alerts.AsyncAlertsGroup,
     earn.AsyncEarnGroup,
     payments.AsyncPaymentsGroup,
+    execution.AsyncExecutionGroup,
 ):
     """One method per operation."""
 
@@ -34,5 +36,6 @@ class Operations(
     alerts.AlertsGroup,
     earn.EarnGroup,
     payments.PaymentsGroup,
+    execution.ExecutionGroup,
 ):
     """One method per operation."""

@@ -2,9 +2,9 @@
 
 # ruff: noqa: A002
 
-from typing import Literal, cast
+from typing import cast
 
-from tickyard.client.operations.earn_answers import Claimed, Earn, EpochBooks, WalletStatus
+from tickyard.client.operations.earn_answers import Claimed, Earn, EpochBooks, Reserves, WalletStatus
 from tickyard.client.routes import AsyncGroup, Group, Param, Route
 
 ROUTES: dict[str, Route] = {
@@ -29,9 +29,11 @@ ROUTES: dict[str, Route] = {
         EpochBooks,
         params=(
             Param("id", int, is_required=True),
-            Param("format", Literal["csv", "json"]),
+            Param("limit", int),
+            Param("cursor", str | None),
         ),
     ),
+    "get_earn_reserves": Route("GET", "/v1/earn/reserves", Reserves),
 }
 
 
@@ -51,10 +53,18 @@ class AsyncEarnGroup(AsyncGroup):
             await self._call(ROUTES["claim_earn"], {"address": address, "epoch": epoch, "signature": signature}),
         )
 
-    async def get_epoch_books(self, *, id: int, format: Literal["csv", "json"] = "json") -> EpochBooks:
-        """The public books of one epoch: pool, revenue, rollover, every share, claim and transaction, as JSON or
-        CSV."""
-        return cast(EpochBooks, await self._call(ROUTES["get_epoch_books"], {"id": id, "format": format}))
+    async def get_epoch_books(self, *, id: int, limit: int = 1000, cursor: str | None = None) -> EpochBooks:
+        """The public books of one epoch: pool, revenue, rollover, and its wallets with share, claim and transaction,
+        a page at a time."""
+        return cast(
+            EpochBooks, await self._call(ROUTES["get_epoch_books"], {"id": id, "limit": limit, "cursor": cursor})
+        )
+
+    async def get_earn_reserves(self) -> Reserves:
+        """What the reward program holds and owes: the payout account's USDG, ETH and allowance, and for the newest
+        epochs pool, payments and the hash of the books, from the chain and from our own records side by side, at one
+        block."""
+        return cast(Reserves, await self._call(ROUTES["get_earn_reserves"], {}))
 
 
 class EarnGroup(Group):
@@ -72,7 +82,13 @@ class EarnGroup(Group):
             Claimed, self._call(ROUTES["claim_earn"], {"address": address, "epoch": epoch, "signature": signature})
         )
 
-    def get_epoch_books(self, *, id: int, format: Literal["csv", "json"] = "json") -> EpochBooks:
-        """The public books of one epoch: pool, revenue, rollover, every share, claim and transaction, as JSON or
-        CSV."""
-        return cast(EpochBooks, self._call(ROUTES["get_epoch_books"], {"id": id, "format": format}))
+    def get_epoch_books(self, *, id: int, limit: int = 1000, cursor: str | None = None) -> EpochBooks:
+        """The public books of one epoch: pool, revenue, rollover, and its wallets with share, claim and transaction,
+        a page at a time."""
+        return cast(EpochBooks, self._call(ROUTES["get_epoch_books"], {"id": id, "limit": limit, "cursor": cursor}))
+
+    def get_earn_reserves(self) -> Reserves:
+        """What the reward program holds and owes: the payout account's USDG, ETH and allowance, and for the newest
+        epochs pool, payments and the hash of the books, from the chain and from our own records side by side, at one
+        block."""
+        return cast(Reserves, self._call(ROUTES["get_earn_reserves"], {}))

@@ -1,6 +1,6 @@
 """Shapes of the answers in the group 'earn'. Written by `python -m tickyard.clientgen`."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from tickyard.client.routes import Answer
 
@@ -65,6 +65,7 @@ class WalletEpoch(Answer):
     claimed: bool
     claim_tx: str | None
     message: str
+    typed_data: dict[str, Any]
 
 
 class WalletStatus(Answer):
@@ -111,4 +112,32 @@ class EpochBooks(Answer):
     balanced: bool | None
     sealed_at: str | None
     closed_at: str | None
-    lines: list[BookLine]
+    wallets: list[BookLine]
+    next_cursor: str | None
+
+
+class Payer(Answer):
+    address: str
+    usdg: str
+    eth: str
+    allowance: str
+
+
+class ReservedEpoch(Answer):
+    id: int
+    books_hash: str | None
+    on_chain_books_hash: str | None
+    pool_usd: str
+    paid_usd: str
+    on_chain_paid_usd: str
+
+
+class Reserves(Answer):
+    block_number: int
+    as_of: str
+    desk: str
+    payer: Payer
+    owed_usd: str
+    sealed_usd: str
+    paid_usd: str
+    epochs: list[ReservedEpoch]

@@ -71,7 +71,8 @@ class AsyncRegistryGroup(AsyncGroup):
 
     async def get_status(self) -> Status:
         """Show how fresh the service is: the newest block and its lag, the age of every upstream's last good answer,
-        the newest sampled slot, and how many of the day's 288 samples each token has."""
+        the newest sampled slot, how many of the day's 288 samples each token has, and which samples of the newest
+        round are not to be trusted."""
         return cast(Status, await self._call(ROUTES["get_status"], {}))
 
 
@@ -106,5 +107,6 @@ class RegistryGroup(Group):
 
     def get_status(self) -> Status:
         """Show how fresh the service is: the newest block and its lag, the age of every upstream's last good answer,
-        the newest sampled slot, and how many of the day's 288 samples each token has."""
+        the newest sampled slot, how many of the day's 288 samples each token has, and which samples of the newest
+        round are not to be trusted."""
         return cast(Status, self._call(ROUTES["get_status"], {}))

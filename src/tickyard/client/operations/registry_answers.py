@@ -130,6 +130,12 @@ class Coverage(Answer):
     samples: int
 
 
+class SuspectSample(Answer):
+    symbol: str
+    price: str
+    equity_token_usd: str
+
+
 class Status(Answer):
     chain_id: int
     as_of: str
@@ -138,3 +144,4 @@ class Status(Answer):
     last_slot: str | None
     slots_per_day: int
     coverage24h: list[Coverage]
+    suspect: list[SuspectSample]

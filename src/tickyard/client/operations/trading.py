@@ -2,7 +2,8 @@
 
 from typing import Literal, cast
 
-from tickyard.client.operations.trading_answers import ManyStats, Markets, Portfolio, Quote, Stats, TradeBuild
+from tickyard.client.operations.shared import TradeBuild
+from tickyard.client.operations.trading_answers import Depth, ManyStats, Markets, Portfolio, Quote, Quotes, Stats
 from tickyard.client.routes import AsyncGroup, Group, Param, Route
 
 ROUTES: dict[str, Route] = {
@@ -46,6 +47,18 @@ ROUTES: dict[str, Route] = {
             Param("limit", int),
             Param("offset", int),
         ),
+    ),
+    "get_depth": Route(
+        "GET",
+        "/v1/depth/{symbol}",
+        Depth,
+        params=(
+            Param("symbol", str, is_required=True),
+            Param("maxImpactBps", int | None),
+        ),
+    ),
+    "get_quotes": Route(
+        "POST", "/v1/quotes", Quotes, params=(Param("quotes", list[dict[str, str]], is_required=True),)
     ),
 }
 
@@ -108,6 +121,15 @@ class AsyncTradingGroup(AsyncGroup):
             Markets, await self._call(ROUTES["list_markets"], {"venue": venue, "limit": limit, "offset": offset})
         )
 
+    async def get_depth(self, *, symbol: str, max_impact_bps: int | None = None) -> Depth:
+        """Show what it takes to move one token's price by 0.1 to 10 %, up and down, in every pool and in all of them
+        together, over the liquidity that is really there, exact, all at one block."""
+        return cast(Depth, await self._call(ROUTES["get_depth"], {"symbol": symbol, "maxImpactBps": max_impact_bps}))
+
+    async def get_quotes(self, *, quotes: list[dict[str, str]]) -> Quotes:
+        """Price up to 50 swaps, all at one block, in the order asked."""
+        return cast(Quotes, await self._call(ROUTES["get_quotes"], {"quotes": quotes}))
+
 
 class TradingGroup(Group):
     def get_quote(
@@ -163,3 +185,12 @@ class TradingGroup(Group):
     def list_markets(self, *, venue: Literal["dex-v3"] = "dex-v3", limit: int = 50, offset: int = 0) -> Markets:
         """List every TOKEN/USDG pool, the deepest first, all read at one block."""
         return cast(Markets, self._call(ROUTES["list_markets"], {"venue": venue, "limit": limit, "offset": offset}))
+
+    def get_depth(self, *, symbol: str, max_impact_bps: int | None = None) -> Depth:
+        """Show what it takes to move one token's price by 0.1 to 10 %, up and down, in every pool and in all of them
+        together, over the liquidity that is really there, exact, all at one block."""
+        return cast(Depth, self._call(ROUTES["get_depth"], {"symbol": symbol, "maxImpactBps": max_impact_bps}))
+
+    def get_quotes(self, *, quotes: list[dict[str, str]]) -> Quotes:
+        """Price up to 50 swaps, all at one block, in the order asked."""
+        return cast(Quotes, self._call(ROUTES["get_quotes"], {"quotes": quotes}))

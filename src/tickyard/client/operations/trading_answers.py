@@ -39,36 +39,6 @@ class Portfolio(Answer):
     as_of: str
 
 
-class QuoteDetails(Answer):
-    side: Literal["buy", "sell"]
-    mode: Literal["exactIn", "exactOut"]
-    fee_tier: int
-    usd_amount: str
-    token_amount: str
-    effective_price_per_token: str | None
-    gas_estimate: str
-    venue: Literal["dex-v3"]
-    pair: Literal["TOKEN/USDG"]
-
-
-class TransactionStep(Answer):
-    description: str
-    to: str
-    data: str
-    value: str
-
-
-class TradeBuild(Answer):
-    symbol: str
-    token_address: str
-    chain_id: int
-    quote: QuoteDetails
-    slippage_bps: int
-    deadline: int
-    steps: list[TransactionStep]
-    note: str
-
-
 class Supply(Answer):
     total_tokens: str | None
     value_usd: str | None
@@ -134,3 +104,50 @@ class Markets(Answer):
     total: int
     markets: list[MarketRow]
     as_of: str
+
+
+class PriceMove(Answer):
+    move_pct: str
+    usdg: str
+    tokens: str
+
+
+class PoolDepth(Answer):
+    pool: str
+    fee_tier: int
+    price: str | None
+    depth_usd: str
+    up: list[PriceMove]
+    down: list[PriceMove]
+
+
+class AllDepth(Answer):
+    up: list[PriceMove]
+    down: list[PriceMove]
+
+
+class LargestTrade(Answer):
+    buy_usd: str
+    sell_tokens: str
+
+
+class Depth(Answer):
+    symbol: str
+    chain_id: int
+    block_number: int
+    as_of: str
+    pools: list[PoolDepth]
+    all: AllDepth
+    largest: LargestTrade | None
+
+
+class QuotesItem(Answer):
+    quote: Quote | None
+    error: ErrorDetail | None
+
+
+class Quotes(Answer):
+    block_number: int
+    as_of: str
+    count: int
+    quotes: list[QuotesItem]

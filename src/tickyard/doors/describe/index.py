@@ -8,7 +8,7 @@ from tickyard.kernel.operation import Operation
 from tickyard.kernel.wire import Answer
 from tickyard.payments.offer.bazaar import paid_path
 
-OWN_PAGES = ("/openapi.json", "/docs", *DOCUMENT_PATHS, "/healthz", "/readyz")
+OWN_PAGES = ("/v1/stream", "/openapi.json", "/docs", "/app", *DOCUMENT_PATHS, "/healthz", "/readyz")
 
 
 class Index(Answer):

@@ -60,7 +60,9 @@ def as_text(rows: Sequence[Operation]) -> str:
 def describe(rows: Sequence[Operation], *, base_url: str, description: str) -> dict[str, Any]:
     """The whole OpenAPI document."""
     kinds: set[type[msgspec.Struct]] = (
-        {row.answer for row in rows} | {row.ask for row in rows if row.method == "POST"} | {ErrorBody}
+        {row.answer for row in rows if not row.is_file}
+        | {row.ask for row in rows if row.method == "POST"}
+        | {ErrorBody}
     )
     if any(row.price is not None for row in rows):
         kinds.add(PaymentChallenge)
@@ -102,6 +104,7 @@ _TAGS: Final = {
     "history": "Prices sampled every five minutes.",
     "alerts": "One-shot webhooks when a price crosses a threshold.",
     "trading": "Quotes, unsigned builds, portfolios, pools.",
+    "execution": "What a build would do, before anybody signs it.",
     "sandbox": "Controls of the sandbox world. They exist in the sandbox only.",
 }
 
@@ -191,10 +194,13 @@ def _parameter(name: str, binder: Binder, ask_schema: dict[str, Any]) -> dict[st
 
 
 def _responses(row: Operation, binder: Binder) -> dict[str, Any]:
+    file = {"application/gzip": {"schema": {"type": "string", "format": "binary"}}}
     answers: dict[str, Any] = {
         str(row.status): {
             "description": "The answer.",
-            "content": {
+            "content": file
+            if row.is_file
+            else {
                 "application/json": {
                     "schema": {"$ref": _REF.format(name=row.answer.__name__)},
                     "example": example_of(row.answer),

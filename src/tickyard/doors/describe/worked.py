@@ -87,6 +87,8 @@ WORKED: Final[dict[str, dict[str, Any]]] = {
         ],
         "count": 2,
     },
+    "QuotesItem": {"error": None},
+    "Quotes": {"quotes": [{}, {"quote": None, "error": _UNKNOWN}], "count": 2},
     "Quote": _QUOTE,
     "QuoteDetails": _QUOTE,
     "TradeBuild": {

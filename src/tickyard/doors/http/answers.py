@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from starlette.types import Scope, Send
 
 from tickyard.kernel.errors import Failure
-from tickyard.kernel.wire import error_body
+from tickyard.kernel.wire import StreamAnswer, error_body
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -36,6 +36,24 @@ async def send_failure(send: Send, failure: Failure) -> None:
     if failure.retry_after_s is not None:
         headers.append((b"retry-after", str(failure.retry_after_s).encode()))
     await send_error(send, failure.status, failure.code, failure.message, headers)
+
+
+async def send_stream(answer: StreamAnswer, scope: Scope, send: Send) -> None:
+    """A file, piece by piece; nothing of it when the caller has it already."""
+    etag = answer.etag.encode()
+    kept = [(b"etag", etag), (b"cache-control", b"public, max-age=%d, immutable" % answer.seconds)]
+    asked = header(scope, b"if-none-match")
+    if asked is not None and tag_matches(asked, etag):
+        await send({"type": "http.response.start", "status": 304, "headers": kept})
+        await send({"type": "http.response.body", "body": b""})
+        return
+    named = f'attachment; filename="{answer.file_name}"'.encode()
+    headers = [(b"content-type", answer.content_type.encode()), (b"content-disposition", named), *kept]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    if scope["method"] != "HEAD":
+        async for part in answer.parts:
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
 
 
 def etag_of(body: bytes) -> bytes:

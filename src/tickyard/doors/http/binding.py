@@ -83,10 +83,10 @@ class Binder:
         """The one spelling of this ask's URL, defaults left out: the key under which its answer is kept."""
         path = self._path
         for name in self.path_names:
-            path = path.replace("{" + name + "}", quote(str(self._value(ask, name)), safe=""))
+            path = path.replace("{" + name + "}", _escaped(str(self._value(ask, name))))
         given = [(name, self._value(ask, name)) for name in self.other_names]
         query = "&".join(
-            f"{name}={quote(str(value), safe='')}" for name, value in given if value != self.rules[name].default
+            [f"{name}={_escaped(str(value))}" for name, value in given if value != self.rules[name].default]
         )
         return f"{path}?{query}".encode() if query else path.encode()
 
@@ -134,7 +134,14 @@ def _decode(raw: bytes, name: str) -> str:
         raise BadRequest(f"{name} is not UTF-8 text") from None
 
 
+def _escaped(text: str) -> str:
+    # Nearly every value is a symbol, a word or a number: those have nothing to escape.
+    return text if text.isascii() and text.isalnum() else quote(text, safe="")
+
+
 def _unescape(raw: bytes) -> bytes:
+    if b"%" not in raw:
+        return raw
     return _ESCAPE.sub(lambda found: bytes.fromhex(found[1].decode()), raw)
 
 

@@ -4,9 +4,10 @@ Request id, CORS, rate limit, the front cache, access line and metrics, and the 
 into an Error object. It is one class and not a stack of middlewares because each layer would cost every request.
 """
 
+import asyncio
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -14,11 +15,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tickyard.doors.http.answers import Headers, send_error, send_too_many
 from tickyard.doors.http.cache import FrontCache, KeptEntry, head_lines, send_entry
+from tickyard.doors.http.heads import GOOD_HOSTS
 from tickyard.doors.http.limits import RateLimit, Verdict
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.wire import iso
 from tickyard.observe.log import AccessLog, log
-from tickyard.observe.metrics import request_counts
+from tickyard.observe.requests import request_counts
 
 ROUTE: Final = "tickyard.route"
 """The scope key under which an endpoint leaves its path template, for log and metrics."""
@@ -35,7 +37,9 @@ _EXPOSED: Final = (
 )
 _ALLOWED: Final = (
     b"PAYMENT-SIGNATURE, X-PAYMENT, Content-Type, If-None-Match, Authorization, X-Request-Id, X-Svc-Alert-Secret, "
-    b"Mcp-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID"
+    b"Mcp-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID, SIGN-IN-WITH-X, Accept, "
+    # The stock payment client sends this one as if it were a request header.
+    b"Access-Control-Expose-Headers"
 )
 _CORS: Final[Headers] = [
     (b"access-control-allow-origin", b"*"),
@@ -48,7 +52,8 @@ _PREFLIGHT: Final[Headers] = [
     (b"access-control-max-age", b"86400"),
 ]
 # Never limited: probes, and the paid twins, whose callers must meet the challenge first.
-_UNLIMITED: Final = (b"/v1/x402/", b"/healthz", b"/readyz")
+_READINESS: Final = b"/readyz"
+_UNLIMITED: Final = (b"/v1/x402/", b"/healthz", _READINESS)
 
 
 @dataclass(slots=True)
@@ -92,6 +97,12 @@ class Edge:
         self._id_prefix = secrets.token_hex(6).encode()
         self._id_count = 0
         self._second = (0, "")
+        self.is_leaving = False
+        """This process is about to end: whoever decides where requests go should send them elsewhere."""
+
+    def wrap(self, around: Callable[[ASGIApp], ASGIApp]) -> None:
+        """Put something between the edge and what answers."""
+        self._app = around(self._app)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -122,11 +133,14 @@ class Edge:
         """
         now = self._clock.timestamp()
         entry = self._cache.get(target, now)
-        if entry is None:
+        if entry is None or self.is_leaving:
             return None
         began = time.perf_counter_ns()
         asked = dict(headers)
         if b"content-length" in asked or b"transfer-encoding" in asked:
+            return None
+        # A header given twice, or a host nobody has looked at yet, is looked at on the long way.
+        if len(asked) != len(headers) or asked.get(b"host") not in GOOD_HOSTS:
             return None
         limits = b""
         if self._limit is not None:
@@ -176,8 +190,17 @@ class Edge:
         # Routes match the path as it was sent: an encoded slash or dot is then just a character of a parameter.
         scope["path"] = scope["raw_path"].decode("latin-1")
         scope[ROUTE] = "(none)"
+        if self.is_leaving and scope["raw_path"] == _READINESS:
+            await send_error(exchange.forward, 503, "upstream_error", "not ready: this process is stopping")
+            return _READINESS.decode()
         try:
             await self._app(scope, receive, exchange.forward)
+        except asyncio.CancelledError:
+            if not self.is_leaving:
+                raise
+            if not exchange.has_started:
+                message = "the service was restarted before it could answer; send the same request again"
+                await send_error(exchange.forward, 502, "upstream_error", message, [(b"retry-after", b"1")])
         except Exception:  # noqa: BLE001  the last resort: whatever escapes is a bug and becomes a 500
             log.exception("request crashed", route=scope[ROUTE], request_id=exchange.extra[0][1].decode())
             if not exchange.has_started:

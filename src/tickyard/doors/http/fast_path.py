@@ -10,6 +10,7 @@ from typing import Any, Final
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from tickyard.doors.http.answers import Headers
+from tickyard.doors.http.cache import head_lines
 from tickyard.doors.http.protocol import LimitedProtocol
 
 Ask = Callable[[str, bytes, Headers, tuple[str, int] | None], tuple[bytes, bytes] | None]
@@ -17,6 +18,9 @@ _METHODS: Final = {b"GET": "GET", b"HEAD": "HEAD"}
 
 
 class ReadyProtocol(LimitedProtocol):
+    _dated: tuple[Headers, bytes] = ([], b"\r\n")
+    """The headers that the server adds to every answer, and how they travel, with the end of the head."""
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._ready: Ask = self.app.ready
@@ -34,6 +38,10 @@ class ReadyProtocol(LimitedProtocol):
         if ready is None:
             return False
         head, body = ready
-        dated = [b"%b: %b\r\n" % pair for pair in self.server_state.default_headers]
-        self.transport.writelines([head, *dated, b"\r\n", body])
+        dated = ReadyProtocol._dated
+        if dated[0] is not self.server_state.default_headers:
+            # A new list each second, the same for all connections.
+            ours = self.server_state.default_headers
+            dated = ReadyProtocol._dated = (ours, head_lines(ours) + b"\r\n")
+        self.transport.writelines((head, dated[1], body))
         return True

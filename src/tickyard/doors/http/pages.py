@@ -1,12 +1,11 @@
 """The health probes, and pages that are ready-made bytes."""
 
-from collections.abc import Awaitable, Callable
-
 from starlette.types import Receive, Scope, Send
 
-from tickyard.doors.http.answers import JSON, NO_STORE, Headers, send_bytes, send_failure
+from tickyard.doors.http.answers import JSON, NO_STORE, Headers, send_bytes
 from tickyard.doors.http.cache import FrontCache, send_entry
-from tickyard.kernel.errors import Failure, UpstreamDown
+from tickyard.doors.http.readiness import Lookout
+from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.wire import encode, error_body
 
 _PAGE_SECONDS = 300
@@ -34,18 +33,21 @@ class Health:
 
 
 class Readiness:
-    """The process can serve: what it depends on answers."""
+    """The process can serve: what it depends on answers, and its tasks run."""
 
-    def __init__(self, check: Callable[[], Awaitable[None]]) -> None:
-        self._check = check
+    def __init__(self, lookout: Lookout) -> None:
+        self._lookout = lookout
 
     async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
-        try:
-            await self._check()
-        except UpstreamDown as failure:
-            body = error_body(failure.code, f"not ready: {failure.message}")
+        report = await self._lookout.report()
+        if report.problems:
+            body = error_body(UpstreamDown.code, f"not ready: {'; '.join(report.problems)}")
             await send_bytes(send, 503, body, [*JSON, NO_STORE, (b"retry-after", b"2")])
-        except Failure as failure:
-            await send_failure(send, failure)
-        else:
-            await send_bytes(send, 200, encode({"status": "ready"}), [*JSON, NO_STORE])
+            return
+        shown = {
+            "status": "ready",
+            "headAgeSeconds": report.head_age_s,
+            "registryAgeSeconds": report.registry_age_s,
+            "tasks": report.tasks,
+        }
+        await send_bytes(send, 200, encode(shown), [*JSON, NO_STORE])

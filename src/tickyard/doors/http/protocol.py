@@ -14,7 +14,8 @@ from typing import Any, Final
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from tickyard.doors.http.refusal import ProtocolRefusal, check_head, reason_of
+from tickyard.doors.http.heads import check_head, head_size, without_upgrade
+from tickyard.doors.http.refusal import ProtocolRefusal, reason_of
 
 NO_REQUEST: Final[list[tuple[bytes, bytes]]] = []
 """Stands for the headers while no request has begun. The parser puts a new list in its place."""
@@ -148,7 +149,7 @@ class LimitedProtocol(HttpToolsProtocol):
         """An offer to upgrade is ignored, which the parser cannot do: it drops the body of such a request
         and takes what follows for the next one. So it gets the same head again, without the offer."""
         while True:
-            rest = self._head_without_upgrade() + rest
+            rest = without_upgrade(self.parser, self.url, self.headers) + rest
             try:
                 self.parser.feed_data(rest)
                 return
@@ -158,28 +159,17 @@ class LimitedProtocol(HttpToolsProtocol):
                 self._refuse(reason_of(error, rest))
                 return
 
-    def _head_without_upgrade(self) -> bytes:
-        version = self.parser.get_http_version().encode()
-        lines = [b"%s %s HTTP/%s" % (self.parser.get_method(), self.url, version)]
-        for name, value in self.headers:
-            if name == b"connection":
-                value = b"close" if b"close" in value.lower() else b"keep-alive"
-            if name != b"upgrade":
-                lines.append(name + b": " + value)
-        return b"\r\n".join([*lines, b"", b""])
-
     def on_headers_complete(self) -> None:
         # Nothing counted yet means the head began in the piece before this one at the earliest:
         # two halves of the limit at most.
         if self._fed:
-            if self._head_size() > self.HEAD_MAX:
+            if head_size(self.parser, self.url, self.headers) > self.HEAD_MAX:
                 raise self._too_large()
             self._fed = 0
         if self.parser.should_upgrade():
             if self.parser.get_method() == b"CONNECT":
                 raise ProtocolRefusal(501, "CONNECT is not supported")
             return
-        check_head(self.url, self.headers, self.parser)
         pipeline = self.pipeline
         if pipeline and len(pipeline) >= self.AHEAD_MAX:
             raise ProtocolRefusal(400, "too many requests sent ahead of their answers")
@@ -189,11 +179,14 @@ class LimitedProtocol(HttpToolsProtocol):
             self._has_answered = True
             self.on_response_complete()
             return
+        check_head(self.parser, self.url, self.headers)
         HttpToolsProtocol.on_headers_complete(self)  # super() would be measurable here
         # It may have come in one piece behind a request that was answered at once: the wait is ours now.
         self._idle_since = None
         if not pipeline:
             self._answering = self.cycle
+        if self._is_leaving():
+            self.cycle.keep_alive = False
         self._in_body = True
         # Trailers are collected here and forgotten: they must not join the headers the app has seen.
         self.headers = []
@@ -201,6 +194,15 @@ class LimitedProtocol(HttpToolsProtocol):
     def _is_answered_at_once(self) -> bool:
         """For those who have an answer ready: see ReadyProtocol."""
         return False
+
+    def _is_leaving(self) -> bool:
+        """Whether this process is about to end: then answers ask for another connection."""
+        return getattr(self.app, "is_leaving", False)
+
+    def shutdown(self) -> None:
+        if self.headers is NO_REQUEST or self._in_body:
+            super().shutdown()
+        # Else a head has begun: it is answered, and its answer ends the connection.
 
     def on_body(self, body: bytes) -> None:
         self._fed -= len(body)
@@ -216,10 +218,6 @@ class LimitedProtocol(HttpToolsProtocol):
             if not cycle.response_complete:
                 cycle.more_body = False
                 cycle.message_event.set()
-
-    def _head_size(self) -> int:
-        line = len(self.parser.get_method()) + len(self.url) + len(b"  HTTP/1.1\r\n\r\n")
-        return line + sum(len(name) + len(value) + 4 for name, value in self.headers)
 
     def _too_large(self) -> ProtocolRefusal:
         return ProtocolRefusal(431, f"the request line and headers must not exceed {self.HEAD_MAX} bytes")

@@ -3,16 +3,15 @@
 import re
 import secrets
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from tickyard.kernel.wire import error_body
 from tickyard.observe.log import log
-from tickyard.observe.metrics import protocol_refusals
+from tickyard.observe.watched import protocol_refusals
 
-_HOST: Final = re.compile(rb"(?:[A-Za-z0-9._~!$&'()*+,;=%-]*|\[[0-9A-Fa-fv:.]+\])(?::[0-9]*)?")
 # Of a piece with several requests, the one that the parser did not understand is none of these.
 _UNKNOWN: Final = re.compile(rb"(?:\A|\n)(?!(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) )[!-~]+ [!-~]+ HTTP/[0-9]")
 _HALF_A_WORD: Final = re.compile(rb"[A-Za-z][!-~]*")
@@ -39,21 +38,6 @@ class ProtocolRefusal(Exception):
 MALFORMED: Final = ProtocolRefusal(400, "the request is not valid HTTP")
 UNKNOWN_METHOD: Final = ProtocolRefusal(501, "this method is not known here")
 CRASHED: Final = ProtocolRefusal(500, "something went wrong on our side", "internal_error")
-
-
-def check_head(url: bytes, headers: Iterable[tuple[bytes, bytes]], parser: Any) -> None:
-    """What the parser leaves open about a complete head."""
-    # One Host that can be one, as HTTP/1.1 demands: about any other, proxies in front of us disagree.
-    hosts = [value for name, value in headers if name == b"host"]
-    if len(hosts) == 1:
-        if not _HOST.fullmatch(hosts[0].strip(b" \t")):
-            raise ProtocolRefusal(400, "the Host header is not a host")
-    elif hosts:
-        raise ProtocolRefusal(400, "the Host header is given twice")
-    elif parser.get_http_version() != "1.0":
-        raise ProtocolRefusal(400, "the Host header is missing")
-    if url[:1] != b"/" and not httptools.parse_url(url).path:
-        raise ProtocolRefusal(400, "the request has no path")
 
 
 def reason_of(error: httptools.HttpParserError, data: bytes) -> ProtocolRefusal:

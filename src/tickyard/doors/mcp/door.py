@@ -89,9 +89,9 @@ class McpDoor:
         return await asyncio.shield(self._opening)
 
     async def close(self) -> None:
-        if self._keeper is not None:
-            self._keeper.cancel()
-            await asyncio.wait([self._keeper])
+        if (keeper := self._keeper) is not None:
+            keeper.cancel()
+            await asyncio.wait([keeper])
 
     async def _keep(self, opening: asyncio.Future[ASGIApp]) -> None:
         """Hold the protocol's own context open: it must be left by the task that entered it."""
@@ -104,10 +104,9 @@ class McpDoor:
                 opening.set_result(app)
                 await asyncio.Event().wait()
         except BaseException as error:
-            self._app = None
+            # Whenever it ended: the next request tries again.
+            self._app = self._keeper = None
             if not opening.done():
-                # The next request tries again.
-                self._keeper = None
                 opening.set_exception(error)
             raise
 

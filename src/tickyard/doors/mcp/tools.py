@@ -22,7 +22,7 @@ from tickyard.doors.mcp.texts import describe_tool
 from tickyard.kernel.errors import BadRequest, Failure, UpstreamDown
 from tickyard.kernel.ids import EXAMPLE_WALLET
 from tickyard.kernel.operation import Operation
-from tickyard.kernel.wire import error_body
+from tickyard.kernel.wire import StreamAnswer, error_body
 from tickyard.observe.log import log
 
 Take = Callable[[str], Verdict]
@@ -77,7 +77,9 @@ class Tool:
                 raise BadRequest(f"unknown field: {name}")
         exact = {name: _exact(value) for name, value in arguments.items()}
         ask = self.binder.from_arguments(exact, dict.fromkeys(self.binder.client_names, client))
-        return (await self._calling.answer(ask)).body
+        answer = await self._calling.answer(ask)
+        assert not isinstance(answer, StreamAnswer), "a file is no tool"
+        return answer.body
 
 
 def build_tools(

@@ -14,18 +14,22 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tickyard.chain.address import checksum
 from tickyard.doors.http.answers import send_error
 from tickyard.doors.http.bodies import collect, declares_too_much
-from tickyard.doors.paid.replies import Capture, receipt_value, send_challenge, send_reply
+from tickyard.doors.paid.replies import Capture, failure_headers, receipt_value, send_challenge, send_reply
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.operation import Operation
 from tickyard.payments.budgets import Budget
-from tickyard.payments.cashier import Cashier, Order
+from tickyard.payments.cashier import Cashier
+from tickyard.payments.identity import Identity
 from tickyard.payments.offer.challenge import PaidOffer, header_value
-from tickyard.payments.refusal import BadPayment, Refusal, TooMany
+from tickyard.payments.offer.sign_in import HEADER as SIGN_IN
+from tickyard.payments.receipts import ReceiptKey
+from tickyard.payments.refusal import BadPayment, NotSettled, Refusal, TooMany
 from tickyard.payments.reply import Reply
+from tickyard.payments.sale import Sale
 from tickyard.payments.signed.authorization import Payment, read_authorization
 from tickyard.payments.signed.payload import Given, choose, payment_header
-from tickyard.payments.signed.signature import check_signature
+from tickyard.payments.standing import Bearer, Order, bearer_of
 
 BODY_WAIT_S: Final = 15.0
 BAD_PAYMENTS_PER_MINUTE: Final = 30
@@ -35,7 +39,9 @@ ClientKey = Callable[[Mapping[str, Any]], str]
 
 _BODY_HEADERS: Final = frozenset({b"content-length", b"transfer-encoding"})
 # What changes an answer's form and not its content: a paid answer is always whole and plain, to be kept and replayed.
-_FORM_HEADERS: Final = frozenset({b"accept-encoding", b"if-none-match", b"payment-signature", b"x-payment"})
+_FORM_HEADERS: Final = frozenset(
+    {b"accept-encoding", b"if-none-match", b"payment-signature", b"x-payment", b"sign-in-with-x"}
+)
 
 
 class Doorkeeper:
@@ -46,15 +52,19 @@ class Doorkeeper:
         cashier: Cashier,
         clock: Clock,
         client_key: ClientKey,
+        identity: Identity,
         *,
         bad_payments_per_minute: int | None = BAD_PAYMENTS_PER_MINUTE,
         body_wait_s: float = BODY_WAIT_S,
+        receipt_key: ReceiptKey | None = None,
     ) -> None:
         self.cashier = cashier
         self.clock = clock
         self.client_key = client_key
-        self.bad_payments = Budget(bad_payments_per_minute)
+        self.identity = identity
+        self.bad_payments = Budget(bad_payments_per_minute, clock, "too many bad payments from this address")
         self.body_wait_s = body_wait_s
+        self.receipt_key = receipt_key
 
 
 class Gate:
@@ -80,7 +90,8 @@ class Gate:
             await self._serve(given, scope, receive, send)
         except Refusal as refusal:
             challenge = self._offer.challenge(raw_path, refusal.reason)
-            await send_challenge(send, challenge, header_value(challenge), has_body=method != "HEAD")
+            failed = failure_headers(refusal) if isinstance(refusal, NotSettled) else []
+            await send_challenge(send, challenge, header_value(challenge), failed, has_body=method != "HEAD")
         except TooMany as trouble:
             wait = (b"retry-after", b"%d" % trouble.retry_after_s)
             await send_error(send, 429, "bad_request", trouble.message, [wait])
@@ -91,36 +102,62 @@ class Gate:
     async def _serve(self, given: Given, scope: Scope, receive: Receive, send: Send) -> None:
         keeper = self._keeper
         client = keeper.client_key(scope)
-        wait_s = keeper.bad_payments.wait_s(client, keeper.clock.monotonic())
-        if wait_s:
-            raise TooMany("too many bad payments from this address", wait_s)
+        payment = read_authorization(choose(given, self._offer.entries))
+        place = await keeper.bad_payments.take(client)
         try:
-            payment = self._read(given)
+            bearer = await self._bearer(payment, client, scope)
             body = await self._body(scope, receive)
             if body is None:
                 await send_error(send, 400, "bad_request", "the body did not arrive whole; nothing was taken")
                 return
             order = Order(
                 payment=payment,
+                bearer=bearer,
                 fingerprint=fingerprint(scope, body),
                 route=self._offer.route,
                 request=self._offer.request(payment, scope["raw_path"]),
                 run=lambda: self._run(scope, body),
+                place=place,
             )
             sale = await keeper.cashier.sell(order)
-        except BadPayment:
-            keeper.bad_payments.spend(client, keeper.clock.monotonic())
+        except (BadPayment, NotSettled):
+            place.spend()
             raise
+        finally:
+            place.give_back()
         if sale.transaction is None:
             await send_reply(send, sale.reply)
             return
-        receipt = receipt_value(sale.transaction, payment.key.network, checksum(payment.key.payer))
+        receipt = self._receipt(sale, payment, scope["raw_path"])
         await send_reply(send, sale.reply, [(b"payment-response", receipt), (b"x-payment-response", receipt)])
+        keeper.cashier.deliveries.add(payment.key)
 
-    def _read(self, given: Given) -> Payment:
-        payment = read_authorization(choose(given, self._offer.entries))
-        check_signature(payment)
-        return payment
+    def _receipt(self, sale: Sale, payment: Payment, raw_path: bytes) -> bytes:
+        assert sale.transaction is not None
+        network, payer, key = payment.key.network, checksum(payment.key.payer), self._keeper.receipt_key
+        if key is None or sale.settled_at is None:
+            return receipt_value(sale.transaction, network, payer)
+        # By the moment of the settlement, so that a receipt sent again is the same receipt.
+        moment = int(sale.settled_at.timestamp())
+        signed = key.sign(
+            network=network,
+            url=self._offer.url(raw_path),
+            payer=payer,
+            transaction=sale.transaction,
+            issued_at=moment,
+        )
+        return receipt_value(sale.transaction, network, payer, signed)
+
+    async def _bearer(self, payment: Payment, client: str, scope: Scope) -> Bearer:
+        identity = self._keeper.identity
+        is_seen = await identity.has_signed(payment)
+        value = next((value for name, value in scope["headers"] if name == SIGN_IN), None)
+        is_signed_in = False
+        if value is not None:
+            url = self._offer.url(scope["raw_path"])
+            signed_in = self._offer.sign_in.read(value, url, self._keeper.clock.now())
+            is_signed_in = signed_in is not None and await identity.is_of(signed_in, payment.key)
+        return bearer_of(payment, client, is_signature_seen=is_seen, is_signed_in=is_signed_in)
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes | None:
         """The request's body; one that is too long is refused by the endpoint itself. None: it broke off."""

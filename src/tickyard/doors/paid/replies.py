@@ -1,11 +1,14 @@
 """What leaves through the gate: the challenge, and an operation's answer with its receipt."""
 
 import base64
+from typing import Any
 
 from starlette.types import Message, Send
 
+from tickyard.chain.address import checksum
 from tickyard.doors.http.answers import JSON, NO_STORE, Headers, send_bytes
 from tickyard.kernel.wire import encode
+from tickyard.payments.refusal import NotSettled
 from tickyard.payments.reply import Reply
 
 
@@ -29,10 +32,17 @@ class Capture:
         return Reply(self._status, bytes(self._body), content_type, self._headers.get(b"retry-after"))
 
 
-def receipt_value(transaction: str, network: str, payer: str) -> bytes:
+def receipt_value(transaction: str, network: str, payer: str, extensions: dict[str, Any] | None = None) -> bytes:
     """The settlement receipt as its header carries it."""
-    receipt = {"success": True, "transaction": transaction, "network": network, "payer": payer}
-    return base64.b64encode(encode(receipt))
+    receipt: dict[str, Any] = {"success": True, "transaction": transaction, "network": network, "payer": payer}
+    return base64.b64encode(encode({**receipt, "extensions": extensions} if extensions else receipt))
+
+
+def failure_headers(failed: NotSettled) -> Headers:
+    """The receipt of a settlement that did not happen, as the protocol wants it beside the challenge."""
+    receipt = {"success": False, "errorReason": failed.reason, "transaction": "", "network": failed.key.network}
+    value = base64.b64encode(encode({**receipt, "payer": checksum(failed.key.payer)}))
+    return [(b"payment-response", value), (b"x-payment-response", value)]
 
 
 async def send_reply(send: Send, reply: Reply, extra: Headers | None = None) -> None:
@@ -42,8 +52,10 @@ async def send_reply(send: Send, reply: Reply, extra: Headers | None = None) -> 
     await send_bytes(send, reply.status, reply.body, headers)
 
 
-async def send_challenge(send: Send, body: bytes, header: bytes, *, has_body: bool) -> None:
-    headers: Headers = [*JSON, NO_STORE, (b"payment-required", header)]
+async def send_challenge(
+    send: Send, body: bytes, header: bytes, extra: Headers | None = None, *, has_body: bool
+) -> None:
+    headers: Headers = [*JSON, NO_STORE, (b"payment-required", header), *(extra or [])]
     if has_body:
         await send_bytes(send, 402, body, headers)
     else:

@@ -146,7 +146,14 @@ class Courier:
         self.counts[ended] += times
         metrics.deliveries.labels(ended.value).inc(times)
 
+    def _is_too_old(self, parcel: Parcel) -> bool:
+        """A price of more than an hour ago is no news, whatever kept it here: a long night, a copy, a moved clock."""
+        return self._clock.now() > parcel.created_at + RETRY_FOR
+
     def _sort_in(self, parcel: Parcel) -> None:
+        if self._is_too_old(parcel):
+            self._start(self._give_up(parcel))
+            return
         try:
             url = read_webhook_url(parcel.payload["url"], self._egress.policy)
         except BadRequest:
@@ -161,7 +168,13 @@ class Courier:
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._let_go)
+
+    def _let_go(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (trouble := task.exception()) is not None:
+            # Its parcels are in nobody's hand any more and will be found again; the bug must be seen.
+            log.error("a lane of deliveries crashed", kind=type(trouble).__name__, exception=repr(trouble))
 
     async def _run_lane(self, host: str, lane: Lane) -> None:
         try:
@@ -181,6 +194,9 @@ class Courier:
                 del self._runners[host], self._lanes[host]
 
     async def _deliver(self, parcel: Parcel, url: WebhookUrl, lane: Lane) -> None:
+        if self._is_too_old(parcel):
+            await self._give_up(parcel)
+            return
         letter = msgspec.convert(parcel.payload, Letter)
         if not self._keys.knows(letter.key_version):
             log.error("the key of an alert is gone, so it cannot be signed", alert=parcel.key)
@@ -191,6 +207,8 @@ class Courier:
 
         async def claim() -> bool:
             nonlocal is_ours
+            if self._is_too_old(parcel):
+                return False
             async with self._store.begin() as tx:
                 claimed = await outbox.start(tx, parcel, self._clock.now())
             is_ours = claimed

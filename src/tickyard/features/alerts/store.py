@@ -100,14 +100,13 @@ async def find(tx: Transaction, alert_id: str) -> Alert | None:
     return None if row is None else _read(row)
 
 
-async def cancel(tx: Transaction, alert_id: str, now: datetime) -> bool:
-    """False: it was not active any more."""
-    changed = await tx.execute(
+async def cancel(tx: Transaction, alert_id: str, now: datetime) -> None:
+    """One that is not active any more stays what it is."""
+    await tx.execute(
         update(alert)
         .where(alert.c.id == alert_id, IS_ACTIVE, alert.c.expires_at > now)
         .values(status=str(AlertStatus.CANCELLED))
     )
-    return changed.rowcount == 1
 
 
 async def expire(tx: Transaction, now: datetime, alert_id: str | None = None) -> int:

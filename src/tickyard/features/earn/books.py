@@ -1,37 +1,62 @@
 """The public books of an epoch: enough for anybody to check every sum."""
 
-import csv
-import io
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
-from sqlalchemy import Row, and_, func, select
+from sqlalchemy import Integer, Row, and_, bindparam, func, or_, select
 
 from tickyard.chain.address import checksum
 from tickyard.features.earn.closing import ENDED_UNPAID
-from tickyard.features.earn.desk import EarnDeps
+from tickyard.features.earn.room import EarnDeps
 from tickyard.features.earn.rules import share
-from tickyard.features.earn.tables import earn_claim, earn_close, earn_credit, earn_epoch, earn_payout, earn_share
+from tickyard.features.earn.sums import read_sums
+from tickyard.features.earn.tables import (
+    earn_books,
+    earn_claim,
+    earn_credit,
+    earn_epoch,
+    earn_line,
+    earn_share,
+)
 from tickyard.features.earn.wire import EpochId, TxHash
 from tickyard.kernel.errors import NotFound
-from tickyard.kernel.ids import Address
+from tickyard.kernel.ids import ADDRESS_PATTERN, Address
 from tickyard.kernel.operation import Kept
 from tickyard.kernel.units import money_text
-from tickyard.kernel.wire import AddressText, Answer, Ask, Moment, MoneyText, TextAnswer, iso
-from tickyard.observe.log import log
-from tickyard.store.engine import Transaction
+from tickyard.kernel.wire import AddressText, Answer, Ask, Moment, MoneyText, StreamAnswer, iso
+from tickyard.store.engine import Store, Transaction
 
 _KEEP_S: Final = 5
-_LINES_AT_ONCE: Final = 1_000
+_PAGE: Final = 1_000
+_LINES_AT_ONCE: Final = 200
+_FOREVER_S: Final = 31_536_000
 
 State = Literal["snapshot", "sealed", "open", "closed"]
 ClaimState = Literal["reserved", "sent", "confirmed", "failed"]
+_STATES: Final[dict[str, State]] = {"taken": "snapshot", "pooled": "snapshot", "closing": "open"}
+_SHOWN: Final[dict[str | None, ClaimState]] = {"sent": "sent", "due": "sent", "confirmed": "confirmed"}
 
 
 class BooksAsk(Ask):
     id: EpochId
-    format: Literal["json", "csv"] = "json"
+    limit: Annotated[int, Meta(ge=1, le=_PAGE, description="Wallets in one answer.")] = _PAGE
+    cursor: (
+        Annotated[
+            str,
+            Meta(
+                pattern=ADDRESS_PATTERN,
+                examples=["0xaf3d76f1834a1d425780943c99ea8a608f8a93f9"],
+                description="`nextCursor` of the answer before.",
+                extra={"says": "the nextCursor of an earlier answer"},
+            ),
+        ]
+        | None
+    ) = None
+
+
+class FileAsk(Ask):
+    id: EpochId
 
 
 class BookLine(Answer):
@@ -50,7 +75,10 @@ class EpochBooks(Answer):
     block_number: int | None
     block_hash: str
     proven_at_block: int
-    digest: str | None
+    digest: Annotated[
+        str | None,
+        Meta(description="SHA-256 of books.csv, which the desk on the chain keeps; null until the pool is sealed."),
+    ]
     revenue_usd: MoneyText | None
     calls: int
     rollover_usd: MoneyText | None
@@ -67,45 +95,33 @@ class EpochBooks(Answer):
     ]
     sealed_at: Moment | None
     closed_at: Moment | None
-    lines: list[BookLine]
+    wallets: list[BookLine]
+    next_cursor: Annotated[
+        str | None,
+        Meta(examples=["0xaf3d76f1834a1d425780943c99ea8a608f8a93f9"], description="Null: these were the last."),
+    ]
 
 
-@dataclass(frozen=True, slots=True)
-class Sums:
-    """Where the pool of a closed epoch is, in base units."""
+async def get_epoch_books(deps: EarnDeps, ask: BooksAsk) -> Kept[EpochBooks]:
+    """The public books of one epoch: pool, revenue, rollover, and its wallets with share, claim and transaction, a
+    page at a time. Anybody can add them up; `books.csv.gz` beside it is all of it in one file.
 
-    pool: int
-    paid: int
-    in_flight: int
-    rolled: int
-    late: int
-
-    @property
-    def is_balanced(self) -> bool:
-        return self.paid + self.in_flight + self.rolled + self.late == self.pool
-
-
-async def get_epoch_books(deps: EarnDeps, ask: BooksAsk) -> Kept[EpochBooks] | Kept[TextAnswer]:
-    """The public books of one epoch: pool, revenue, rollover, every share, claim and transaction, as JSON or CSV.
-    Anybody can add them up."""
+    Limits: at most 1,000 wallets in one answer; `nextCursor` leads on.
+    """
     async with deps.store.read() as tx:
-        row = (await tx.execute(select(earn_epoch).where(earn_epoch.c.id == ask.id))).one_or_none()
-        if row is None or row.state == "accruing":
-            raise NotFound("no such epoch")
+        row = await _epoch(tx, ask.id)
         calls = await tx.execute(select(func.count()).where(earn_credit.c.epoch == ask.id))
-        sums = await read_sums(tx, row)
-        found = await _rows(tx, ask.id)
+        found = await _rows(tx, ask.id, (ask.cursor or "").lower(), ask.limit)
         counted = calls.scalar_one()
-    lines = []
+    sums = await read_sums(deps.store, row)
+    lines: list[BookLine] = []
     for start in range(0, len(found), _LINES_AT_ONCE):
         lines += [_line(row, each) for each in found[start : start + _LINES_AT_ONCE]]
-        # A hundred thousand wallets take a while: others have their turn in between.
+        # Others have their turn in between.
         await deps.clock.sleep(0)
-    if ask.format == "csv":
-        return Kept(TextAnswer(text=_csv(lines), content_type="text/csv; charset=utf-8"), _KEEP_S)
     books = EpochBooks(
         id=row.id,
-        state="snapshot" if row.state == "taken" else row.state,
+        state=_STATES.get(row.state, row.state),
         block_number=row.block_number,
         block_hash=row.block_hash,
         proven_at_block=row.proven_at_block,
@@ -123,79 +139,82 @@ async def get_epoch_books(deps: EarnDeps, ask: BooksAsk) -> Kept[EpochBooks] | K
         balanced=sums.is_balanced if row.state == "closed" else None,
         sealed_at=iso(row.sealed_at) if row.sealed_at else None,
         closed_at=iso(row.closed_at) if row.closed_at else None,
-        lines=lines,
+        wallets=lines,
+        next_cursor=found[-1].address if len(found) == ask.limit else None,
     )
     return Kept(books, _KEEP_S)
 
 
-async def unbalanced_epochs(deps: EarnDeps, *, newest: int = 30) -> list[int]:
-    """Closed epochs whose books do not balance, for the worker to cry about. There are none, ever."""
-    closed = select(earn_epoch).where(earn_epoch.c.state == "closed").order_by(earn_epoch.c.id.desc()).limit(newest)
+async def get_epoch_file(deps: EarnDeps, ask: FileAsk) -> StreamAnswer:
+    """All books of one epoch in one file, which never changes once the pool is sealed: CSV of address, balance and
+    share in base units, one row per eligible wallet, gzip'd. The SHA-256 of the CSV itself is the hash that the desk
+    on the chain keeps.
+    """
     async with deps.store.read() as tx:
-        rows = (await tx.execute(closed)).all()
-        wrong: list[int] = [row.id for row in rows if not (await read_sums(tx, row)).is_balanced]
-    if wrong:
-        log.error("the books of the reward program do not balance", epochs=wrong)
-    return wrong
+        row = await _epoch(tx, ask.id)
+    if row.digest is None:
+        raise NotFound("the books of this epoch are not sealed yet")
+    return StreamAnswer(
+        parts=_parts(deps.store, ask.id),
+        content_type="application/gzip",
+        etag=f'"{row.digest}"',
+        seconds=_FOREVER_S,
+        file_name=f"books-{ask.id}.csv.gz",
+    )
 
 
-async def read_sums(tx: Transaction, row: Row[Any]) -> Sums:
-    """From the payouts as they are, not from what closing expected of them."""
-    found = await tx.execute(
-        select(earn_payout.c.state, func.sum(earn_payout.c.amount_raw))
-        .where(earn_payout.c.epoch == row.id)
-        .group_by(earn_payout.c.state)
+_ROWS: Final = (
+    select(
+        earn_share.c.address,
+        earn_share.c.balance,
+        func.coalesce(earn_claim.c.attempt, earn_line.c.attempt).label("attempt"),
+        earn_line.c.state,
+        earn_line.c.hash,
     )
-    by_state = {state: int(amount) for state, amount in found}
-    newest = and_(
-        earn_payout.c.epoch == earn_close.c.epoch,
-        earn_payout.c.address == earn_close.c.address,
-        earn_payout.c.attempt == earn_close.c.attempt,
+    .select_from(earn_share)
+    .join(
+        earn_claim,
+        and_(earn_claim.c.epoch == earn_share.c.epoch, earn_claim.c.address == earn_share.c.address),
+        isouter=True,
     )
-    closed = await tx.execute(
-        select(earn_close.c.amount_raw, earn_close.c.returned_to, earn_payout.c.state)
-        .join(earn_payout, newest, isouter=True)
-        .where(earn_close.c.epoch == row.id)
+    .join(
+        earn_line,
+        and_(
+            earn_line.c.epoch == earn_share.c.epoch,
+            earn_line.c.address == earn_share.c.address,
+            or_(earn_line.c.attempt == earn_claim.c.attempt, earn_claim.c.attempt.is_(None)),
+        ),
+        isouter=True,
     )
-    late = unsettled = 0
-    for amount, returned_to, state in closed:
-        if returned_to is None and state not in ("signed", "confirmed"):
-            # Not signed yet, or failed for good and not yet in another pool.
-            unsettled += amount
-        elif returned_to not in (None, row.id):
-            late += amount
-    in_flight = by_state.get("signed", 0) + unsettled
-    return Sums(row.pool_raw or 0, by_state.get("confirmed", 0), in_flight, row.rolled_raw or 0, late)
+    .where(earn_share.c.epoch == bindparam("of_epoch"), earn_share.c.address > bindparam("after"))
+    .order_by(earn_share.c.address)
+    .limit(bindparam("most", type_=Integer))
+)
+_PART: Final = select(earn_books.c.body).where(
+    earn_books.c.epoch == bindparam("of_epoch"), earn_books.c.part == bindparam("of_part")
+)
 
 
-async def _rows(tx: Transaction, epoch: int) -> list[Row[Any]]:
-    found = await tx.execute(
-        select(
-            earn_share.c.address,
-            earn_share.c.balance,
-            earn_claim.c.attempt,
-            earn_payout.c.state,
-            earn_payout.c.hash,
-        )
-        .select_from(earn_share)
-        .join(
-            earn_claim,
-            and_(earn_claim.c.epoch == earn_share.c.epoch, earn_claim.c.address == earn_share.c.address),
-            isouter=True,
-        )
-        .join(
-            earn_payout,
-            and_(
-                earn_payout.c.epoch == earn_share.c.epoch,
-                earn_payout.c.address == earn_share.c.address,
-                earn_payout.c.attempt == earn_claim.c.attempt,
-            ),
-            isouter=True,
-        )
-        .where(earn_share.c.epoch == epoch)
-        .order_by(earn_share.c.address)
-    )
-    return list(found)
+async def _epoch(tx: Transaction, epoch: int) -> Row[Any]:
+    row = (await tx.execute(select(earn_epoch).where(earn_epoch.c.id == epoch))).one_or_none()
+    if row is None or row.state in ("accruing", "skipped"):
+        raise NotFound("no such epoch")
+    return row
+
+
+async def _parts(store: Store, epoch: int) -> AsyncIterator[bytes]:
+    part = 0
+    while True:
+        async with store.read() as tx:
+            body = (await tx.execute(_PART, {"of_epoch": epoch, "of_part": part})).scalar_one_or_none()
+        if body is None:
+            return
+        yield bytes(body)
+        part += 1
+
+
+async def _rows(tx: Transaction, epoch: int, after: str, most: int) -> Sequence[Row[Any]]:
+    return (await tx.execute(_ROWS, {"of_epoch": epoch, "after": after, "most": most})).all()
 
 
 def _line(epoch: Row[Any], row: Row[Any]) -> BookLine:
@@ -211,17 +230,6 @@ def _line(epoch: Row[Any], row: Row[Any]) -> BookLine:
         claim=claim,
         tx=row.hash,
     )  # fmt: skip
-
-
-_SHOWN: dict[str | None, ClaimState] = {"signed": "sent", "confirmed": "confirmed"}
-
-
-def _csv(lines: list[BookLine]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["address", "balance", "shareUsd", "claim", "tx"])
-    writer.writerows([line.address, line.balance, line.share_usd, line.claim, line.tx] for line in lines)
-    return out.getvalue()
 
 
 def _money(raw: int | None) -> str | None:

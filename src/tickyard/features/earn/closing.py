@@ -1,35 +1,103 @@
-"""Closing an epoch: what nobody claimed, and what failed for good, goes on to the next unsealed pool."""
+"""Closing an epoch: what nobody claimed, and what failed for good, goes on to the next unsealed pool.
+
+First the door: no claim comes in any more. Then every claim is counted, some at a time. At the end the rest is known,
+and it is only closed when the books keep at least what the desk has already paid.
+"""
 
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import Row, and_, select, update
+from sqlalchemy import Integer, Row, and_, bindparam, func, or_, select, update
 
 from tickyard.features.earn.rules import closes_at, share
-from tickyard.features.earn.tables import earn_claim, earn_close, earn_epoch, earn_gate, earn_payout, earn_share
+from tickyard.features.earn.tables import earn_claim, earn_close, earn_epoch, earn_gate, earn_line, earn_share
+from tickyard.observe.log import log
 from tickyard.store.engine import Store, Transaction
 from tickyard.store.statement import Bulk
 
 ENDED_UNPAID: Final = ("failed", "refused")
-_new_rows: Final = Bulk(earn_close)
+_AT_ONCE: Final = 1_000
+
+_new_rows: Final = Bulk(earn_close, only_new=True)
+_claimed: Final = (
+    select(
+        earn_share.c.address,
+        earn_share.c.balance,
+        func.coalesce(earn_claim.c.attempt, earn_line.c.attempt).label("attempt"),
+        earn_line.c.state,
+    )
+    .select_from(earn_share)
+    .join(
+        earn_claim,
+        and_(earn_claim.c.epoch == earn_share.c.epoch, earn_claim.c.address == earn_share.c.address),
+        isouter=True,
+    )
+    .join(
+        earn_line,
+        and_(
+            earn_line.c.epoch == earn_share.c.epoch,
+            earn_line.c.address == earn_share.c.address,
+            # Somebody may have been paid of whose claim these books know nothing: they were restored.
+            or_(earn_line.c.attempt == earn_claim.c.attempt, earn_claim.c.attempt.is_(None)),
+        ),
+        isouter=True,
+    )
+    .where(
+        earn_share.c.epoch == bindparam("of_epoch"),
+        earn_share.c.address > bindparam("after"),
+        or_(earn_claim.c.attempt.is_not(None), earn_line.c.attempt.is_not(None)),
+    )
+    .order_by(earn_share.c.address)
+    .limit(bindparam("most", type_=Integer))
+)
 
 
-async def close(store: Store, epoch: int) -> bool:
-    """Close an epoch whose window is over, in one transaction. False: too early, or done already."""
+async def close(store: Store, epoch: int, paid_on_desk: int) -> str:
+    """Close an epoch whose window is over. What happened: closed, or what it waits for."""
+    if not await _shut(store, epoch):
+        return "somebody was faster"
+    after: str | None = ""
+    while after is not None:
+        after = await _count_some(store, epoch, after)
+        await store.clock.sleep(0)
+    async with store.begin() as tx:
+        row = (await tx.execute(select(earn_epoch).where(earn_epoch.c.id == epoch).with_for_update())).one()
+        if row.state != "closing":
+            return "somebody was faster"
+        found = await tx.execute(
+            select(func.sum(earn_close.c.amount_raw)).where(
+                earn_close.c.epoch == epoch, earn_close.c.returned_to.is_(None)
+            )
+        )
+        kept = int(found.scalar_one() or 0)
+        if paid_on_desk > kept:
+            log.error("an epoch stays open: the desk has paid more than the books know of", epoch=epoch,
+                      desk_raw=paid_on_desk, books_raw=kept)  # fmt: skip
+            return "the desk has paid more than the books know of"
+        values = {"state": "closed", "closed_at": await store.now(tx), "rolled_raw": row.pool_raw - kept}
+        await tx.execute(update(earn_epoch).where(earn_epoch.c.id == epoch).values(values))
+    return "closed"
+
+
+async def _shut(store: Store, epoch: int) -> bool:
     async with store.begin() as tx:
         # Claims hold this row while they are written: after we have it, none can come in between.
         await tx.execute(select(earn_gate.c.epoch).where(earn_gate.c.epoch == epoch).with_for_update())
-        now = await store.now(tx)
-        if now < closes_at(epoch):
+        if await store.now(tx) < closes_at(epoch):
             return False
-        closed = await tx.execute(
+        shut = await tx.execute(
             update(earn_epoch)
-            .where(earn_epoch.c.id == epoch, earn_epoch.c.state.in_(("sealed", "open")))
-            .values(state="closed", closed_at=now)
+            .where(earn_epoch.c.id == epoch, earn_epoch.c.state.in_(("sealed", "open", "closing")))
+            .values(state="closing")
         )
-        if closed.rowcount != 1:
-            return False
+        return shut.rowcount == 1
+
+
+async def _count_some(store: Store, epoch: int, after: str) -> str | None:
+    """Count the next claims. Where to go on; None: these were the last."""
+    async with store.begin() as tx:
         row = (await tx.execute(select(earn_epoch).where(earn_epoch.c.id == epoch))).one()
+        claims = await _claims(tx, epoch, after)
         rows = [
             {
                 "epoch": epoch,
@@ -38,31 +106,15 @@ async def close(store: Store, epoch: int) -> bool:
                 "amount_raw": share(row.pool_raw, claim.balance, row.eligible_total),
                 "returned_to": epoch if claim.state in ENDED_UNPAID else None,
             }
-            for claim in await _claims(tx, epoch)
+            for claim in claims
         ]
         await _new_rows.run(tx, rows)
-        kept = sum(claim["amount_raw"] for claim in rows if claim["returned_to"] is None)
-        await tx.execute(update(earn_epoch).where(earn_epoch.c.id == epoch).values(rolled_raw=row.pool_raw - kept))
-    return True
+    return claims[-1].address if len(claims) == _AT_ONCE else None
 
 
-async def _claims(tx: Transaction, epoch: int) -> Sequence[Row[Any]]:
-    """Claims with their balance and the state of their newest payout, all as of one moment.
+async def _claims(tx: Transaction, epoch: int, after: str) -> Sequence[Row[Any]]:
+    """Claims with their balance and what became of them, as of one moment.
 
     Amounts follow from the snapshot: nothing that the API wrote is believed but that there is a claim.
     """
-    found = await tx.execute(
-        select(earn_claim.c.address, earn_claim.c.attempt, earn_share.c.balance, earn_payout.c.state)
-        .join(earn_share, and_(earn_share.c.epoch == earn_claim.c.epoch, earn_share.c.address == earn_claim.c.address))
-        .join(
-            earn_payout,
-            and_(
-                earn_payout.c.epoch == earn_claim.c.epoch,
-                earn_payout.c.address == earn_claim.c.address,
-                earn_payout.c.attempt == earn_claim.c.attempt,
-            ),
-            isouter=True,
-        )
-        .where(earn_claim.c.epoch == epoch)
-    )
-    return found.all()
+    return (await tx.execute(_claimed, {"of_epoch": epoch, "after": after, "most": _AT_ONCE})).all()

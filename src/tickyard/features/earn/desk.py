@@ -1,61 +1,139 @@
-"""What the reward program needs beyond store, chain and clock."""
+"""The desk on the chain, as everybody but its payer sees it: what it holds of an epoch, and what its events say."""
 
-from dataclasses import dataclass, field
-from typing import Final, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple
 
-from tickyard.chain.blocks import Finality
-from tickyard.chain.rpc.client import Rpc
-from tickyard.features.earn.drift import DriftWatch
-from tickyard.features.earn.holders import HolderIndex, Stride
-from tickyard.features.earn.message import EarnTerms
-from tickyard.features.earn.token import TokenFacts
-from tickyard.features.earn.waiting import WaitingRoom
-from tickyard.kernel.clock import Clock
-from tickyard.store.engine import Store
+from tickyard.chain.abi import address_word, malformed, read_address, read_bool, read_uint, uint_word
+from tickyard.chain.erc20 import allowance, balance_of
+from tickyard.chain.multicall import Call, aggregate
+from tickyard.chain.quantity import hash_text, quantity
+from tickyard.chain.rpc.client import Block, Rpc
+from tickyard.kernel.ids import ZERO_ADDRESS, Address
 
-GAS_LIMIT: Final = 200_000
-"""Of one payout. A transfer needs a third of it; the rest covers what the chain adds for its own costs."""
+MOST_LINES: Final = 100
+"""Of one call of `pay`."""
+NO_BOOKS: Final = "0" * 64
 
-_FEE_FACTOR: Final = 20
-_FEE_FLOOR: Final = 10**8
+_OPEN: Final = bytes.fromhex("7206a199")
+_PAY: Final = bytes.fromhex("df98b0ab")
+_PAYER: Final = bytes.fromhex("123119cd")
+_OWNER: Final = bytes.fromhex("8da5cb5b")
+_TOKEN: Final = bytes.fromhex("fc0c546a")
+_PAUSED: Final = bytes.fromhex("5c975abb")
+_BOOKS: Final = bytes.fromhex("68744046")
+_POOL: Final = bytes.fromhex("fe313112")
+_SPENT: Final = bytes.fromhex("d5b5cc23")
+_PAID: Final = bytes.fromhex("a031fb7f")
 
+PAID: Final = "0x4f2d18324ee95128de091ed2adc501295479000ce4c2cec607aeb1b67e189e2f"
+SKIPPED: Final = "0x7d97edec1e1f4d9cce71aef7b28e745baf5e21d4caf8cc15f9c90a3c232c472b"
+FAILED: Final = "0x588dcfcbb5374fc86c413296e3ed7c6c0f173823a87afd0016558cc6a5969ab6"
+EVENTS: Final = (PAID, SKIPPED, FAILED)
 
-def max_fee(base_fee: int) -> int:
-    """What a payout offers per gas, so that it is never stuck for its fee; what is not needed is not paid."""
-    return max(base_fee * _FEE_FACTOR, _FEE_FLOOR)
-
-
-@dataclass(slots=True)
-class EarnDesk:
-    terms: EarnTerms
-    finality: Finality
-    first_block: int = 0
-    """The service token is not older than this block."""
-    stride: Stride = field(default_factory=Stride)
-    facts: TokenFacts | None = None
-    """Read from the chain when first asked for."""
-    waiting: WaitingRoom = field(default_factory=WaitingRoom)
-    drift: DriftWatch = field(default_factory=DriftWatch)
-    late: set[tuple[int, str]] = field(default_factory=set)
-    """Epochs that are late, and why: each is said once."""
+Word = Literal["paid", "skipped", "failed"]
+_WORDS: Final[dict[str, Word]] = {PAID: "paid", SKIPPED: "skipped", FAILED: "failed"}
 
 
-class EarnDeps(Protocol):
+@dataclass(frozen=True, slots=True)
+class DeskEpoch:
+    """What the desk has of one epoch."""
+
+    books: str
+    """Hex digits of the SHA-256; all zero: not open."""
+    pool_raw: int
+    spent_raw: int
+
     @property
-    def store(self) -> Store: ...
-    @property
-    def rpc(self) -> Rpc: ...
-    @property
-    def clock(self) -> Clock: ...
-    @property
-    def earn(self) -> EarnDesk: ...
+    def is_open(self) -> bool:
+        return self.books != NO_BOOKS
 
 
-def holder_index(deps: EarnDeps) -> HolderIndex:
-    return HolderIndex(deps.store, deps.rpc, deps.earn.terms.token, deps.earn.first_block, deps.earn.stride)
+@dataclass(frozen=True, slots=True)
+class Till:
+    """Who pays, and with what."""
+
+    payer: Address
+    is_paused: bool
+    usdg_raw: int
+    allowance_raw: int
 
 
-async def token_facts(deps: EarnDeps) -> TokenFacts:
-    if deps.earn.facts is None:
-        deps.earn.facts = await TokenFacts.read(deps.rpc, deps.earn.terms.token)
-    return deps.earn.facts
+class DeskEvent(NamedTuple):
+    block: int
+    log_index: int
+    word: Word
+    epoch: int
+    account: Address
+    amount: int
+    tx: str
+
+
+def open_call(epoch: int, books: str, pool_raw: int) -> bytes:
+    return _OPEN + uint_word(epoch) + bytes.fromhex(books) + uint_word(pool_raw)
+
+
+def pay_call(epoch: int, lines: Sequence[tuple[Address, int]]) -> bytes:
+    if not 0 < len(lines) <= MOST_LINES:
+        raise ValueError(f"a batch has 1 to {MOST_LINES} lines")
+    rows = b"".join(address_word(account) + uint_word(amount) for account, amount in lines)
+    return _PAY + uint_word(epoch) + uint_word(64) + uint_word(len(lines)) + rows
+
+
+async def read_epochs(
+    rpc: Rpc, multicall: Address, desk: Address, epochs: Sequence[int], block: Block = "latest"
+) -> list[DeskEpoch]:
+    """Several epochs at one block, in the order asked."""
+    calls = [Call(desk, getter + uint_word(epoch)) for epoch in epochs for getter in (_BOOKS, _POOL, _SPENT)]
+    words = [_must(answer) for answer in await aggregate(rpc, multicall, calls, block=block)]
+    return [
+        DeskEpoch(words[at].hex(), read_uint(words[at + 1]), read_uint(words[at + 2]))
+        for at in range(0, len(words), 3)
+    ]  # fmt: skip
+
+
+async def read_till(rpc: Rpc, multicall: Address, desk: Address, usdg: Address, block: Block = "latest") -> Till:
+    payer, paused = await aggregate(rpc, multicall, [Call(desk, _PAYER), Call(desk, _PAUSED)], block=block)
+    who = read_address(_must(payer))
+    calls = [Call(usdg, balance_of(who)), Call(usdg, allowance(who, desk))]
+    held, allowed = await aggregate(rpc, multicall, calls, block=block)
+    return Till(who, read_bool(_must(paused)), read_uint(_must(held)), read_uint(_must(allowed)))
+
+
+async def read_payer(rpc: Rpc, desk: Address, block: Block = "latest") -> Address:
+    return read_address(await rpc.eth_call(desk, _PAYER, block=block))
+
+
+async def read_owner_and_token(rpc: Rpc, desk: Address) -> tuple[Address, Address]:
+    return read_address(await rpc.eth_call(desk, _OWNER)), read_address(await rpc.eth_call(desk, _TOKEN))
+
+
+async def read_paid(rpc: Rpc, desk: Address, epoch: int, account: Address, block: Block = "latest") -> int:
+    return read_uint(await rpc.eth_call(desk, _PAID + uint_word(epoch) + address_word(account), block=block))
+
+
+def read_event(log: Any, desk: Address) -> DeskEvent:
+    topics, data = log.get("topics"), log.get("data")
+    if str(log.get("address")).lower() != desk or not isinstance(topics, list) or len(topics) != 3:
+        raise malformed()
+    word = _WORDS.get(str(topics[0]).lower())
+    if word is None or not isinstance(data, str) or len(data) != 66:
+        raise malformed()
+    account = read_address(bytes.fromhex(hash_text(topics[2])[2:]))
+    if account == ZERO_ADDRESS:
+        raise malformed()
+    return DeskEvent(
+        quantity(log.get("blockNumber")),
+        quantity(log.get("logIndex")),
+        word,
+        quantity(topics[1]),
+        account,
+        quantity(data),
+        hash_text(log.get("transactionHash")),
+    )
+
+
+def _must(answer: bytes | None) -> bytes:
+    if answer is None or len(answer) != 32:
+        raise malformed()
+    return answer

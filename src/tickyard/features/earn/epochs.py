@@ -13,9 +13,10 @@ from sqlalchemy import func, select
 
 from tickyard.chain.blocks import final_header
 from tickyard.features.earn.closing import close
-from tickyard.features.earn.desk import EarnDeps, holder_index
+from tickyard.features.earn.desk import read_epochs
 from tickyard.features.earn.opening import open_claims
-from tickyard.features.earn.pool import seal
+from tickyard.features.earn.pool import fix_pool
+from tickyard.features.earn.room import EarnDeps, holder_index
 from tickyard.features.earn.rules import (
     accruing_epoch,
     closes_at,
@@ -23,19 +24,30 @@ from tickyard.features.earn.rules import (
     is_in_window,
     opens_at,
     snapshot_at,
+    starts_at,
 )
+from tickyard.features.earn.sealing import write_books
 from tickyard.features.earn.snapshot import take
 from tickyard.features.earn.tables import earn_epoch
 from tickyard.kernel.errors import UpstreamDown
+from tickyard.observe import metrics
 from tickyard.observe.log import log
 from tickyard.store.engine import Store, Transaction
 from tickyard.store.upsert import insert_new
 
-_LATE: Final = timedelta(minutes=30)
-"""After the snapshot's moment: by then its block is final on any day like another."""
+_PATIENCE: Final = {
+    # By then its block is final on any day like another.
+    "snapshot": timedelta(hours=23, minutes=30),
+    "seal": timedelta(hours=24, minutes=1),
+    "open": timedelta(hours=24, minutes=1),
+    "close": timedelta(hours=25, minutes=5),
+}
+"""By when, from the start of its day, a step of an epoch is done."""
 _NEWEST: Final = select(func.max(earn_epoch.c.id))
 _UNFINISHED: Final = (
-    select(earn_epoch.c.id, earn_epoch.c.state).where(earn_epoch.c.state != "closed").order_by(earn_epoch.c.id)
+    select(earn_epoch.c.id, earn_epoch.c.state)
+    .where(earn_epoch.c.state.not_in(("closed", "skipped")))
+    .order_by(earn_epoch.c.id)
 )
 
 
@@ -70,16 +82,26 @@ async def run_due(deps: EarnDeps, now: datetime) -> Done:
 
 
 def _tell_late(deps: EarnDeps, now: datetime, done: Done) -> None:
-    for epoch, why in done.waiting.items():
-        if now >= snapshot_at(epoch) + _LATE and (epoch, why) not in deps.earn.late:
+    late = {
+        epoch: why for epoch, why in done.waiting.items() if now >= starts_at(epoch) + _PATIENCE[why.partition(":")[0]]
+    }
+    metrics.earn_late_epochs.set(len(late))
+    for epoch, why in late.items():
+        if (epoch, why) not in deps.earn.late:
             deps.earn.late.add((epoch, why))
             log.error("an epoch is late", epoch=epoch, why=why)
 
 
 async def index_holders(deps: EarnDeps, *, steps: int = 50) -> int:
-    """Read on in the token's transfers, so that the snapshot has little left to read. How many blocks."""
-    final = await final_header(deps.rpc, deps.earn.finality)
-    return await holder_index(deps).catch_up(final, steps=steps)
+    """Read on in the token's transfers, so that the snapshot has little left to read. How many blocks.
+
+    A snapshot that is being taken reads for itself: it must find the index where it left it.
+    """
+    if deps.earn.reading.locked():
+        return 0
+    async with deps.earn.reading:
+        final = await final_header(deps.rpc, deps.earn.finality)
+        return await holder_index(deps).catch_up(final, steps=steps)
 
 
 def next_due(now: datetime) -> datetime:
@@ -98,18 +120,32 @@ async def _advance(deps: EarnDeps, epoch: int, state: str, now: datetime, done: 
         else:
             done.waiting[epoch] = f"snapshot: {outcome}"
     if state == "taken" and now >= opens_at(epoch):
-        if await seal(deps.store, epoch):
+        if await fix_pool(deps.store, epoch):
+            state = "pooled"
+        else:
+            done.waiting[epoch] = "seal: an earlier epoch is not closed"
+    if state == "pooled":
+        if await write_books(deps, epoch):
             done.sealed.append(epoch)
             state = "sealed"
         else:
-            done.waiting[epoch] = "seal: an earlier epoch is not closed"
+            done.waiting[epoch] = "seal: somebody else writes the books"
     if state == "sealed" and is_in_window(epoch, now):
         if (outcome := await _try_chain(open_claims(deps, epoch))) == "opened":
             done.opened.append(epoch)
         else:
             done.waiting[epoch] = f"open: {outcome}"
-    if state in ("sealed", "open") and now >= closes_at(epoch) and await close(deps.store, epoch):
-        done.closed.append(epoch)
+    if state in ("sealed", "open", "closing") and now >= closes_at(epoch):
+        if (outcome := await _try_chain(_close(deps, epoch))) == "closed":
+            done.closed.append(epoch)
+        else:
+            done.waiting[epoch] = f"close: {outcome}"
+
+
+async def _close(deps: EarnDeps, epoch: int) -> str:
+    room = deps.earn
+    (on_desk,) = await read_epochs(deps.rpc, room.multicall, room.desk, [epoch])
+    return await close(deps.store, epoch, on_desk.spent_raw)
 
 
 async def _try_chain(step: Awaitable[str]) -> str:

@@ -6,17 +6,18 @@ block is no longer in the chain, the index goes back to one that is, and reads o
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
-from sqlalchemy import delete, select
+from sqlalchemy import Integer, bindparam, delete, select
 
 from tickyard.chain.blocks import Header, header
 from tickyard.chain.rpc.client import Rpc
 from tickyard.chain.rpc.trouble import TooManyLogs
 from tickyard.chain.transfers import Chunk, Transfer, read_chunk
 from tickyard.features.earn.tables import holder_balance, holder_mark, holder_transfer
+from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import ZERO_ADDRESS, Address
 from tickyard.observe.log import log
 from tickyard.store.engine import Store, Transaction
@@ -28,10 +29,33 @@ _EASY_LOGS: Final = 2_000
 """A range with fewer logs than this may be twice as long the next time."""
 _ASKED_AT_ONCE: Final = 500
 
+PAGE: Final = 5_000
+_FORGOTTEN_AT_ONCE: Final = 5_000
+
+_PAGE: Final = (
+    select(holder_balance)
+    .where(holder_balance.c.address > bindparam("after"))
+    .order_by(holder_balance.c.address)
+    .limit(bindparam("most", type_=Integer))
+)
+_OLDEST: Final = (
+    select(holder_transfer.c.block_number)
+    .where(holder_transfer.c.block_number <= bindparam("until"))
+    .order_by(holder_transfer.c.block_number)
+    .limit(bindparam("most", type_=Integer))
+)
 _NEWEST_MARK: Final = select(holder_mark).order_by(holder_mark.c.block_number.desc()).limit(1)
 _new_transfers: Final = Bulk(holder_transfer)
 _set_balances: Final = Bulk(holder_balance, key=["address"], merge=lambda new: {"balance": new.balance})
 _set_mark: Final = Bulk(holder_mark, key=["block_number"], merge=lambda new: {"block_hash": new.block_hash})
+
+
+class Held(NamedTuple):
+    address: str
+    balance: int
+    """At the block that was asked for."""
+    at_mark: int
+    """Where the index stands."""
 
 
 class BrokenIndex(Exception):
@@ -52,6 +76,10 @@ class Stride:
         self.most = max(1, asked - 1)
         return asked > 1
 
+    def stumbled(self, asked: int) -> None:
+        """Something went wrong, whatever it was: a smaller range may go through where this one does not."""
+        self.blocks = max(1, asked // 2)
+
     def went_well(self, logs: int) -> None:
         if logs < _EASY_LOGS:
             self.blocks = min(self.blocks * 2, self.most)
@@ -65,6 +93,8 @@ class HolderIndex:
     first_block: int = 0
     """Nothing of the token is older than this."""
     stride: Stride = field(default_factory=Stride)
+    second: Rpc | None = None
+    """Another node, which must show the same transfers."""
 
     async def catch_up(self, final: Header, *, steps: int = 1_000_000) -> int:
         """Read on to the final block, at most so many ranges. How many blocks were added.
@@ -93,11 +123,14 @@ class HolderIndex:
                 break
             last = min(first + self.stride.blocks - 1, final.number)
             try:
-                chunk = await read_chunk(self.rpc, self.token, first, last)
+                chunk = await self._read(first, last)
             except TooManyLogs:
                 if not self.stride.refused(last - first + 1):
                     raise
                 continue
+            except UpstreamDown:
+                self.stride.stumbled(last - first + 1)
+                raise
             # What was just written is the mark; what does not continue from it makes us look again.
             is_checked = await self._add(mark, last, chunk)
             if is_checked:
@@ -105,6 +138,14 @@ class HolderIndex:
                 self.stride.went_well(len(chunk.transfers))
                 added += last - first + 1
         return added
+
+    async def _read(self, first: int, last: int) -> Chunk:
+        """One range; from both nodes when there are two, and then they must agree to the last log."""
+        chunk = await read_chunk(self.rpc, self.token, first, last)
+        if self.second is not None and await read_chunk(self.second, self.token, first, last) != chunk:
+            log.error("two nodes show different transfers of the service token", first=first, last=last)
+            raise UpstreamDown("two chain nodes show different transfers")
+        return chunk
 
     async def mark(self) -> tuple[int, str] | None:
         async with self.store.read() as tx:
@@ -157,23 +198,36 @@ async def newest_mark(tx: Transaction) -> tuple[int, str] | None:
     return None if row is None else (row.block_number, row.block_hash)
 
 
-async def balances_at(tx: Transaction, block: int) -> tuple[dict[str, int], int]:
-    """Every balance at a block not after the mark, and the supply at the mark itself."""
-    found = await tx.execute(select(holder_balance.c.address, holder_balance.c.balance))
-    held: dict[str, int] = {row.address: row.balance for row in found}
-    supply = sum(held.values())
+async def pages_at(tx: Transaction, block: int, size: int = PAGE) -> AsyncIterator[list[Held]]:
+    """Every holder with its balance at a block not after the mark, and at the mark, in the order of addresses."""
     changes = fold(await _transfers_after(tx, block))
-    for address, change in changes.items():
-        held[address] = held.get(address, 0) - change
-    if any(held[address] < 0 for address in changes):
-        raise BrokenIndex("a balance was negative")
-    return held, supply
+    after = ""
+    while True:
+        found = (await tx.execute(_PAGE, {"after": after, "most": size})).all()
+        last = found[-1].address if len(found) == size else None
+        # Who had sold everything by the mark is in no row any more, only in the changes.
+        gone = [each for each in changes if each > after and (last is None or each <= last)]
+        now = dict.fromkeys(sorted({row.address for row in found}.union(gone)), 0)
+        now.update((row.address, row.balance) for row in found)
+        page = [Held(address, at_mark - changes.get(address, 0), at_mark) for address, at_mark in now.items()]
+        if any(each.balance < 0 for each in page):
+            raise BrokenIndex("a balance was negative")
+        yield page
+        if last is None:
+            return
+        after = last
 
 
-async def forget_before(tx: Transaction, block: int) -> None:
-    """Drop what a snapshot at this block has made useless; the mark that is needed to go on stays."""
-    await tx.execute(delete(holder_transfer).where(holder_transfer.c.block_number <= block))
-    await tx.execute(delete(holder_mark).where(holder_mark.c.block_number < block))
+async def forget_before(store: Store, block: int) -> None:
+    """Drop what a snapshot at this block has made useless, a little at a time; the mark to go on from stays."""
+    while True:
+        async with store.begin() as tx:
+            oldest = (await tx.execute(_OLDEST, {"most": _FORGOTTEN_AT_ONCE, "until": block})).scalars().all()
+            if oldest:
+                await tx.execute(delete(holder_transfer).where(holder_transfer.c.block_number <= oldest[-1]))
+            else:
+                await tx.execute(delete(holder_mark).where(holder_mark.c.block_number < block))
+                return
 
 
 def fold(transfers: Iterable[Transfer]) -> dict[str, int]:
@@ -193,8 +247,10 @@ async def _apply(tx: Transaction, transfers: Iterable[Transfer], *, sign: int) -
     if any(balance < 0 or balance >= 2**256 for balance in after.values()):
         raise BrokenIndex("a balance would be negative")
     await _set_balances.run(tx, [{"address": address, "balance": balance} for address, balance in after.items()])
-    if 0 in after.values():
-        await tx.execute(delete(holder_balance).where(holder_balance.c.balance == 0))
+    gone = [address for address, balance in after.items() if balance == 0]
+    for start in range(0, len(gone), _ASKED_AT_ONCE):
+        some = gone[start : start + _ASKED_AT_ONCE]
+        await tx.execute(delete(holder_balance).where(holder_balance.c.address.in_(some)))
 
 
 async def _held(tx: Transaction, addresses: list[str]) -> Mapping[str, int]:

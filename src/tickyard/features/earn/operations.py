@@ -6,10 +6,10 @@ from msgspec import Meta
 
 from tickyard.chain.address import checksum
 from tickyard.features.earn import rules, store
-from tickyard.features.earn.desk import EarnDeps, token_facts
-from tickyard.features.earn.message import claim_message, message_digest
+from tickyard.features.earn.message import claim_digests, claim_message, claim_typed_data
 from tickyard.features.earn.pool import accrued
-from tickyard.features.earn.signature import SIGNATURE_PATTERN, is_key_account, read_signature, recover
+from tickyard.features.earn.room import EarnDeps, token_facts
+from tickyard.features.earn.signature import SIGNATURE_PATTERN, is_key_account, is_signed_by, read_signature
 from tickyard.features.earn.token import balance
 from tickyard.features.earn.wire import (
     Accruing,
@@ -44,7 +44,8 @@ class ClaimAsk(Ask):
         Meta(
             examples=["0x" + "5c" * 64 + "1b"],
             pattern=SIGNATURE_PATTERN,
-            description="personal_sign of the message in the wallet's status, by the wallet itself.",
+            description="personal_sign of the message in the wallet's status, or eth_signTypedData_v4 of its "
+            "typedData, by the wallet itself.",
             extra={"says": "0x followed by 130 hex digits"},
         ),
     ]
@@ -119,13 +120,14 @@ async def get_earn_status(deps: EarnDeps, ask: StatusAsk) -> WalletStatus:
             claimed=found is not None and found.is_claimed,
             claim_tx=found.tx if found else None,
             message=claim_message(deps.earn.terms, epoch, ask.address),
+            typed_data=claim_typed_data(deps.earn.terms, epoch, ask.address),
         ),
     )
 
 
 async def claim(deps: EarnDeps, ask: ClaimAsk) -> Claimed:
     """Claim a wallet's share of one epoch's pool with its signature. The service sends the payout and pays the gas.
-    Claiming again returns the same transaction. Contract wallets cannot claim."""
+    Claiming again returns its newest transaction. Contract wallets cannot claim."""
     signature = read_signature(ask.signature)
     async with deps.store.read() as tx:
         found = await store.standing(tx, ask.epoch, ask.address)
@@ -136,7 +138,7 @@ async def claim(deps: EarnDeps, ask: ClaimAsk) -> Claimed:
         raise BadRequest("the claim window of this epoch is closed")
     if not found.in_snapshot:
         raise BadRequest("this wallet is not in the snapshot of this epoch")
-    if recover(message_digest(claim_message(deps.earn.terms, ask.epoch, ask.address)), signature) != ask.address:
+    if not is_signed_by(ask.address, claim_digests(deps.earn.terms, ask.epoch, ask.address), signature):
         raise BadRequest("the signature is not this wallet's over the message of this epoch")
     if not found.is_claimed:
         store.must_be_open(found, now)
@@ -148,7 +150,7 @@ async def claim(deps: EarnDeps, ask: ClaimAsk) -> Claimed:
 
 
 async def _paid(deps: EarnDeps, ask: ClaimAsk, attempt: int) -> Claimed:
-    """The transaction of a reserved claim. Its hash is known before it is sent, so it cannot get lost."""
+    """The newest transaction of a reserved claim; the one that is final stays."""
     try:
         await deps.earn.waiting.wait(deps.store, (ask.epoch, ask.address, attempt))
         async with deps.store.read() as tx:

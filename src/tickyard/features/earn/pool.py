@@ -7,13 +7,15 @@ becomes known after the sealing is simply found by the next one.
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, and_, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, bindparam, func, insert, select, text, update
 
-from tickyard.features.earn.digest import sealed_digest
-from tickyard.features.earn.rules import opens_at, starts_at
-from tickyard.features.earn.tables import earn_close, earn_credit, earn_epoch, earn_payout, earn_rollover
+from tickyard.features.earn.rules import accruing_epoch, opens_at, starts_at
+from tickyard.features.earn.tables import UNPAID, earn_close, earn_credit, earn_epoch, earn_line, earn_rollover
 from tickyard.store.engine import Store, Transaction
 from tickyard.store.revenue import revenue
+
+SHARED_OUT: Final = ("pooled", "sealed", "open", "closing")
+"""There is a pool, and not all of it has gone on yet."""
 
 _earlier: Final = earn_epoch.alias("earlier")
 
@@ -25,39 +27,47 @@ class Accrued:
     rollover_raw: int
 
 
-async def seal(store: Store, epoch: int) -> bool:
-    """Seal the pool of an epoch whose snapshot is taken and whose predecessors are all closed."""
+async def fix_pool(store: Store, epoch: int) -> bool:
+    """Fix the pool of an epoch whose snapshot is taken. False: too early, or an earlier pool is not closed.
+
+    An earlier epoch without a pool holds up nobody: what would have been in its pool is in this one.
+    """
     async with store.begin() as tx:
         now = await store.now(tx)
         if now < opens_at(epoch):
             return False
-        # First of all: whoever else wants to seal waits here, and then finds it done.
-        sealed = await tx.execute(
+        # First of all: whoever else wants to do it waits here, and then finds it done.
+        fixed = await tx.execute(
             update(earn_epoch)
             .where(
                 earn_epoch.c.id == epoch,
                 earn_epoch.c.state == "taken",
-                ~_before(epoch, _earlier.c.state != "closed").exists(),
+                ~_before(epoch, _earlier.c.state.in_(SHARED_OUT)).exists(),
             )
-            .values(state="sealed", sealed_at=now)
+            .values(state="pooled", sealed_at=now)
         )
-        if sealed.rowcount != 1:
+        if fixed.rowcount != 1:
             return False
         revenue_raw = await _credit(tx, epoch)
         rollover_raw = await _collect_rest(tx, epoch) + await _collect_late(tx, epoch)
-        row = (await tx.execute(select(earn_epoch).where(earn_epoch.c.id == epoch))).one()
-        pool = revenue_raw + rollover_raw
         await tx.execute(
             update(earn_epoch)
             .where(earn_epoch.c.id == epoch)
-            .values(
-                revenue_raw=revenue_raw,
-                rollover_raw=rollover_raw,
-                pool_raw=pool,
-                digest=sealed_digest(epoch, row.block_hash, pool, row.eligible_total, row.shares_digest),
-            )
+            .values(revenue_raw=revenue_raw, rollover_raw=rollover_raw, pool_raw=revenue_raw + rollover_raw)
         )
     return True
+
+
+async def skip(store: Store, epoch: int) -> bool:
+    """A person gives up on an epoch that has no pool: what it would have shared out goes on to the next one."""
+    async with store.begin() as tx:
+        skipped = await tx.execute(
+            update(earn_epoch)
+            .where(earn_epoch.c.id == epoch, earn_epoch.c.state.in_(("accruing", "taken")))
+            .where(earn_epoch.c.id < accruing_epoch(await store.now(tx)))
+            .values(state="skipped", writer=None, closed_at=await store.now(tx))
+        )
+        return skipped.rowcount == 1
 
 
 async def accrued(tx: Transaction, epoch: int) -> Accrued:
@@ -92,12 +102,12 @@ async def _collect_rest(tx: Transaction, epoch: int) -> int:
 async def _collect_late(tx: Transaction, epoch: int) -> int:
     """Claims that were on their way when their epoch was closed, and failed for good afterwards."""
     found = (await tx.execute(_late())).all()
-    for row in found:
-        await tx.execute(
-            update(earn_close)
-            .where(earn_close.c.epoch == row.epoch, earn_close.c.address == row.address)
-            .values(returned_to=epoch)
-        )
+    returned = update(earn_close).where(
+        earn_close.c.epoch == bindparam("of_epoch"), earn_close.c.address == bindparam("of_address")
+    )
+    if found:
+        rows = [{"of_epoch": row.epoch, "of_address": row.address} for row in found]
+        await tx.execute(returned.values(returned_to=epoch), rows)
     return sum(row.amount_raw for row in found)
 
 
@@ -114,12 +124,20 @@ def _unrolled() -> Select[Any]:
 
 def _late() -> Select[Any]:
     ended = and_(
-        earn_payout.c.epoch == earn_close.c.epoch,
-        earn_payout.c.address == earn_close.c.address,
-        earn_payout.c.attempt == earn_close.c.attempt,
-        or_(earn_payout.c.state == "failed", earn_payout.c.state == "refused"),
+        earn_line.c.epoch == earn_close.c.epoch,
+        earn_line.c.address == earn_close.c.address,
+        earn_line.c.attempt == earn_close.c.attempt,
+        # Written out: that is how the database finds its index of these few.
+        text(UNPAID),
     )
-    return select(earn_close).join(earn_payout, ended).where(earn_close.c.returned_to.is_(None))
+    # While an epoch is being closed its own count decides.
+    closed = and_(earn_epoch.c.id == earn_close.c.epoch, earn_epoch.c.state == "closed")
+    return (
+        select(earn_close)
+        .join(earn_line, ended)
+        .join(earn_epoch, closed)
+        .where(earn_close.c.returned_to.is_(None))
+    )  # fmt: skip
 
 
 def _sum_of(rows: Select[Any], column: Any) -> Select[Any]:

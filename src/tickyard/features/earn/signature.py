@@ -1,6 +1,7 @@
 """Who signed a claim, and whether that is an account which a key controls."""
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from tickyard.chain.recovery import signer_of
@@ -32,6 +33,11 @@ def recover(digest: bytes, signature: bytes) -> Address | None:
     if len(signature) != 65 or (parity := _PARITY.get(signature[64])) is None:
         return None
     return signer_of(digest, signature[:64], parity)
+
+
+def is_signed_by(address: Address, digests: Iterable[bytes], signature: bytes) -> bool:
+    """Whether the address signed one of these."""
+    return any(recover(digest, signature) == address for digest in digests)
 
 
 def is_key_account(code: str) -> bool:

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import BindParameter, Row, and_, bindparam, func, select, update
+from sqlalchemy import BindParameter, Row, and_, bindparam, select, update
 
 from tickyard.features.earn.closing import ENDED_UNPAID
 from tickyard.features.earn.rules import is_in_window, share
-from tickyard.features.earn.tables import earn_claim, earn_epoch, earn_gate, earn_payout, earn_share
+from tickyard.features.earn.tables import earn_claim, earn_epoch, earn_gate, earn_line, earn_share, earn_tally
 from tickyard.kernel.errors import BadRequest, UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.store.engine import Store, Transaction
@@ -23,18 +23,18 @@ _standing: Final = (
         earn_epoch.c.eligible_total,
         earn_share.c.balance,
         earn_claim.c.attempt,
-        earn_payout.c.state.label("payout_state"),
-        earn_payout.c.hash,
+        earn_line.c.state.label("payout_state"),
+        earn_line.c.hash,
     )
     .select_from(earn_epoch)
     .join(earn_share, and_(earn_share.c.epoch == earn_epoch.c.id, earn_share.c.address == _mine), isouter=True)
     .join(earn_claim, and_(earn_claim.c.epoch == earn_epoch.c.id, earn_claim.c.address == _mine), isouter=True)
     .join(
-        earn_payout,
+        earn_line,
         and_(
-            earn_payout.c.epoch == earn_epoch.c.id,
-            earn_payout.c.address == _mine,
-            earn_payout.c.attempt == earn_claim.c.attempt,
+            earn_line.c.epoch == earn_epoch.c.id,
+            earn_line.c.address == _mine,
+            earn_line.c.attempt == earn_claim.c.attempt,
         ),
         isouter=True,
     )
@@ -42,7 +42,8 @@ _standing: Final = (
 # Made once: building a statement costs more than running it.
 _IN_ONE: Final = _standing.where(earn_epoch.c.id == bindparam("of_epoch"))
 _GATE: Final = select(earn_gate.c.epoch).where(earn_gate.c.epoch == bindparam("of_epoch")).with_for_update(read=True)
-_IN_NEWEST: Final = _standing.where(earn_epoch.c.state != "accruing").order_by(earn_epoch.c.id.desc()).limit(1)
+_SHOWN: Final = earn_epoch.c.state.not_in(("accruing", "skipped"))
+_IN_NEWEST: Final = _standing.where(_SHOWN).order_by(earn_epoch.c.id.desc()).limit(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,21 +83,14 @@ async def newest_standing(tx: Transaction, address: Address) -> Standing | None:
 
 
 async def newest_epoch(tx: Transaction) -> Row[Any] | None:
-    found = await tx.execute(
-        select(earn_epoch).where(earn_epoch.c.state != "accruing").order_by(earn_epoch.c.id.desc()).limit(1)
-    )
+    found = await tx.execute(select(earn_epoch).where(_SHOWN).order_by(earn_epoch.c.id.desc()).limit(1))
     return found.one_or_none()
 
 
 async def claimed(tx: Transaction, epoch: int) -> tuple[int, int]:
     """How many wallets have a payout that has not failed, and its sum."""
-    found = await tx.execute(
-        select(func.count(), func.sum(earn_payout.c.amount_raw)).where(
-            earn_payout.c.epoch == epoch, earn_payout.c.state.in_(("signed", "confirmed"))
-        )
-    )
-    wallets, amount = found.one()
-    return wallets, int(amount or 0)
+    row = (await tx.execute(select(earn_tally).where(earn_tally.c.epoch == epoch))).one_or_none()
+    return (0, 0) if row is None else (row.wallets, row.live_raw)
 
 
 async def reserve(store: Store, epoch: int, address: Address, signature: str) -> int:

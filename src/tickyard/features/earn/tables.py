@@ -1,16 +1,16 @@
 """The tables of the reward program, by who writes them.
 
-    worker   holder_*, earn_epoch, earn_share, earn_credit, earn_rollover, earn_gate, earn_close
+    worker   holder_*, earn_epoch, earn_share, earn_books, earn_credit, earn_rollover, earn_gate, earn_close
     API      earn_claim
-    agent    earn_payer, earn_payout
+    agent    earn_line, earn_batch, earn_desk_mark, earn_tally, earn_halt
 
-On PostgreSQL the migration grants exactly that. A claim's state is never stored twice: what became of it is what
-became of the payout of its newest attempt.
+On PostgreSQL the migrations grant exactly that. A claim's state is never stored twice: what became of it is what
+became of the line of its newest attempt. That no wallet is paid twice is not kept here: the desk on the chain does.
 """
 
 from typing import Any, Final
 
-from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, String, Table, UniqueConstraint, text
+from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, LargeBinary, String, Table, text
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
@@ -55,7 +55,9 @@ holder_transfer: Final = Table(
     Column("amount", Uint256, nullable=False),
 )
 
-# --- epochs: accruing -> taken -> sealed -> open -> closed (a pool that never opened goes from sealed to closed)
+# --- epochs: accruing -> taken -> pooled -> sealed -> open -> closing -> closed. A pool that never opened goes from
+# sealed to closing; a person may make `skipped` of what is not pooled. `pooled`: the money is fixed, the books are
+# being written. `closing`: no claim comes in any more, those that did are being counted.
 
 earn_epoch: Final = Table(
     "earn_epoch",
@@ -77,6 +79,8 @@ earn_epoch: Final = Table(
     Column("sealed_at", Instant, nullable=True),
     Column("opened_at", Instant, nullable=True),
     Column("closed_at", Instant, nullable=True),
+    # Who is writing the rows of this epoch just now: whoever comes later takes over, the earlier one finds out.
+    Column("writer", String, nullable=True),
 )
 earn_share: Final = Table(
     "earn_share",
@@ -124,6 +128,7 @@ Index(
     sqlite_where=text("returned_to IS NULL"),
     postgresql_where=text("returned_to IS NULL"),
 )
+Index("ix_earn_close_returned_to", earn_close.c.returned_to)
 
 # --- claims and payouts
 
@@ -136,46 +141,100 @@ earn_claim: Final = Table(
     Column("signature", String, nullable=False),
     Column("reserved_at", Instant, nullable=False),
 )
-# The account that pays, and its next nonce. One row per chain.
-earn_payer: Final = Table(
-    "earn_payer",
-    METADATA,
-    Column("chain_id", Integer, primary_key=True, autoincrement=False),
-    Column("address", String, nullable=False),
-    Column("next_nonce", BigInteger, nullable=False),
-)
-LIVE: Final = "state IN ('signed', 'confirmed')"
-# signed -> confirmed | failed, both at finality; refused was never signed.
-earn_payout: Final = Table(
-    "earn_payout",
+Index("ix_earn_claim_reserved_at", earn_claim.c.epoch, earn_claim.c.reserved_at)
+# What became of a claim's attempt. due: to be sent again, its batch ended without a word about it; sent: in the live
+# batch with this nonce; confirmed and failed: by an event of the desk in a final block; refused: never to be sent.
+earn_line: Final = Table(
+    "earn_line",
     METADATA,
     Column("epoch", Integer, primary_key=True, autoincrement=False),
     Column("address", String, primary_key=True),
     Column("attempt", Integer, primary_key=True, autoincrement=False),
     Column("state", String, nullable=False),
     Column("amount_raw", BigInteger, nullable=False),
+    Column("payer", String, nullable=True),
     Column("nonce", BigInteger, nullable=True),
-    Column("raw", LargeBinary, nullable=True),
     Column("hash", String, nullable=True),
     Column("reason", String, nullable=True),
-    Column("signed_at", Instant, nullable=False),
+    Column("sent_at", Instant, nullable=False),
     Column("ended_at", Instant, nullable=True),
     Column("block_number", BigInteger, nullable=True),
-    UniqueConstraint("nonce"),
-)
-# The one rule that no bug in the protocol gets around: a wallet has one payout per epoch that has not failed.
-Index(
-    "ix_earn_payout_live",
-    earn_payout.c.epoch,
-    earn_payout.c.address,
-    unique=True,
-    sqlite_where=text(LIVE),
-    postgresql_where=text(LIVE),
 )
 Index(
-    "ix_earn_payout_signed",
-    earn_payout.c.nonce,
-    sqlite_where=text("state = 'signed'"),
-    postgresql_where=text("state = 'signed'"),
+    "ix_earn_line_live",
+    earn_line.c.payer,
+    earn_line.c.nonce,
+    sqlite_where=text("state = 'sent'"),
+    postgresql_where=text("state = 'sent'"),
 )
-Index("ix_earn_payout_signed_at", earn_payout.c.signed_at)
+Index(
+    "ix_earn_line_due",
+    earn_line.c.epoch,
+    sqlite_where=text("state = 'due'"),
+    postgresql_where=text("state = 'due'"),
+)
+UNPAID: Final = "earn_line.state IN ('failed', 'refused')"
+Index(
+    "ix_earn_line_unpaid",
+    earn_line.c.epoch,
+    earn_line.c.address,
+    sqlite_where=text("state IN ('failed', 'refused')"),
+    postgresql_where=text("state IN ('failed', 'refused')"),
+)
+Index("ix_earn_line_sent_at", earn_line.c.sent_at)
+# Every transaction that was ever signed for a nonce. Ended: a final block has used the nonce, or the desk takes
+# nothing more from this payer.
+earn_batch: Final = Table(
+    "earn_batch",
+    METADATA,
+    Column("hash", String, primary_key=True),
+    Column("payer", String, nullable=False),
+    Column("nonce", BigInteger, nullable=False),
+    Column("epoch", Integer, nullable=False),
+    Column("opens", Boolean, nullable=False),
+    Column("gas", BigInteger, nullable=False),
+    Column("max_fee", BigInteger, nullable=False),
+    Column("tip", BigInteger, nullable=False),
+    Column("signed_at", Instant, nullable=False),
+    Column("ended_at", Instant, nullable=True),
+)
+Index("ix_earn_batch_nonce", earn_batch.c.payer, earn_batch.c.nonce)
+Index(
+    "ix_earn_batch_live",
+    earn_batch.c.signed_at,
+    sqlite_where=text("ended_at IS NULL"),
+    postgresql_where=text("ended_at IS NULL"),
+)
+# Up to which final block the desk's events have been read.
+earn_desk_mark: Final = Table(
+    "earn_desk_mark",
+    METADATA,
+    Column("desk", String, primary_key=True),
+    Column("block_number", BigInteger, nullable=False),
+    Column("block_hash", String, nullable=False),
+)
+# Sums over an epoch's lines, moved with them: nobody counts a million rows to show one number.
+earn_tally: Final = Table(
+    "earn_tally",
+    METADATA,
+    Column("epoch", Integer, primary_key=True, autoincrement=False),
+    Column("wallets", Integer, nullable=False),
+    Column("live_raw", BigInteger, nullable=False),
+    Column("paid_raw", BigInteger, nullable=False),
+)
+# While this row is there no agent signs anything. A person takes it away.
+earn_halt: Final = Table(
+    "earn_halt",
+    METADATA,
+    Column("name", String, primary_key=True),
+    Column("reason", String, nullable=False),
+    Column("halted_at", Instant, nullable=False),
+)
+# The books of an epoch as one file, in pieces that are gzip members: joined they are a gzip file.
+earn_books: Final = Table(
+    "earn_books",
+    METADATA,
+    Column("epoch", Integer, primary_key=True, autoincrement=False),
+    Column("part", Integer, primary_key=True, autoincrement=False),
+    Column("body", LargeBinary, nullable=False),
+)

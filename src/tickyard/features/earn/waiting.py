@@ -6,16 +6,18 @@ from typing import Final
 
 from sqlalchemy import bindparam, select
 
-from tickyard.features.earn.tables import earn_payout
+from tickyard.features.earn.tables import earn_line
 from tickyard.store.engine import Store
 
 WAIT_S: Final = 10.0
 _LOOK_S: Final = 0.25
 _ASKED_AT_ONCE: Final = 500
 
-_ACTED_ON: Final = select(earn_payout.c.epoch, earn_payout.c.address, earn_payout.c.attempt).where(
-    earn_payout.c.epoch.in_(bindparam("epochs", expanding=True)),
-    earn_payout.c.address.in_(bindparam("addresses", expanding=True)),
+_ACTED_ON: Final = select(earn_line.c.epoch, earn_line.c.address, earn_line.c.attempt).where(
+    earn_line.c.epoch.in_(bindparam("epochs", expanding=True)),
+    earn_line.c.address.in_(bindparam("addresses", expanding=True)),
+    # One that is to be sent again is told of when it is.
+    earn_line.c.state != "due",
 )
 
 Key = tuple[int, str, int]

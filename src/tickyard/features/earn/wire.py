@@ -94,6 +94,10 @@ class WalletEpoch(Answer):
     claimed: bool
     claim_tx: TxHash | None
     message: Annotated[str, Meta(description="Sign exactly this with personal_sign.")]
+    typed_data: Annotated[
+        dict[str, Any],
+        Meta(description="Or sign this with eth_signTypedData_v4.", examples=[{"primaryType": "Claim"}]),
+    ]
 
 
 class WalletStatus(Answer):

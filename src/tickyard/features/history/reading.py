@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import ColumnClause, Table, bindparam, func, literal_column, select, union_all
 
 from tickyard.features.history.candles import Bar, RawCandle, Sample, bars
-from tickyard.features.history.tables import ROLLUPS, recorded, sample, synthetic
+from tickyard.features.history.tables import ROLLUPS, recorded, sample, suspect, synthetic
 from tickyard.kernel.clock import SLOT_S
 from tickyard.kernel.ids import Address
 from tickyard.market.samples import DAY_SLOTS, SLACK_SLOTS, DayChange
@@ -90,6 +90,25 @@ async def page(
     if interval_s not in ROLLUPS:
         candles = bars(candles, interval_s)[-limit:]
     return CandlePage(about[0], about[1], about[2], candles)
+
+
+class Suspect(NamedTuple):
+    token_id: int
+    price_e9: int
+    equity_e9: int
+
+
+_SUSPECTS: Final = (
+    select(sample.c.token_id, sample.c.price_e9, suspect.c.equity_e9)
+    .join(suspect, (suspect.c.token_id == sample.c.token_id) & (suspect.c.slot == sample.c.slot))
+    .where(suspect.c.slot == bindparam("slot"))
+    .order_by(sample.c.token_id)
+)
+
+
+async def suspects_of(tx: Transaction, slot: int) -> list[Suspect]:
+    """The samples of one round that were not believed."""
+    return [Suspect(*row) for row in await tx.execute(_SUSPECTS, {"slot": slot})]
 
 
 _COVERAGE: Final = select(

@@ -7,10 +7,11 @@ from msgspec import Meta
 from sqlalchemy import select
 
 from tickyard.deps import Deps
-from tickyard.features.history.reading import coverage, newest_slot
+from tickyard.features.history.reading import coverage, newest_slot, suspects_of
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.operation import Kept, NoAsk
-from tickyard.kernel.wire import Answer, ChainId, Moment, Ticker, iso
+from tickyard.kernel.units import ratio_text
+from tickyard.kernel.wire import Answer, ChainId, Moment, PriceText, Ticker, iso
 from tickyard.market.rounds import slot_number, slot_start
 from tickyard.market.samples import DAY_SLOTS
 from tickyard.observe import metrics
@@ -37,6 +38,12 @@ class Coverage(Answer):
     samples: Annotated[int, Meta(examples=[287])]
 
 
+class SuspectSample(Answer):
+    symbol: Ticker
+    price: PriceText
+    equity_token_usd: PriceText
+
+
 class Status(Answer):
     chain_id: ChainId
     as_of: Moment
@@ -45,11 +52,16 @@ class Status(Answer):
     last_slot: Moment | None
     slots_per_day: Annotated[int, Meta(examples=[DAY_SLOTS])]
     coverage24h: list[Coverage]
+    suspect: Annotated[
+        list[SuspectSample],
+        Meta(description="Samples of the newest round that lay over 25 % off the equity quote of an open market."),
+    ]
 
 
 async def get_status(deps: Deps, _ask: NoAsk) -> Kept[Status]:
     """Show how fresh the service is: the newest block and its lag, the age of every upstream's last good answer, the
-    newest sampled slot, and how many of the day's 288 samples each token has. Null means never.
+    newest sampled slot, how many of the day's 288 samples each token has, and which samples of the newest round are
+    not to be trusted. Null means never.
 
     Freshness: read from our own records at the moment of the call.
     """
@@ -57,6 +69,7 @@ async def get_status(deps: Deps, _ask: NoAsk) -> Kept[Status]:
     async with deps.store.read() as tx:
         newest = await newest_slot(tx)
         counts = await coverage(tx, slot_number(now) - DAY_SLOTS + 1)
+        doubted = await suspects_of(tx, newest) if newest is not None else []
         symbols = {row[0]: row[1] for row in await tx.execute(select(token.c.id, token.c.symbol))}
     shown = sorted((symbols[token_id], samples) for token_id, samples in counts.items())
     for symbol, samples in shown:
@@ -73,6 +86,14 @@ async def get_status(deps: Deps, _ask: NoAsk) -> Kept[Status]:
         last_slot=iso(slot_start(newest)) if newest is not None else None,
         slots_per_day=DAY_SLOTS,
         coverage24h=[Coverage(symbol=symbol, samples=samples) for symbol, samples in shown],
+        suspect=[
+            SuspectSample(
+                symbol=symbols[each.token_id],
+                price=ratio_text(each.price_e9, 10**9, 9),
+                equity_token_usd=ratio_text(each.equity_e9, 10**9, 9),
+            )
+            for each in doubted
+        ],
     )
     return Kept(status, _REUSE_S)
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from sqlalchemy import Table, case
 
 from tickyard.features.history.candles import Part, Sample, parts
-from tickyard.features.history.tables import ROLLUPS, recorded, sample, synthetic
+from tickyard.features.history.tables import ROLLUPS, recorded, sample, suspect, synthetic
 from tickyard.market.rounds import Round, slot_number
 from tickyard.store.engine import Transaction
 from tickyard.store.statement import Bulk
@@ -35,6 +35,13 @@ async def record_all(tx: Transaction, rounds: Iterable[Round], *, history_start:
         for slot, price_e9 in sorted(its)
     ]
     await _SAMPLES.run(tx, samples)
+    doubts = [
+        {"slot": taken.slot, "token_id": token_id, "equity_e9": equity_e9}
+        for taken in new
+        for token_id, equity_e9 in sorted(taken.suspects.items())
+    ]
+    if doubts:
+        await _SUSPECTS.run(tx, doubts)
     for interval_s, candles in _CANDLES.items():
         rows = [_row(token_id, part) for token_id, its in ordered for part in parts(its, interval_s)]
         await candles.run(tx, rows)
@@ -80,6 +87,7 @@ def _joining(table: Table) -> Bulk:
 
 
 _SAMPLES: Final = Bulk(sample)
+_SUSPECTS: Final = Bulk(suspect)
 _CANDLES: Final = {interval_s: _joining(table) for interval_s, table in ROLLUPS.items()}
 
 

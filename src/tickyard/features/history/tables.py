@@ -49,6 +49,16 @@ def _candles(name: str) -> Table:
 ROLLUPS: Final = {3_600: _candles("candle_1h"), 14_400: _candles("candle_4h"), 86_400: _candles("candle_1d")}
 """By the seconds of their interval. Shorter candles are folded from samples when they are read."""
 
+# Recorded like all others, and not believed: what the equity quote said then, times the multiplier.
+suspect: Final = Table(
+    "suspect_sample",
+    METADATA,
+    Column("slot", Integer, primary_key=True, autoincrement=False),
+    Column("token_id", Integer, primary_key=True, autoincrement=False),
+    Column("equity_e9", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 # One row at most: demo history says where it ends.
 synthetic: Final = Table(
     "synthetic_history",

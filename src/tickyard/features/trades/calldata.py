@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from tickyard.chain import erc20
 from tickyard.chain.v3.router import exact_input_single, exact_output_single, with_deadline
-from tickyard.chain.v3.swap_reader import DecodedSwap, decode_swap
+from tickyard.chain.v3.swap_reader import DecodedApproval, DecodedSwap, decode_approval, decode_swap
 from tickyard.config.pinned import Contracts
 from tickyard.features.trades.bounds import maximum_in, minimum_out
 from tickyard.kernel.ids import Address
@@ -72,8 +72,6 @@ class Swap:
 
     def approval(self, router: Address) -> bytes:
         data = erc20.approve(router, self.spends_at_most)
-        # Read back by hand: selector, spender, amount, and not a byte more.
-        spender, amount = data[16:36].hex(), int(data[36:68].hex(), 16)
-        if (data[:4].hex(), "0x" + spender, amount, len(data)) != ("095ea7b3", router, self.spends_at_most, 68):
+        if decode_approval(data) != DecodedApproval(router, self.spends_at_most):
             raise CalldataMismatch("the approval calldata differs from the request")
         return data

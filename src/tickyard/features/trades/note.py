@@ -1,12 +1,30 @@
-"""What a signer should know, in plain words."""
+"""What a signer should know, in plain words. The check's issues are these very sentences, with a code each."""
 
 from dataclasses import dataclass
+from typing import Final, Literal
 
 from tickyard.features.trades.calldata import Swap
 from tickyard.kernel.units import Price, TokenAmount, UsdgAmount, percent_text
 from tickyard.market.fills import Mode, Side
 
-_PREMIUM_MAX_PERCENT = 5
+_PREMIUM_MAX_PERCENT: Final = 5
+
+IssueCode = Literal[
+    "balance_short",
+    "gas_short",
+    "allowance_short",
+    "recipient_blocked",
+    "token_paused",
+    "halted",
+    "inactive",
+    "premium_high",
+    "impact_high",
+    "slippage_wide",
+    "pool_shallow",
+    "quote_unreadable",
+    "multiplier_pending",
+]
+Severity = Literal["error", "warning", "info"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +40,34 @@ class Circumstances:
     has_bad_checksum: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Finding:
+    code: IssueCode | None
+    """None: said in the note alone."""
+    severity: Severity
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A part of something as an exact ratio; positive is worse for the caller."""
+
+    num: int
+    den: int
+
+    def text(self) -> str:
+        return percent_text(self.num, self.den)
+
+    def is_over(self, bps: int) -> bool:
+        return self.num * 10_000 > bps * self.den
+
+
 def write_note(swap: Swap, symbol: str, seen: Circumstances, *, has_approval: bool) -> str:
-    sentences = [_steps(swap, symbol, has_approval), _bound(swap, symbol), _impact(swap)]
-    return " ".join([*sentences, *_warnings(swap, symbol, seen)])
+    sentences = [steps_sentence(swap, symbol, has_approval), _bound(swap, symbol), impact_sentence(swap)]
+    return " ".join([*sentences, *(f"Warning: {each.text}" for each in warnings(swap, symbol, seen))])
 
 
-def _steps(swap: Swap, symbol: str, has_approval: bool) -> str:
+def steps_sentence(swap: Swap, symbol: str, has_approval: bool) -> str:
     verb = "buys" if swap.trade.side is Side.BUY else "sells"
     if not has_approval:
         return f"One step: the swap, which {verb} {symbol} for USDG."
@@ -46,46 +86,60 @@ def _amount(swap: Swap, raw: int, symbol: str, *, is_in: bool) -> str:
     return f"{UsdgAmount(raw).text()} USDG" if is_usdg else f"{TokenAmount(raw).text()} {symbol}"
 
 
-def _impact(swap: Swap) -> str:
+def impact_of(swap: Swap) -> Share | None:
+    """How far the price as traded, fee included, is from the pool's price before it."""
     spot, paid = swap.fill.before.price, swap.fill.price
     if spot is None or paid is None:
+        return None
+    return Share(abs(paid.num * spot.den - spot.num * paid.den), paid.den * spot.num)
+
+
+def impact_sentence(swap: Swap) -> str:
+    impact = impact_of(swap)
+    if impact is None:
         return "The price impact cannot be told for so small an amount."
-    difference = abs(paid.num * spot.den - spot.num * paid.den)
-    return f"Price impact {percent_text(difference, paid.den * spot.num)} %, pool fee included."
+    return f"Price impact {impact.text()} %, pool fee included."
 
 
-def _warnings(swap: Swap, symbol: str, seen: Circumstances) -> list[str]:
-    found = []
-    if seen.balance < swap.spends_at_most:
-        found.append(
-            f"The recipient holds only {_amount(swap, seen.balance, symbol, is_in=True)}: the swap may revert."
-        )
-    if seen.is_recipient_blocked:
-        found.append("The token contract blocks the recipient: the swap will revert.")
-    if seen.is_paused:
-        found.append("The token is paused for a corporate action: the swap may revert.")
-    if not seen.is_active:
-        found.append(f"The issuer lists {symbol} as not active.")
-    if seen.is_halted is None:
-        found.append("The equity quote could not be read, so halt and premium were not checked.")
-    elif seen.is_halted:
-        found.append("Trading in the underlying is halted.")
-    if premium := _premium(swap, seen.equity_mid):
-        found.append(premium)
-    if seen.has_bad_checksum:
-        found.append("The recipient's mixed-case checksum is wrong: make sure that the address is yours.")
-    return [f"Warning: {text}" for text in found]
-
-
-def _premium(swap: Swap, equity_mid: Price | None) -> str | None:
-    """Paying far above the equity quote, or selling far below it."""
+def premium_of(swap: Swap, equity_mid: Price | None) -> Share | None:
+    """By how much the price is above the equity quote when buying, or below it when selling."""
     paid = swap.fill.price
     if equity_mid is None or paid is None:
         return None
-    is_buy = swap.trade.side is Side.BUY
     worse = paid.num * equity_mid.den - equity_mid.num * paid.den
-    worse = worse if is_buy else -worse
-    if worse * 100 <= _PREMIUM_MAX_PERCENT * equity_mid.num * paid.den:
-        return None
-    percent = percent_text(worse, equity_mid.num * paid.den)
-    return f"The price is {percent} % {'above' if is_buy else 'below'} the equity quote times the multiplier."
+    return Share(worse if swap.trade.side is Side.BUY else -worse, equity_mid.num * paid.den)
+
+
+def warnings(swap: Swap, symbol: str, seen: Circumstances) -> list[Finding]:
+    found: list[Finding] = []
+    if seen.balance < swap.spends_at_most:
+        held = _amount(swap, seen.balance, symbol, is_in=True)
+        # What is quoted may be affordable although the most that it may cost is not.
+        is_sure = seen.balance < swap.fill.amounts(swap.trade.side)[0]
+        severity: Severity = "error" if is_sure else "warning"
+        found.append(Finding("balance_short", severity, f"The recipient holds only {held}: the swap may revert."))
+    if seen.is_recipient_blocked:
+        text = "The token contract blocks the recipient: the swap will revert."
+        found.append(Finding("recipient_blocked", "error", text))
+    if seen.is_paused:
+        text = "The token is paused for a corporate action: the swap may revert."
+        found.append(Finding("token_paused", "warning", text))
+    if not seen.is_active:
+        found.append(Finding("inactive", "warning", f"The issuer lists {symbol} as not active."))
+    if seen.is_halted is None:
+        text = "The equity quote could not be read, so halt and premium were not checked."
+        found.append(Finding("quote_unreadable", "warning", text))
+    elif seen.is_halted:
+        found.append(Finding("halted", "warning", "Trading in the underlying is halted."))
+    premium = premium_of(swap, seen.equity_mid)
+    if premium is not None and premium.is_over(_PREMIUM_MAX_PERCENT * 100):
+        found.append(Finding("premium_high", "warning", premium_sentence(swap, premium)))
+    if seen.has_bad_checksum:
+        text = "The recipient's mixed-case checksum is wrong: make sure that the address is yours."
+        found.append(Finding(None, "warning", text))
+    return found
+
+
+def premium_sentence(swap: Swap, premium: Share) -> str:
+    where = "above" if swap.trade.side is Side.BUY else "below"
+    return f"The price is {premium.text()} % {where} the equity quote times the multiplier."

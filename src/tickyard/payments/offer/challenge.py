@@ -2,23 +2,23 @@
 
 import base64
 from functools import lru_cache
+from itertools import product
 from typing import Any, Final
 from urllib.parse import quote
 
 from tickyard.kernel.operation import Operation
 from tickyard.kernel.wire import encode
-from tickyard.payments.offer import bazaar
-from tickyard.payments.offer.terms import AcceptsEntry, Terms
+from tickyard.payments.offer import bazaar, sign_in
+from tickyard.payments.offer.terms import UNNAMED, AcceptsEntry, Terms
 from tickyard.payments.refusal import UNPAID
 from tickyard.payments.signed.authorization import Payment
+from tickyard.payments.signed.payload import IDENTIFIER_EXTENSION
 
 HEADER_MAX_BYTES: Final = 4 * 1024
-_PATH_MAX_CHARS: Final = 160
+_PATH_MAX_CHARS: Final = 96
 _PATHS_KEPT: Final = 64
-_ERROR_MAX_CHARS: Final = 128
+_ERROR_MAX_CHARS: Final = 100
 _URL_SAFE: Final = "/%:@!$&'()*+,;=-._~"
-# Room for the longest path and reason that a challenge may carry, both written as JSON.
-_SPARE_CHARS: Final = _PATH_MAX_CHARS + _ERROR_MAX_CHARS
 
 
 class PaidOffer:
@@ -31,7 +31,11 @@ class PaidOffer:
         self.entries: tuple[AcceptsEntry, ...] = terms.entries(operation.price)
         self._base_url = terms.base_url
         self._description = operation.title
-        for extension in bazaar.versions(operation, ask_example, answer_example):
+        self.sign_in = terms.sign_in
+        versions = list(bazaar.versions(operation, ask_example, answer_example))
+        # Where the service's own address is very long, paths are shown as their template.
+        for path_max, extension in product((_PATH_MAX_CHARS, 0), versions):
+            self._path_max: int = path_max
             self._tail = self._render_tail(extension)
             if self._fits():
                 break
@@ -40,10 +44,10 @@ class PaidOffer:
         self.extensions = {"bazaar": extension}
         self._extensions_text = encode(self.extensions)
         self._head = self._render_head(UNPAID)
-        self.unpaid = lru_cache(maxsize=_PATHS_KEPT)(self._unpaid)
+        self._kept = lru_cache(maxsize=_PATHS_KEPT)(self._unpaid)
 
     def resource(self, raw_path: bytes) -> dict[str, str]:
-        return {"url": self._url(raw_path), "description": self._description, "mimeType": "application/json"}
+        return {"url": self.url(raw_path), "description": self._description, "mimeType": "application/json"}
 
     def request(self, payment: Payment, raw_path: bytes) -> bytes:
         """What a facilitator is told: our terms, our resource, and of the client's text only what was signed."""
@@ -55,29 +59,37 @@ class PaidOffer:
     def challenge(self, raw_path: bytes, reason: str = UNPAID) -> bytes:
         """The challenge's JSON."""
         head = self._head if reason == UNPAID else self._render_head(reason)
-        return head + encode(self._url(raw_path)) + self._tail
+        url = encode(self.url(raw_path))
+        return head + url + self._tail + self.sign_in.render(url) + b"}}"
 
-    def _unpaid(self, raw_path: bytes) -> tuple[bytes, bytes]:
+    def unpaid(self, raw_path: bytes) -> tuple[bytes, bytes]:
         """The challenge and its header, for a request without a payment: most are, and a few paths are most."""
+        return self._kept(raw_path, self.sign_in.turn)
+
+    def _unpaid(self, raw_path: bytes, _turn: int) -> tuple[bytes, bytes]:
         body = self.challenge(raw_path)
         return body, header_value(body)
 
-    def _url(self, raw_path: bytes) -> str:
+    def url(self, raw_path: bytes) -> str:
         """The address as it was called, from our own base URL. One too long for a header is shown as its template."""
         path = quote(raw_path, safe=_URL_SAFE)
-        return self._base_url + (path if len(path) <= _PATH_MAX_CHARS else self.path)
+        return self._base_url + (path if len(path) <= self._path_max else self.path)
 
     def _render_head(self, reason: str) -> bytes:
         return b'{"x402Version":2,"error":' + encode(reason[:_ERROR_MAX_CHARS]) + b',"resource":{"url":'
 
     def _render_tail(self, extension: dict[str, Any]) -> bytes:
         resource = b',"description":' + encode(self._description) + b',"mimeType":"application/json"}'
-        accepts = b',"accepts":' + encode([entry.wire for entry in self.entries])
-        return resource + accepts + b',"extensions":' + encode({"bazaar": extension}) + b"}"
+        accepts = b',"accepts":' + encode([entry.wire for entry in self.entries if entry.is_offered])
+        extensions = encode({"bazaar": extension, IDENTIFIER_EXTENSION: UNNAMED})[:-1]
+        return resource + accepts + b',"extensions":' + extensions + b',"' + sign_in.HEADER + b'":'
 
     def _fits(self) -> bool:
-        fixed = len(self._render_head("")) + len(encode(self._base_url)) + len(self._tail)
-        return -(-(fixed + _SPARE_CHARS) // 3) * 4 <= HEADER_MAX_BYTES
+        base = len(encode(self._base_url))
+        fixed = len(self._render_head("")) + base + len(self._tail) + len(self.sign_in.render(b"")) + base + len(b"}}")
+        # Room for the longest path, twice, and the longest reason.
+        spare = 2 * max(self._path_max, len(self.path)) + _ERROR_MAX_CHARS
+        return -(-(fixed + spare) // 3) * 4 <= HEADER_MAX_BYTES
 
 
 def header_value(body: bytes) -> bytes:

@@ -12,12 +12,16 @@ from tickyard.kernel.clock import Clock
 from tickyard.kernel.ids import Address
 from tickyard.kernel.units import UsdgAmount
 from tickyard.kernel.wire import encode
+from tickyard.payments.offer.sign_in import SignInOffer
 
 MAX_TIMEOUT_S: Final = 300
 USDC_NAME: Final = "USD Coin"
 USDC_VERSION: Final = "2"
 FIRST: Final = f"eip155:{pinned.CHAIN_ID}"
 SECOND: Final = f"eip155:{pinned.SECOND_CHAIN_ID}"
+
+# The client's own name for its payment: never required, and worth having when an answer gets lost.
+UNNAMED: Final = {"info": {"required": False}, "schema": {"properties": {"id": {"type": "string"}}}}
 
 Method = Literal["permit2", "eip3009"]
 
@@ -30,6 +34,8 @@ class PaymentSettings:
     """Public address of the service, without a trailing slash."""
     pay_to: Address
     spender: Address = pinned.SPENDER
+    networks: tuple[str, ...] = (FIRST, SECOND)
+    """Those on which new payments are taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +56,8 @@ class AcceptsEntry:
     """The entry as it stands in `accepts`."""
     text: bytes
     """The same as JSON."""
+    is_offered: bool
+    """A network that was withdrawn takes no new payment; what was begun there is finished."""
 
 
 class Terms:
@@ -60,6 +68,7 @@ class Terms:
         self._settings = settings
         self._clock = clock
         self._second_clock = second_clock or clock
+        self.sign_in = SignInOffer(settings.base_url, settings.networks, clock)
 
     def entries(self, price: UsdgAmount) -> tuple[AcceptsEntry, ...]:
         """USDG on the chain by Permit2, then USDC on the second network by EIP-3009. Both have six decimals."""
@@ -72,11 +81,11 @@ class Terms:
         return (
             AcceptsEntry(
                 *(FIRST, pinned.CHAIN_ID, "permit2", usdg, int(price), pay_to, spender, self._clock),
-                *(first, encode(first)),
+                *(first, encode(first), FIRST in self._settings.networks),
             ),
             AcceptsEntry(
                 *(SECOND, pinned.SECOND_CHAIN_ID, "eip3009", usdc, int(price), pay_to, spender, self._second_clock),
-                *(second, encode(second)),
+                *(second, encode(second), SECOND in self._settings.networks),
             ),
         )
 

@@ -1,52 +1,73 @@
-"""What the chain itself says about a payment. Read only, and the only witness that counts for the books.
+"""What the chain itself says about payments. Read only, and the only witness that counts for the books.
 
 A used nonce alone proves nothing: it may have been cancelled. A transfer alone proves nothing either: the same payer
-pays the same price many times. Together, with each transfer standing for one payment only, they do.
+pays the same price many times. EIP-3009: the token names the nonce in the log before the transfer. Permit2 names it
+nowhere: the payment's own bit must have flipped in the very block of the transfer, and not by hand.
+
+Many payments are looked at together, in a number of calls that does not grow with theirs.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from tickyard.chain.abi import address_word, malformed, read_bool, read_uint, uint_word
-from tickyard.chain.blocks import Finality, final_header, first_at
-from tickyard.chain.quantity import quantity
-from tickyard.chain.rpc.client import Rpc, TooManyLogs
-from tickyard.chain.transfers import TRANSFER
+from tickyard.chain.blocks import Finality, header, read_header
+from tickyard.chain.multicall import Call, aggregate
+from tickyard.chain.rpc.client import Rpc
+from tickyard.chain.rpc.trouble import RpcError
 from tickyard.config import pinned
-from tickyard.payments.ledger import PaymentRow
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.kernel.ids import Address
 from tickyard.payments.offer.terms import SECOND
+from tickyard.payments.proof.logs import LogReader, Span
+from tickyard.payments.proof.span import BlockTimes
+from tickyard.payments.proof.transfer import Entry, PaidTransfer, is_cancelled_by, is_transfer, is_use
+from tickyard.payments.row import PaymentRow
+from tickyard.payments.signed.key import Key
 
-AUTHORIZATION_USED: Final = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5"
 _AUTHORIZATION_STATE: Final = bytes.fromhex("e94a0102")
 _NONCE_BITMAP: Final = bytes.fromhex("4fe02b44")
+_IS_VALID_SIGNATURE: Final = bytes.fromhex("1626ba7e")
 _CLOCK_SKEW_S: Final = 120
 """How far the chain's clock may be from ours."""
-EXPIRY_MARGIN_S: Final = 30
-"""How long after its deadline a payment is given up, for blocks that are reorganised."""
+_CANDIDATES_MAX: Final = 4
+_CLOSE_LOOKS_MAX: Final = 2
+"""How many payments of one look are searched for block by block: that takes many calls."""
 
 
 @dataclass(frozen=True, slots=True)
-class PaidTransfer:
-    """One transfer of the payment's amount from its payer to us."""
+class Paid:
+    """By one of these; more than one only when several equal payments of the payer share a block."""
 
-    transaction: str
-    log_index: int
-    block: int
+    transfers: tuple[PaidTransfer, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
-    """The nonce is used. Any one of these transfers, all there are since the payment began, may have done it."""
-
-    transfers: Sequence[PaidTransfer]
-    is_over: bool
+class Spent:
+    """The nonce is used, and not by a transfer to us."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unused:
-    is_over: bool
-    """The chain's time is well past the deadline: what has not happened by now never will."""
+    """At the newest block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unclear:
+    """Used, and by what could not be read this time."""
+
+
+Finding = Paid | Spent | Unused | Unclear
+
+
+@dataclass(frozen=True, slots=True)
+class Tip:
+    """The newest block and the newest that will not change."""
+
+    number: int
+    timestamp: int
+    final: int
 
 
 class ChainProof:
@@ -56,93 +77,183 @@ class ChainProof:
         self.network = network
         self._rpc = rpc
         self._is_eip3009 = network == SECOND
+        self._times = BlockTimes()
+        self._logs = LogReader(rpc, self._times, is_eip3009=self._is_eip3009)
 
-    async def search(self, row: PaymentRow) -> Used | Unused:
-        """Whether the payment's nonce is used, and by which transfers it may have been."""
-        head = await self._rpc.head()
-        is_over = head.timestamp > row.valid_before + EXPIRY_MARGIN_S
-        if not await self._is_used(row, head.number):
-            return Unused(is_over)
-        first = await first_at(self._rpc, row.network_time - _CLOCK_SKEW_S, head)
-        if self._is_eip3009:
-            return Used(await self._transfers_with(row, first, head.number), is_over)
-        topics = [TRANSFER, _topic(address_word(row.key.payer)), _topic(address_word(row.pay_to))]
-        logs = await self._logs(row, topics, first, head.number)
-        return Used([found for log in logs if (found := read_transfer(log, row)) is not None], is_over)
+    async def tip(self, finality: Finality = 0) -> Tip:
+        if isinstance(finality, int):
+            head = await self._rpc.head()
+            self._times.learn(head.number, head.timestamp)
+            return Tip(head.number, head.timestamp, max(0, head.number - finality))
+        named = [("eth_getBlockByNumber", [name, False]) for name in ("latest", finality)]
+        newest, final = await self._rpc.batch(named)
+        if isinstance(newest, RpcError) or isinstance(final, RpcError):
+            raise UpstreamDown("the chain node does not show its newest blocks")
+        latest, last = read_header(newest), read_header(final)
+        for each in (latest, last):
+            self._times.learn(each.number, each.timestamp)
+        return Tip(latest.number, latest.timestamp, last.number)
 
-    async def transfers_in(self, row: PaymentRow, transaction: str) -> Sequence[PaidTransfer] | None:
-        """The payment's transfers in one transaction. None: the chain does not have it. Reverted: none."""
-        receipt = await self._rpc.call("eth_getTransactionReceipt", [transaction])
-        if receipt is None:
-            return None
-        if not isinstance(receipt, dict) or not isinstance(receipt.get("logs"), list):
+    async def time_of(self, block: int) -> int:
+        known = self._times.timestamp(block)
+        if known is None:
+            known = (await header(self._rpc, block)).timestamp
+            self._times.learn(block, known)
+        return known
+
+    async def examine(self, rows: Sequence[PaymentRow], tip: Tip) -> dict[Key, Finding]:
+        """What became of each payment's nonce, as of the newest block."""
+        spans = [Span(row.network_time - _CLOCK_SKEW_S, row.valid_before, row) for row in rows]
+        entries = await self._logs.read(spans, tip.number)
+        found: dict[Key, Finding] = {}
+        found |= self._by_use(rows, entries) if self._is_eip3009 else await self._by_flip(rows, entries)
+        rest = [row for row in rows if row.key not in found]
+        used = await self.used_at(rest, tip.number)
+        found |= {row.key: Unused() for row, is_used in zip(rest, used, strict=True) if not is_used}
+        close_looks = 0
+        for row, is_used in zip(rest, used, strict=True):
+            if is_used:
+                close_looks += 1
+                found[row.key] = await self._closely(row, tip) if close_looks <= _CLOSE_LOOKS_MAX else Unclear()
+        return found
+
+    async def gone(self, rows: Sequence[PaymentRow]) -> set[Key]:
+        """Which of these are in blocks that are no longer on the chain."""
+        blocks = sorted({row.mined_block for row in rows if row.mined_block is not None})
+        if not blocks:
+            return set()
+        answers = await self._rpc.batch([("eth_getBlockByNumber", [hex(block), False]) for block in blocks])
+        hashes: dict[int | None, str] = {}
+        for block, answer in zip(blocks, answers, strict=True):
+            if isinstance(answer, RpcError):
+                raise UpstreamDown("the chain node does not show a block")
+            hashes[block] = "" if answer is None else read_header(answer).hash
+        return {row.key for row in rows if hashes[row.mined_block] != row.mined_hash}
+
+    async def used_at(self, rows: Sequence[PaymentRow], block: int) -> list[bool]:
+        """Whether each payment's nonce was used by then; one call."""
+        if not rows:
+            return []
+        calls = [self._question(row) for row in rows]
+        answers = await aggregate(self._rpc, pinned.MAINNET.multicall3, calls, block=block)
+        return [self._is_used(row, answer) for row, answer in zip(rows, answers, strict=True)]
+
+    async def has_code(self, account: str) -> bool:
+        code = await self._rpc.call("eth_getCode", [account, "latest"])
+        if not isinstance(code, str) or not code.startswith("0x"):
             raise malformed()
-        if receipt.get("status") != "0x1":
-            return []
-        if self._is_eip3009 and not any(_uses_nonce(log, row) for log in receipt["logs"]):
-            return []
-        return [found for log in receipt["logs"] if (found := read_transfer(log, row)) is not None]
+        return len(code) > 2
 
-    async def final_block(self, finality: Finality) -> int:
-        """The newest block that will not change."""
-        return (await final_header(self._rpc, finality)).number
+    async def accepts(self, account: Address, digest: bytes, signature: bytes) -> bool:
+        """Whether a contract wallet takes this for its owner's signature (ERC-1271)."""
+        padded = signature + bytes(-len(signature) % 32)
+        data = _IS_VALID_SIGNATURE + digest + uint_word(64) + uint_word(len(signature)) + padded
+        try:
+            answer = await self._rpc.eth_call(account, data)
+        except RpcError:
+            return False
+        return len(answer) >= 4 and answer[:4] == _IS_VALID_SIGNATURE
 
-    async def _is_used(self, row: PaymentRow, block: int) -> bool:
+    async def reverted(self, transaction: str) -> bool:
+        """Whether this transaction is on the chain and did nothing."""
+        receipt = await self._rpc.call("eth_getTransactionReceipt", [transaction])
+        if receipt is not None and not isinstance(receipt, dict):
+            raise malformed()
+        return receipt is not None and receipt.get("status") == "0x0"
+
+    def _by_use(self, rows: Sequence[PaymentRow], entries: Sequence[Entry]) -> dict[Key, Finding]:
+        transfers = {(each.place.transaction, each.place.log_index): each for each in entries}
+        found: dict[Key, Finding] = {}
+        for use in entries:
+            for row in rows:
+                if not is_use(use, row.key):
+                    continue
+                # The token writes the transfer right after the nonce: any other in the same transaction is another's.
+                after = transfers.get((use.place.transaction, use.place.log_index + 1))
+                if after is not None and is_transfer(after, row.key, row.pay_to, row.amount_raw):
+                    found[row.key] = Paid((after.place,))
+        return found
+
+    async def _by_flip(self, rows: Sequence[PaymentRow], entries: Sequence[Entry]) -> dict[Key, Finding]:
+        asked: list[tuple[PaymentRow, int, tuple[PaidTransfer, ...]]] = []
+        for row in rows:
+            mine = [each.place for each in entries if is_transfer(each, row.key, row.pay_to, row.amount_raw)]
+            named = [each for each in mine if each.transaction in (row.transaction, row.mined)]
+            for block in sorted({each.block for each in named or mine})[-_CANDIDATES_MAX:]:
+                here = [each for each in entries if each.place.block == block]
+                if not any(is_cancelled_by(each, pinned.MAINNET.permit2, row.key) for each in here):
+                    asked.append((row, block, tuple(each for each in mine if each.block == block)))
+        questions = [(row, at) for row, block, _ in asked for at in (block - 1, block)]
+        states = await self._states(questions)
+        found: dict[Key, Finding] = {}
+        for n, (row, _block, transfers) in enumerate(asked):
+            if states[2 * n] is False and states[2 * n + 1] is True:
+                found[row.key] = Paid(await self._told_apart(row, transfers))
+        return found
+
+    async def _told_apart(self, row: PaymentRow, transfers: tuple[PaidTransfer, ...]) -> tuple[PaidTransfer, ...]:
+        """Where a payer sent the same amount twice in one block, the one whose transaction speaks of this nonce."""
+        if len(transfers) == 1:
+            return transfers
+        answers = await self._rpc.batch([("eth_getTransactionByHash", [each.transaction]) for each in transfers])
+        speaking = tuple(
+            each
+            for each, answer in zip(transfers, answers, strict=True)
+            if isinstance(answer, dict) and row.key.nonce[2:] in str(answer.get("input")).lower()
+        )
+        return speaking or transfers
+
+    async def _states(self, questions: Sequence[tuple[PaymentRow, int]]) -> list[bool | None]:
+        """Whether each nonce was used by the end of a block; None where the node no longer knows."""
+        if not questions:
+            return []
+        calls = []
+        for row, block in questions:
+            call = self._question(row)
+            calls.append(("eth_call", [{"to": call.to, "data": "0x" + call.data.hex()}, hex(block)]))
+        answers = await self._rpc.batch(calls)
+        states: list[bool | None] = []
+        for (row, _), answer in zip(questions, answers, strict=True):
+            if isinstance(answer, RpcError):
+                states.append(None)
+            elif isinstance(answer, str) and len(answer) == 66 and answer.startswith("0x"):
+                states.append(self._is_used(row, bytes.fromhex(answer[2:])))
+            else:
+                raise malformed()
+        return states
+
+    async def _closely(self, row: PaymentRow, tip: Tip) -> Finding:
+        """Find the very block in which the nonce was used, and read all of its logs: a node that leaves out logs of a
+        long range, or a payer with a thousand equal transfers, cannot hide it there."""
+        early, late = self._times.before(row.network_time - _CLOCK_SKEW_S), tip.number
+        (was_used,) = await self._states([(row, early)])
+        if was_used is None:
+            return Unclear()
+        if was_used:
+            return Spent()
+        while late - early > 1:
+            middle = (early + late) // 2
+            (is_used,) = await self._states([(row, middle)])
+            if is_used is None:
+                return Unclear()
+            early, late = (early, middle) if is_used else (middle, late)
+        entries = await self._logs.block(row, late)
+        if self._is_eip3009:
+            return self._by_use([row], entries).get(row.key, Spent())
+        if any(is_cancelled_by(each, pinned.MAINNET.permit2, row.key) for each in entries):
+            return Spent()
+        mine = tuple(each.place for each in entries if is_transfer(each, row.key, row.pay_to, row.amount_raw))
+        return Paid(await self._told_apart(row, mine)) if mine else Spent()
+
+    def _question(self, row: PaymentRow) -> Call:
         nonce, payer = int(row.key.nonce, 16), address_word(row.key.payer)
         if self._is_eip3009:
-            data = _AUTHORIZATION_STATE + payer + uint_word(nonce)
-            return read_bool(await self._rpc.eth_call(row.key.asset, data, block=block))
-        data = _NONCE_BITMAP + payer + uint_word(nonce >> 8)
-        bitmap = read_uint(await self._rpc.eth_call(pinned.MAINNET.permit2, data, block=block))
-        return bitmap >> (nonce & 255) & 1 == 1
+            return Call(row.key.asset, _AUTHORIZATION_STATE + payer + uint_word(nonce))
+        return Call(pinned.MAINNET.permit2, _NONCE_BITMAP + payer + uint_word(nonce >> 8))
 
-    async def _transfers_with(self, row: PaymentRow, first: int, last: int) -> Sequence[PaidTransfer]:
-        """EIP-3009 names the nonce in an event: the transaction that used it is known exactly."""
-        topics = [AUTHORIZATION_USED, _topic(address_word(row.key.payer)), row.key.nonce]
-        transfers: list[PaidTransfer] = []
-        for log in await self._logs(row, topics, first, last):
-            transfers += await self.transfers_in(row, _text(log, "transactionHash")) or []
-        return transfers
-
-    async def _logs(self, row: PaymentRow, topics: list[str], first: int, last: int) -> list[dict[str, Any]]:
-        """Every log of the range: halved for as long as the node finds it too large."""
-        try:
-            return await self._rpc.get_logs(from_block=first, to_block=last, addresses=[row.key.asset], topics=topics)
-        except TooManyLogs:
-            if first == last:
-                raise
-        middle = (first + last) // 2
-        return await self._logs(row, topics, first, middle) + await self._logs(row, topics, middle + 1, last)
-
-
-def read_transfer(log: Any, row: PaymentRow) -> PaidTransfer | None:
-    """The log as the payment's transfer; None when it is something else."""
-    if not isinstance(log, dict) or not isinstance(topics := log.get("topics"), list):
-        raise malformed()
-    parties = [TRANSFER, _topic(address_word(row.key.payer)), _topic(address_word(row.pay_to))]
-    if str(log.get("address")).lower() != row.key.asset or [str(topic).lower() for topic in topics] != parties:
-        return None
-    if log.get("removed") is True or quantity(log.get("data")) != row.amount_raw:
-        return None
-    return PaidTransfer(
-        _text(log, "transactionHash").lower(), quantity(log.get("logIndex")), quantity(log.get("blockNumber"))
-    )
-
-
-def _uses_nonce(log: Any, row: PaymentRow) -> bool:
-    """Whether this is the token's word that the payment's own nonce was used here."""
-    if not isinstance(log, dict) or not isinstance(topics := log.get("topics"), list):
-        raise malformed()
-    named = [AUTHORIZATION_USED, _topic(address_word(row.key.payer)), row.key.nonce]
-    return str(log.get("address")).lower() == row.key.asset and [str(topic).lower() for topic in topics] == named
-
-
-def _topic(word: bytes) -> str:
-    return "0x" + word.hex()
-
-
-def _text(holder: dict[str, Any], name: str) -> str:
-    value = holder.get(name)
-    if not isinstance(value, str):
-        raise malformed()
-    return value
+    def _is_used(self, row: PaymentRow, answer: bytes | None) -> bool:
+        if answer is None:
+            raise malformed()
+        if self._is_eip3009:
+            return read_bool(answer)
+        return read_uint(answer) >> (int(row.key.nonce, 16) & 255) & 1 == 1

@@ -1,23 +1,102 @@
-"""The worker's round over payments that nobody holds any more."""
+"""The worker's round over payments: it looks, books and gives up. It never asks anybody for money.
 
-import secrets
+One network at a time, so that none waits for another; each row when it is due, so that none stands in another's way.
+"""
+
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final
 
+from tickyard.chain.blocks import Finality
 from tickyard.kernel.errors import UpstreamDown
+from tickyard.observe.log import log
 from tickyard.payments.ledger import Ledger
-from tickyard.payments.settlement import Settlement
+from tickyard.payments.proof.booking import credit, mark_missing
+from tickyard.payments.proof.chain import ChainProof, Tip
+from tickyard.payments.proof.verdict import Verdict, judge
+from tickyard.payments.row import PaymentRow
+
+AT_ONCE: Final = 100
 
 
-async def reconcile(ledger: Ledger, settlement: Settlement, *, holder: str, limit: int = 100) -> Counter[str]:
-    """Let go of runs whose process died, and look after every payment in doubt.
+async def look_after(
+    ledger: Ledger,
+    chains: Mapping[str, ChainProof],
+    *,
+    finality: Finality,
+    limit: int = AT_ONCE,
+    is_forced: bool = False,
+) -> Counter[str]:
+    """Let go of runs whose process died, and look at every payment that is due. Counts what became of how many.
 
-    Returns how many rows ended in which state; `released` counts the runs let go of.
+    `is_forced`: also those that are not due yet.
     """
     ended: Counter[str] = Counter(released=await ledger.release_abandoned())
-    for row in await ledger.doubtful(limit):
-        try:
-            # A name never used before: an earlier round of the same worker may have overslept with this row in hand.
-            ended[(await settlement.reconcile(row, f"{holder}-{secrets.token_hex(8)}")).state] += 1
-        except UpstreamDown:
-            ended["unknown"] += 1
+    await ledger.adopt()
+    for network, chain in chains.items():
+        ended += await _look_at(ledger, chain, await ledger.due(network, limit, is_forced=is_forced), finality)
+    return +ended
+
+
+async def _look_at(ledger: Ledger, chain: ChainProof, rows: Sequence[PaymentRow], finality: Finality) -> Counter[str]:
+    ended: Counter[str] = Counter()
+    rows = [row for row in [await ledger.expire(row) for row in rows] if row.state not in ("running", "settling")]
+    if not rows:
+        return ended
+    try:
+        tip = await chain.tip(finality)
+        # What we have seen already only waits for its block to be final, as long as that block is there.
+        seen = [row for row in rows if row.mined_block is not None and row.mined_block > tip.final]
+        gone = await chain.gone([row for row in seen if row.valid_before > tip.timestamp])
+        idle = [row for row in seen if row.key not in gone]
+        busy = [row for row in rows if row not in idle]
+        findings = await chain.examine(busy, tip)
+        final_s = await _final_time(chain, busy, tip)
+    except UpstreamDown:
+        log.warning("the chain of payments does not answer", network=chain.network, rows=len(rows))
+        for row in rows:
+            await ledger.watch(row)
+        ended["waiting"] += len(rows)
+        return ended
+    for row in idle:
+        await ledger.watch(row)
+        ended["waiting"] += 1
+    for row in busy:
+        ended[await _follow(ledger, row, judge(row, findings[row.key], tip, final_s))] += 1
     return ended
+
+
+async def _final_time(chain: ChainProof, rows: Sequence[PaymentRow], tip: Tip) -> int:
+    """The time of the final block; asked for only when somebody's deadline may lie before it."""
+    return await chain.time_of(tip.final) if any(row.valid_before < tip.timestamp for row in rows) else 0
+
+
+async def _follow(ledger: Ledger, row: PaymentRow, verdict: Verdict) -> str:
+    if verdict.act == "credit":
+        if await credit(ledger, row, verdict.transfers):
+            return "credited"
+    elif verdict.act == "missing":
+        await mark_missing(ledger, row)
+        return "missing"
+    elif verdict.act != "wait":
+        return await carry_out(ledger, row, verdict)
+    await ledger.watch(row)
+    return "waiting"
+
+
+async def carry_out(ledger: Ledger, row: PaymentRow, verdict: Verdict) -> str:
+    """What anybody may do who looked; the name of what became of the row."""
+    if verdict.act == "settle":
+        seen = verdict.transfers[0]
+        return (await ledger.settle(row, row.transaction or seen.transaction, seen)).state
+    if verdict.act == "refuse":
+        return (await ledger.refuse(row, verdict.reason)).state
+    if verdict.act == "unsettle":
+        log.warning("a payment's transfer is gone from the chain", network=row.key.network, transaction=row.mined)
+        return (await ledger.unsettle(row)).state
+    if verdict.act == "see":
+        await ledger.see(row, verdict.transfers[0])
+    elif verdict.act == "close":
+        await ledger.close(row)
+        return "closed"
+    return "waiting"

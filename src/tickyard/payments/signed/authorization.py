@@ -9,6 +9,7 @@ from tickyard.kernel.ids import Address
 from tickyard.payments.offer.terms import AcceptsEntry
 from tickyard.payments.refusal import Refusal
 from tickyard.payments.signed import typed_data
+from tickyard.payments.signed.key import Key
 from tickyard.payments.signed.payload import Chosen
 
 VALID_AT_LEAST_S: Final = 10
@@ -28,16 +29,6 @@ _TIME_REASONS: Final = {
     ),
 }
 _UINT256_MAX: Final = 2**256 - 1
-
-
-class Key(msgspec.Struct, frozen=True, gc=False):
-    """The name of one payment: the chain lets it happen once."""
-
-    network: str
-    asset: Address
-    payer: Address
-    nonce: str
-    """0x and 64 hex digits, lower case, for both methods."""
 
 
 class Payment(msgspec.Struct, frozen=True):
@@ -77,6 +68,8 @@ def check_times(payment: Payment, now: int) -> None:
 
     Only a payment about to be taken is asked this: one that was taken in time may come back for its answer later.
     """
+    if not payment.entry.is_offered:
+        raise Refusal("invalid_network: this network takes no new payments")
     too_early, too_late, too_far = _TIME_REASONS[payment.entry.method]
     if payment.valid_after > now:
         raise Refusal(too_early)

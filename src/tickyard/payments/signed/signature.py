@@ -12,11 +12,16 @@ _REASONS: Final = {"permit2": "invalid_permit2_signature", "eip3009": "invalid_e
 _HALF_ORDER: Final = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
 
 
-def check_signature(payment: Payment) -> None:
-    """Refuse an ordinary signature that is not the payer's. Those of contract wallets only a chain can judge."""
+def has_payer_signed(payment: Payment) -> bool | None:
+    """Whether the payer's own key signed. None: only a chain can judge it, because it is no ordinary signature."""
     signature = payment.signature
-    if len(signature) == ORDINARY_BYTES and recover(payment.digest, signature) != payment.key.payer:
-        raise BadPayment(_REASONS[payment.entry.method])
+    if len(signature) != ORDINARY_BYTES:
+        return None
+    return recover(payment.digest, signature) == payment.key.payer
+
+
+def not_signed(payment: Payment) -> BadPayment:
+    return BadPayment(_REASONS[payment.entry.method])
 
 
 def recover(digest: bytes, signature: bytes) -> Address | None:

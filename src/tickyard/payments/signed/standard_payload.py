@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from tickyard.kernel.wire import encode
-from tickyard.payments.offer.terms import AcceptsEntry
+from tickyard.payments.offer.terms import UNNAMED, AcceptsEntry
 
 _NOTHING = msgspec.Raw(b"")
 
@@ -23,12 +23,13 @@ class _Envelope(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     extensions: msgspec.Raw = _NOTHING
 
 
+_UNNAMED = b'"payment-identifier":' + encode(UNNAMED)
 _DECODER = msgspec.json.Decoder(_Envelope)
 _BARE_SIZE = len(b'{"x402Version":2,"accepted":,"payload":}')
 
 
 def read_usual(text: bytes, entries: Sequence[AcceptsEntry]) -> tuple[AcceptsEntry, dict[str, Any]] | None:
-    """The entry that is paid and the signed payload; None when a closer look is needed."""
+    """The entry that is paid and the signed payload of a payment without a name; None when a closer look is needed."""
     try:
         envelope = _DECODER.decode(text)
     except ValueError:
@@ -42,7 +43,8 @@ def read_usual(text: bytes, entries: Sequence[AcceptsEntry]) -> tuple[AcceptsEnt
         size += len(b',"extensions":') + len(extensions)
     if size != len(text) or envelope.x402Version != 2:
         return None
-    if b"payment-identifier" in extensions or b"\\u" in extensions:
+    # Our own offer of a name comes back with every payment; one that was given has more in it.
+    if b"payment-identifier" in extensions.replace(_UNNAMED, b"", 1) or b"\\u" in extensions:
         return None
     entry = next((entry for entry in entries if entry.text == accepted), None)
     if entry is None:

@@ -34,6 +34,7 @@ def panel(port: int, stand_ins_port: int, world: World) -> str:
     return f"""
   tickyard is up, on a sandbox of its own (chain {world.chain_id}, made-up prices, no real money)
 
+    app          {base}/app
     API          {base}            docs: {base}/docs
     MCP          {base}/mcp
     sandbox RPC  http://127.0.0.1:{stand_ins_port}/rpc

@@ -24,7 +24,7 @@ from tickyard.sandbox.node.abi import derived_address
 from tickyard.sandbox.node.process import Node
 from tickyard.sandbox.standins.process import PORT_FILE
 from tickyard.sandbox.world import second_chain
-from tickyard.sandbox.world.holders import settle_holders, write_payout_keystore
+from tickyard.sandbox.world.holders import DESK, settle_holders, write_payout_keystore
 from tickyard.sandbox.world.place import CONTRACTS
 from tickyard.sandbox.world.world import World, build_world
 from tickyard.store.migrate import migrate
@@ -92,6 +92,7 @@ class Parts:
         (self._run_dir / second_chain.NODE_FILE).write_bytes(encode({"url": self._second.url}))
 
     async def _prepare_store(self, demo_days: int) -> None:
+        (self._run_dir / _KEY_FILE).touch(mode=0o600)
         (self._run_dir / _KEY_FILE).write_text(f"1 {secrets.token_hex(32)}\n")
         store = open_store(self._store_url, self._clock)
         try:
@@ -170,6 +171,9 @@ class Parts:
         return {
             # A sandbox is for trying things out: no limit unless somebody wants to try that too.
             "TICKYARD_RATE_LIMIT": "0",
+            # And for stopping at once: no proxy stands in front of it.
+            "TICKYARD_LAME_DUCK_S": "0",
+            "TICKYARD_DRAIN_S": "2",
             **os.environ,
             "TICKYARD_PROFILE": "sandbox",
             "TICKYARD_HOST": "127.0.0.1",
@@ -187,6 +191,7 @@ class Parts:
             "TICKYARD_PAY_TO": TREASURY,
             "TICKYARD_FINALITY": "4",
             "TICKYARD_SERVICE_TOKEN": CONTRACTS["serviceToken"],
+            "TICKYARD_PAYOUT_DESK": DESK,
             "TICKYARD_SECRET_KEY_FILE": str(self._run_dir / _KEY_FILE),
         }
 

@@ -1,17 +1,25 @@
 """`tickyard pay`: one paid call from the demo wallet, with what it answered and what it cost."""
 
 import sys
-from urllib.parse import urljoin
+from pathlib import Path
+from typing import Final
+from urllib.parse import urljoin, urlsplit
 
 import aiohttp
 import msgspec
 
-from tickyard.sandbox.commands.reference_payer import CannotPay, pay
+from tickyard.client.routes import Request
+from tickyard.sandbox.commands.reference_payer import CannotPay, pay_once
+
+KEPT: Final = Path(".run/payments.json")
+"""What was paid and not answered yet. A second try of the same command presents it again."""
 
 
 async def pay_command(base_url: str, url: str, network: str | None, data: str | None) -> int:
     """Print the answer on standard output and the receipt on standard error; 0 when the call was served."""
     address = urljoin(base_url + "/", url.lstrip("/")) if "://" not in url else url
+    parts = urlsplit(address)
+    path = parts.path + (f"?{parts.query}" if parts.query else "")
     try:
         async with aiohttp.ClientSession() as session, session.get(f"{base_url}/sandbox") as response:
             demo = (await response.json())["wallets"][0]
@@ -19,19 +27,20 @@ async def pay_command(base_url: str, url: str, network: str | None, data: str | 
         print(f"there is no sandbox at {base_url}; start one with: make up", file=sys.stderr)
         return 1
     try:
-        paid = await pay(
-            address,
+        paid = await pay_once(
+            f"{parts.scheme}://{parts.netloc}",
+            Request("POST" if data is not None else "GET", path, data.encode() if data is not None else None),
             wallet_key=demo["privateKey"],
             network=f"eip155:{network}" if network else None,
-            method="POST" if data is not None else "GET",
-            body=data.encode() if data is not None else None,
+            file=KEPT,
         )
     except CannotPay as trouble:
         print(str(trouble), file=sys.stderr)
         return 1
     print(msgspec.json.format(paid.body, indent=2).decode())
-    if paid.receipt is None:
-        print(f"status {paid.status}, nothing was taken", file=sys.stderr)
+    if paid.receipt is None or not paid.receipt.get("success"):
+        known = "its outcome is not known: run the same command again" if paid.status >= 500 else "nothing was taken"
+        print(f"status {paid.status}, {known}", file=sys.stderr)
         return 1
     receipt = paid.receipt
     print(f"paid by {receipt['payer']} on {receipt['network']}: {receipt['transaction']}", file=sys.stderr)

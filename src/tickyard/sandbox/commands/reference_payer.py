@@ -7,6 +7,7 @@ sandbox sign by the sandbox's clock, which may be ahead of the wall.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,6 +21,10 @@ from x402.mechanisms.evm.exact import ExactEvmClientScheme
 from x402.mechanisms.evm.signers import EthAccountSigner
 from x402.schemas import PaymentRequirements
 
+from tickyard.client.caller import Caller
+from tickyard.client.errors import TickyardError
+from tickyard.client.payer import Payer
+from tickyard.client.routes import Request
 from tickyard.config.pinned import CHAIN_ID, MAINNET
 from tickyard.kernel.clock import Clock, WallClock
 
@@ -74,7 +79,7 @@ async def pay(
     """Call a route and pay if it asks for it. With `network` on that one only, else on the first it offers."""
     headers = {"content-type": "application/json"} if body is not None else {}
     try:
-        ahead_s = await _ahead_of_the_wall(url, clock or WallClock())
+        ahead_s = await ahead_of_the_wall(url, clock or WallClock())
         transport = x402AsyncTransport(_client(wallet_key, network, ahead_s))
         # trust_env would put a proxy from the environment in the place of the paying transport.
         async with httpx.AsyncClient(transport=transport, timeout=_WAIT_S, trust_env=False) as http:
@@ -86,7 +91,7 @@ async def pay(
         raise CannotPay(f"the payment was not made: {error}") from None
     except httpx.HTTPError as error:
         raise CannotPay(f"the service did not answer ({type(error).__name__})") from None
-    return Paid(answer.status_code, answer.content, _receipt(answer), dict(answer.headers))
+    return Paid(answer.status_code, answer.content, _receipt(answer.headers), dict(answer.headers))
 
 
 def _client(wallet_key: str, network: str | None, ahead_s: int) -> x402Client:
@@ -106,7 +111,40 @@ def _client(wallet_key: str, network: str | None, ahead_s: int) -> x402Client:
     return client
 
 
-async def _ahead_of_the_wall(url: str, wall: Clock) -> int:
+class SandboxPayer(Payer):
+    """The house's own payer, by the sandbox's clock."""
+
+    def __init__(self, private_key: str, ahead_s: int, *, network: str | None, file: Path) -> None:
+        super().__init__(private_key, limit_usd="1", network=network, file=file)
+        self._ahead_s = ahead_s
+
+    def _open(self) -> Any:
+        client = super()._open()
+        signer = EthAccountSigner(Account.from_key(self._private_key))
+        client.register(FIRST_NETWORK, _ByTheSandboxClock(signer, self._ahead_s))
+        return client
+
+
+async def pay_once(
+    base_url: str, request: Request, *, wallet_key: str, network: str | None, file: Path, clock: Clock | None = None
+) -> Paid:
+    """One request with the house's own client. What it paid and got no answer to is presented again the next time."""
+    try:
+        ahead_s = await ahead_of_the_wall(base_url, clock or WallClock())
+    except httpx.HTTPError as error:
+        raise CannotPay(f"the service did not answer ({type(error).__name__})") from None
+    caller = Caller(base_url, payer=SandboxPayer(wallet_key, ahead_s, network=network, file=file), timeout_s=_WAIT_S)
+    try:
+        reply = await caller.fetch(request, is_repeatable=request.method == "GET")
+    except TickyardError as error:
+        raise CannotPay(f"the payment was not made, or its answer did not come: {error}") from None
+    finally:
+        await caller.close()
+    headers = httpx.Headers(dict(reply.headers))
+    return Paid(reply.status, reply.body, _receipt(headers), dict(headers))
+
+
+async def ahead_of_the_wall(url: str, wall: Clock) -> int:
     """By how many seconds the service's sandbox clock is ahead; a service without one keeps wall time."""
     parts = urlsplit(url)
     async with httpx.AsyncClient(timeout=_CLOCK_WAIT_S, trust_env=False) as http:
@@ -120,8 +158,8 @@ async def _ahead_of_the_wall(url: str, wall: Clock) -> int:
     return max(0, int((shown - wall.now()).total_seconds()))
 
 
-def _receipt(answer: httpx.Response) -> dict[str, Any] | None:
-    header = answer.headers.get(_RECEIPT)
+def _receipt(headers: httpx.Headers) -> dict[str, Any] | None:
+    header = headers.get(_RECEIPT)
     if header is None:
         return None
     try:

@@ -1,4 +1,7 @@
-"""Bytecode: our own contracts compiled once per source and compiler, the public ones read from npm packages."""
+"""Bytecode: our own contracts compiled once per source and compiler, the public ones read from npm packages.
+
+python -m tickyard.sandbox.contracts.build       writes the bytecode of the payout desk, which is shipped
+"""
 
 import hashlib
 import json
@@ -8,9 +11,13 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
+from tickyard.payout import contracts
 from tickyard.sandbox.node.process import find_root
 
 EVM = "cancun"
+# Older than what the sandbox runs: the desk must also run where the newest instructions are not known.
+DESK_EVM = "shanghai"
+DESK_SOURCE = Path(contracts.__file__).with_name("desk.vy")
 _SOURCES = Path(__file__).parent
 
 
@@ -48,6 +55,17 @@ def _compile(source: str) -> str:
     return str(output["bytecode_runtime"])
 
 
+def compiled_desk() -> dict[str, str]:
+    """The payout desk as it is shipped: whoever deploys it has no compiler, and everybody gets the same bytes."""
+    from vyper.compiler import compile_code
+    from vyper.compiler.settings import Settings
+
+    settings = Settings(evm_version=DESK_EVM)
+    output = compile_code(DESK_SOURCE.read_text(), output_formats=["bytecode", "bytecode_runtime"], settings=settings)
+    made = {"compiler": f"vyper {version('vyper')}", "evm": DESK_EVM}
+    return made | {"creation": str(output["bytecode"]), "runtime": str(output["bytecode_runtime"])}
+
+
 def _package(path: str) -> Path:
     return find_root() / "node_modules" / path
 
@@ -80,3 +98,7 @@ def multicall3_creation() -> str:
     if not found:
         raise FileNotFoundError("viem no longer carries Multicall3's creation code")
     return found[1]
+
+
+if __name__ == "__main__":
+    DESK_SOURCE.with_suffix(".json").write_text(json.dumps(compiled_desk(), indent=1) + "\n")

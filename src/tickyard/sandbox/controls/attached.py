@@ -6,6 +6,7 @@ import fcntl
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -104,14 +105,12 @@ async def open_sandbox(deps: Deps, rooms: DueDeps) -> AsyncIterator[Sandbox]:
             slot_of(clock.now()),
         )
         with _only_one(run_dir / TRADER_FILE) as is_first:
-            trading = asyncio.create_task(_trade_every_slot(sandbox)) if is_first else None
+            if is_first:
+                deps.tasks.start("trader", partial(_trade_every_slot, sandbox))
             try:
                 yield sandbox
             finally:
-                if trading is not None:
-                    trading.cancel()
-                    with contextlib.suppress(asyncio.CancelledError):
-                        await trading
+                await deps.tasks.stop("trader")
 
 
 @contextlib.contextmanager

@@ -30,6 +30,7 @@ from tickyard.sandbox.controls.attached import Sandbox
 from tickyard.sandbox.controls.slots import TickReport, do_what_is_due, live_through
 from tickyard.sandbox.standins.faults import TARGETS
 from tickyard.sandbox.world import trader
+from tickyard.sandbox.world.holders import DESK
 from tickyard.sandbox.world.second_chain import mint_usdc
 
 _YEAR_S = 366 * 24 * 3600
@@ -54,6 +55,7 @@ class ContractAddresses(Answer):
     usdc: AddressText
     spender: AddressText
     service_token: AddressText
+    desk: AddressText
 
 
 class WalletInfo(Answer):
@@ -153,6 +155,7 @@ async def show_sandbox(sandbox: Sandbox, _ask: NoAsk) -> SandboxInfo:
             usdc=checksum(USDC_8453),
             spender=at["spender"],
             service_token=at["serviceToken"],
+            desk=checksum(DESK),
         ),
         wallets=[
             WalletInfo(name=w.name, address=checksum(w.address), private_key=w.private_key)

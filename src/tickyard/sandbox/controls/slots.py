@@ -9,8 +9,8 @@ from sqlalchemy import func, select
 
 from tickyard.deps import Deps
 from tickyard.features.alerts.store import alert, expire
-from tickyard.features.earn.desk import EarnDeps
 from tickyard.features.earn.epochs import index_holders, run_due
+from tickyard.features.earn.room import EarnDeps
 from tickyard.features.history.tables import recorded
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown

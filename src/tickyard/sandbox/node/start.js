@@ -63,7 +63,8 @@ async function open() {
 }
 
 async function answer(provider, asked) {
-  const { data } = await provider.handleRequest(JSON.stringify(asked));
+  // Some clients leave out empty parameters, which every public node takes.
+  const { data } = await provider.handleRequest(JSON.stringify({ params: [], ...asked }));
   // The engine tells the result or the error alone; large ones as text, which is not parsed again.
   const text = typeof data === "string" ? data : JSON.stringify(data);
   return `{"jsonrpc":"2.0","id":${JSON.stringify(asked.id ?? null)},${text.slice(1)}`;

@@ -19,6 +19,22 @@ _OTHER_CHAIN_ID = "0x539"
 _PLAIN_MAX_BYTES = 1024 * 1024
 
 
+# Pages that this machine serves itself, such as the web app with the demo wallet; nobody else's.
+_OWN_ORIGIN = re.compile(r"http://(127\.0\.0\.1|localhost)(:[0-9]+)?")
+
+
+async def _preflight(_request: web.Request) -> web.Response:
+    return web.Response(status=204)
+
+
+async def _allow_pages_of_this_machine(request: web.Request, response: web.StreamResponse) -> None:
+    origin = request.headers.get("Origin", "")
+    if request.path == "/rpc" and _OWN_ORIGIN.fullmatch(origin):
+        response.headers["Access-Control-Allow-Origin"] = origin
+        response.headers["Access-Control-Allow-Headers"] = "content-type"
+        response.headers["Vary"] = "Origin"
+
+
 class NodeFront:
     """`POST /rpc`, byte for byte to the node and back."""
 
@@ -31,6 +47,8 @@ class NodeFront:
     def add_to(self, app: web.Application) -> None:
         serve = faulty(self._board, "rpc", self._clock, self.forward, garbage=self._garbage, throttle=self._throttle)
         app.router.add_post("/rpc", serve)
+        app.router.add_options("/rpc", _preflight)
+        app.on_response_prepare.append(_allow_pages_of_this_machine)
         app.cleanup_ctx.append(self._client)
 
     async def _client(self, _app: web.Application) -> AsyncIterator[None]:

@@ -9,7 +9,7 @@ from tickyard.sandbox.node.abi import call_data, create2_address, encode, keccak
 from tickyard.sandbox.node.process import Node
 from tickyard.sandbox.node.transact import QueuedCall
 from tickyard.sandbox.world.listing import Listed, PoolPlan, Shape
-from tickyard.sandbox.world.place import DESK, FACTORY, TICK_SPACINGS, USDG
+from tickyard.sandbox.world.place import FACTORY, TICK_SPACINGS, TRADING_DESK, USDG
 from tickyard.sandbox.world.spot import depth_e6, liquidity_for, price_at, sqrt_price
 from tickyard.sandbox.world.walk import sway
 
@@ -71,7 +71,7 @@ async def read_spots(node: Node, markets: Sequence[SandboxPair]) -> list[Spot]:
     """Price and in-range liquidity of many pools. Nobody else trades while the sandbox's own hands do."""
     parts = [markets[first : first + _LOOKED_AT_ONCE] for first in range(0, len(markets), _LOOKED_AT_ONCE)]
     calls = [call_data("look(address[])", [market.pool for market in part]) for part in parts]
-    answers = await node.batch([("eth_call", [{"to": DESK, "data": data}, "latest"]) for data in calls])
+    answers = await node.batch([("eth_call", [{"to": TRADING_DESK, "data": data}, "latest"]) for data in calls])
     spots = []
     for part, answer in zip(parts, answers, strict=True):
         _, _, *flat = words(answer)
@@ -107,13 +107,13 @@ def open_step(listed: Listed, plan: PoolPlan, mid_e6: int) -> QueuedCall:
         root = sqrt_price(opening_price(listed, plan, mid_e6), token_is_0=market.token_is_0)
         rows = positions(market.fee, plan.shape, _liquidity(market, plan.depth_usd * 10**6, root))
     signature = "open(address,address,address,uint24,uint160,(int24,int24,uint128)[])"
-    return QueuedCall(DESK, call_data(signature, FACTORY, market.token, USDG, plan.fee, root, rows))
+    return QueuedCall(TRADING_DESK, call_data(signature, FACTORY, market.token, USDG, plan.fee, root, rows))
 
 
 def refill_step(spot: Spot, depth: int) -> QueuedCall:
     """Fresh positions around a price that has left the old ones behind."""
     rows = positions(spot.market.fee, "wide", _liquidity(spot.market, depth, spot.sqrt_x96))
-    return QueuedCall(DESK, call_data("add(address,(int24,int24,uint128)[])", spot.market.pool, rows))
+    return QueuedCall(TRADING_DESK, call_data("add(address,(int24,int24,uint128)[])", spot.market.pool, rows))
 
 
 def positions(fee: int, shape: Shape, liquidity: int) -> list[tuple[int, int, int]]:

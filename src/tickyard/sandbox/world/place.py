@@ -23,7 +23,7 @@ USDC = Address("0x833589fcd6edb6e08f4c7c32d4f71b54bda02913")
 WETH = Address("0x0bd7d308f8e1639fab988df18a8011f41eacad73")
 STOCK_IMPLEMENTATION = Address("0xb35490d6f9163de4f80d88dc75c3516eb64c5ae2")
 SERVICE_TOKEN = derived_address("tickyard sandbox service token")
-DESK = derived_address("tickyard sandbox desk")
+TRADING_DESK = derived_address("tickyard sandbox desk")
 
 TICK_SPACINGS = {100: 1, 500: 10, 3000: 60, 10000: 200}
 
@@ -37,7 +37,7 @@ CONTRACTS = {
     "usdg": USDG,
     "weth": WETH,
     "serviceToken": SERVICE_TOKEN,
-    "desk": DESK,
+    "tradingDesk": TRADING_DESK,
 }
 
 # The factory's storage: three slots of pool parameters come before its owner.
@@ -74,7 +74,7 @@ async def place_contracts(node: Node) -> None:
         WETH: build.compiled("weth"),
         STOCK_IMPLEMENTATION: build.compiled("stock_token"),
         SERVICE_TOKEN: build.compiled("service_token"),
-        DESK: build.compiled("desk"),
+        TRADING_DESK: build.compiled("trading_desk"),
     }
     await node.batch([("hardhat_setCode", [address, runtime]) for address, runtime in code.items()])
     owner = "0x" + MAKER[2:].rjust(64, "0")
@@ -109,7 +109,7 @@ def first_steps() -> list[QueuedCall]:
     ]
     return [
         *tiers,
-        QueuedCall(DESK, call_data("initialise()")),
+        QueuedCall(TRADING_DESK, call_data("initialise()")),
         QueuedCall(SERVICE_TOKEN, call_data("initialise()")),
         dollar_step(USDG, name="Global Dollar", symbol="USDG", version="1", shows_version=False),
     ]
@@ -118,7 +118,7 @@ def first_steps() -> list[QueuedCall]:
 def dollar_step(address: str, *, name: str, symbol: str, version: str, shows_version: bool) -> QueuedCall:
     signature = "initialise(string,string,string,bool,address)"
     texts = [text.encode() for text in (name, symbol, version)]
-    return QueuedCall(address, call_data(signature, *texts, shows_version, DESK))
+    return QueuedCall(address, call_data(signature, *texts, shows_version, TRADING_DESK))
 
 
 def token_step(listed: Listed) -> QueuedCall:
@@ -127,7 +127,7 @@ def token_step(listed: Listed) -> QueuedCall:
     supply = _SUPPLY if listed.pools else 0
     name = f"{listed.name} • Robinhood Token".encode()
     uid = int.from_bytes(listed.uid, "big")
-    values: list[Any] = [name, listed.symbol.encode(), uid, listed.multiplier_e18, DESK, supply]
+    values: list[Any] = [name, listed.symbol.encode(), uid, listed.multiplier_e18, TRADING_DESK, supply]
     return QueuedCall(listed.address, call_data("initialise(string,string,bytes32,uint256,address,uint256)", *values))
 
 

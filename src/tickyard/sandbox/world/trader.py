@@ -65,7 +65,7 @@ def _aim(world: World, spot: Spot, moment: datetime, seed: int) -> int:
 
 def _trade_step(spots: Sequence[Spot], limits: Sequence[int]) -> QueuedCall:
     pools = [spot.market.pool for spot in spots]
-    return QueuedCall(place.DESK, call_data("trade(address[],uint160[])", pools, limits))
+    return QueuedCall(place.TRADING_DESK, call_data("trade(address[],uint160[])", pools, limits))
 
 
 async def move_price(node: Node, world: World, symbol: str, price_e6: int) -> tuple[Address, Price]:

@@ -17,6 +17,7 @@ from sqlalchemy import Connection, inspect, text
 from tickyard.kernel.wire import iso
 from tickyard.store.engine import Store
 from tickyard.store.migrate import LOCK, current_version
+from tickyard.store.outbox import UNSENT_IS_UNKNOWN
 from tickyard.store.postgres.copy import copy_out
 from tickyard.store.postgres.engine import PostgresStore, PostgresTransaction
 from tickyard.store.sqlite.engine import SqliteStore
@@ -46,12 +47,17 @@ async def backup(store: Store, target: Path) -> None:
         await asyncio.to_thread(copy_sqlite, store.path, unfinished)
     elif isinstance(store, PostgresStore):
         await _copy_postgres(store, unfinished)
-    _finish(unfinished, target)
+    finish(unfinished, target)
 
 
 def _new_file(target: Path) -> Path:
     if target.exists():
         raise BackupRefused("the target exists already; a copy is never overwritten")
+    return unfinished_beside(target)
+
+
+def unfinished_beside(target: Path) -> Path:
+    """An empty file that becomes the target once it is whole."""
     unfinished = target.with_name(target.name + ".unfinished")
     unfinished.unlink(missing_ok=True)
     # Nobody but the operator reads it.
@@ -59,18 +65,24 @@ def _new_file(target: Path) -> Path:
     return unfinished
 
 
-def _finish(unfinished: Path, target: Path) -> None:
+def finish(unfinished: Path, target: Path) -> None:
     with unfinished.open("rb") as file:
         os.fsync(file.fileno())
     unfinished.rename(target)
 
 
 def copy_sqlite(source: Path, target: Path) -> None:
-    """One step for all pages: a single read of one moment, which a writer neither stops nor restarts."""
+    """One step for all pages: a single read of one moment, which a writer neither stops nor restarts.
+
+    In the copy nothing waits to be sent: whoever is copied goes on and sends it.
+    """
     reader = sqlite3.connect(f"file:{source.resolve()}?mode=rw", uri=True)
     writer = sqlite3.connect(target)
     try:
         reader.backup(writer, pages=-1)
+        if writer.execute("SELECT 1 FROM sqlite_master WHERE name = 'outbox'").fetchone():
+            writer.execute(UNSENT_IS_UNKNOWN)
+            writer.commit()
         # The copy is one file of its own, without a log beside it.
         writer.execute("PRAGMA journal_mode=DELETE")
         if writer.execute("PRAGMA quick_check").fetchone() != ("ok",):

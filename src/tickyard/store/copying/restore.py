@@ -2,16 +2,21 @@
 
 import asyncio
 from pathlib import Path
+from typing import Final
 
 from sqlalchemy import MetaData, delete, func, select, text
 
 from tickyard.kernel.clock import Clock
-from tickyard.store.copying.backup import VERSION_TABLE, BackupRefused, copy_sqlite
+from tickyard.store.copying.backup import VERSION_TABLE, BackupRefused, copy_sqlite, finish, unfinished_beside
 from tickyard.store.copying.formats import Archive, Copied, opened
 from tickyard.store.migrate import LOCK, is_known, migrate, schema_version
 from tickyard.store.opening import open_store
+from tickyard.store.outbox import UNSENT_IS_UNKNOWN
 from tickyard.store.postgres.engine import PostgresStore, PostgresTransaction
 from tickyard.store.sqlite.engine import SqliteStore
+
+_PATIENCE_S: Final = 3600.0
+"""Counting a table of years takes its time."""
 
 
 async def restore(source: Path, where: str, clock: Clock) -> None:
@@ -36,7 +41,10 @@ async def _into_sqlite(store: SqliteStore, source: Path) -> None:
     if await schema_version(store) is not None:
         raise BackupRefused("the target is not empty")
     await store.close()
-    await asyncio.to_thread(copy_sqlite, source, store.path)
+    # Whole or not at all: half of it must not look like a store that somebody may start on.
+    unfinished = unfinished_beside(store.path)
+    await asyncio.to_thread(copy_sqlite, source, unfinished)
+    finish(unfinished, store.path)
 
 
 async def _into_postgres(store: PostgresStore, copied: Copied) -> None:
@@ -45,7 +53,7 @@ async def _into_postgres(store: PostgresStore, copied: Copied) -> None:
         raise BackupRefused("the target is not empty")
     # The schema of the copy's own day; newer steps follow once the data is in.
     await migrate(store, to=copied.schema_version)
-    async with store.begin() as tx:
+    async with store.begin(patience_s=_PATIENCE_S) as tx:
         assert isinstance(tx, PostgresTransaction)
         await tx.execute(text("SET LOCAL statement_timeout = 0"))
         present = MetaData()
@@ -61,6 +69,9 @@ async def _into_postgres(store: PostgresStore, copied: Copied) -> None:
             arrived = (await tx.execute(select(func.count()).select_from(table))).scalar_one()
             if arrived != copied.rows[table.name]:
                 raise BackupRefused(f"{table.name} did not arrive whole")
+        if "outbox" in copied.columns:
+            # It may have been sent since the copy was made: never again.
+            await tx.execute(text(UNSENT_IS_UNKNOWN))
 
 
 def _check_version(version: str) -> None:

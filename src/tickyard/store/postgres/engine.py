@@ -4,23 +4,23 @@ Nothing here needs more than a PostgreSQL-compatible engine offers: no advisory 
 session state that a connection pooler would lose but time limits.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any, Final, TypeVar, cast
 
 import psycopg
 from sqlalchemy import Connection, ExceptionContext, Executable, event, make_url, text
-from sqlalchemy.exc import DBAPIError, DisconnectionError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
-from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from tickyard.kernel.clock import Clock
-from tickyard.kernel.errors import UpstreamDown
-from tickyard.observe.log import log
-from tickyard.store.engine import Contended, Rows, Spelled, Store, Transaction, Values
+from tickyard.store.engine import Rows, Spelled, Store, Transaction, Values
+from tickyard.store.postgres.trouble import translated
+from tickyard.store.postgres.watch import Watch
 from tickyard.store.tables import from_micros
 
 T = TypeVar("T")
@@ -29,15 +29,23 @@ _POOL_SIZE: Final = 5
 _POOL_OVERFLOW: Final = 5
 _TRUSTED_S: Final = 1.0
 _GLANCERS_MAX: Final = 2
-_WAIT_S: Final = 5
-_LIMITS: Final = {
-    "statement_timeout": "10s",
-    # A process that stops in the middle of a transaction must not keep its locks.
-    "idle_in_transaction_session_timeout": "10s",
-}
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long each step may take, in seconds."""
+
+    pool_s: float
+    connect_s: int
+    ping_s: float
+    answer_s: float
+
+
+CALM: Final = Patience(pool_s=5, connect_s=5, ping_s=2, answer_s=12)
+HURRIED: Final = Patience(pool_s=1, connect_s=2, ping_s=1, answer_s=3)
+"""For who must say within six seconds that the store does not answer."""
 # A server that vanishes without a word (power, network) is noticed within about ten seconds.
 _LINK: Final = {
-    "connect_timeout": _WAIT_S,
     "keepalives_idle": 5,
     "keepalives_interval": 2,
     "keepalives_count": 3,
@@ -46,22 +54,22 @@ _LINK: Final = {
     "target_session_attrs": "read-write",
     "application_name": "tickyard",
 }
-_CONTENDED: Final = {"40001", "40P01"}
 _BECAME_READ_ONLY: Final = "25006"
 
 
 class PostgresTransaction(Transaction):
     is_sqlite = False
 
-    def __init__(self, connection: AsyncConnection) -> None:
+    def __init__(self, connection: AsyncConnection, limit_s: float) -> None:
         self.connection = connection
+        self.watch = Watch(driver_of(connection), limit_s)
 
     async def execute(self, statement: Executable, values: Values | Sequence[Values] | None = None) -> Rows:
-        with _translated():
+        with translated(), self.watch:
             return await self.connection.execute(statement, values)
 
     async def fetch(self, statement: Spelled, values: Values) -> list[tuple[Any, ...]]:
-        with _translated():
+        with translated(), self.watch:
             driver = driver_of(self.connection)
             try:
                 return await (await driver.execute(statement.for_postgresql, values)).fetchall()
@@ -72,14 +80,15 @@ class PostgresTransaction(Transaction):
                 raise
 
     async def run_sync(self, work: Callable[[Connection], T]) -> T:
-        with _translated():
+        with translated(), self.watch:
             return await self.connection.run_sync(work)
 
 
 class PostgresStore(Store):
-    def __init__(self, url: str, clock: Clock, rng: Random) -> None:
+    def __init__(self, url: str, clock: Clock, rng: Random, patience: Patience = CALM) -> None:
         super().__init__(clock, rng)
-        self._engine = _engine(url, clock)
+        self._patience = patience
+        self._engine = _engine(url, clock, patience)
         self._serializable = self._engine.execution_options(isolation_level="SERIALIZABLE")
         self._glancing = self._engine.execution_options(isolation_level="AUTOCOMMIT")
         self._reading = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
@@ -87,23 +96,33 @@ class PostgresStore(Store):
         """Connections that were used a moment ago, and when: asking the pool costs as much as a small read."""
 
     @asynccontextmanager
-    async def begin(self, *, serializable: bool = False) -> AsyncIterator[Transaction]:
-        with _translated():
-            async with (self._serializable if serializable else self._engine).begin() as connection:
-                yield PostgresTransaction(connection)
+    async def begin(self, *, serializable: bool = False, patience_s: float | None = None) -> AsyncIterator[Transaction]:
+        engine = self._serializable if serializable else self._engine
+        async with self._transaction(engine, patience_s or self._patience.answer_s) as tx:
+            yield tx
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[Transaction]:
-        with _translated():
-            async with self._reading.begin() as connection:
-                yield PostgresTransaction(connection)
+        async with self._transaction(self._reading, self._patience.answer_s) as tx:
+            yield tx
+
+    @asynccontextmanager
+    async def _transaction(self, engine: AsyncEngine, limit_s: float) -> AsyncIterator[Transaction]:
+        with translated(), ExitStack() as ending:
+            async with engine.begin() as connection:
+                tx = PostgresTransaction(connection, limit_s)
+                try:
+                    yield tx
+                finally:
+                    # The commit or the rollback that follows is watched like any other step.
+                    ending.enter_context(tx.watch)
 
     @asynccontextmanager
     async def glance(self) -> AsyncIterator[Transaction]:
-        with _translated():
+        with translated():
             connection = await self._glancer()
             try:
-                yield PostgresTransaction(connection)
+                yield PostgresTransaction(connection, self._patience.answer_s)
             except BaseException:
                 await connection.close()
                 raise
@@ -127,6 +146,11 @@ class PostgresStore(Store):
         offset: timedelta = getattr(self.clock, "offset", timedelta(0))
         return from_micros(micros.scalar_one()) + offset
 
+    @property
+    def lent(self) -> int:
+        pool = self._engine.pool
+        return pool.checkedout() if isinstance(pool, QueuePool) else 0
+
     async def close(self) -> None:
         while self._glancers:
             await self._glancers.pop()[0].close()
@@ -136,24 +160,6 @@ class PostgresStore(Store):
 _NOW: Final = text("SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)")
 
 
-@contextmanager
-def _translated() -> Iterator[None]:
-    try:
-        yield
-    except PoolTimeout as error:
-        raise UpstreamDown("the store is busy", retry_after_s=1) from error
-    except (DBAPIError, psycopg.Error) as error:
-        cause = error.orig if isinstance(error, DBAPIError) else error
-        state = getattr(cause, "sqlstate", None)
-        if state in _CONTENDED:
-            raise Contended("the store is busy", retry_after_s=1) from error
-        is_lost = isinstance(error, DBAPIError) and error.connection_invalidated
-        if not (is_lost or isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError)):
-            raise
-        log.error("the store gives trouble", kind=type(cause).__name__, sqlstate=state)
-        raise UpstreamDown("the store does not answer", retry_after_s=5) from error
-
-
 def driver_of(connection: AsyncConnection) -> psycopg.AsyncConnection[tuple[Any, ...]]:
     """The driver's own connection under one of SQLAlchemy's."""
     lent = connection.sync_connection
@@ -161,22 +167,23 @@ def driver_of(connection: AsyncConnection) -> psycopg.AsyncConnection[tuple[Any,
     return cast("psycopg.AsyncConnection[tuple[Any, ...]]", lent.connection.driver_connection)
 
 
-def _engine(url: str, clock: Clock) -> AsyncEngine:
+def _engine(url: str, clock: Clock, patience: Patience) -> AsyncEngine:
     engine = create_async_engine(
         make_url(url).set(drivername="postgresql+psycopg"),
         isolation_level="READ COMMITTED",
         pool_size=_POOL_SIZE,
         max_overflow=_POOL_OVERFLOW,
-        pool_timeout=_WAIT_S,
-        connect_args=_LINK,
+        pool_timeout=patience.pool_s,
+        connect_args={**_LINK, "connect_timeout": patience.connect_s},
         execution_options={"preserve_rowcount": True},
     )
 
     @event.listens_for(engine.sync_engine, "connect")
     def set_limits(connection: Any, _record: object) -> None:
         cursor = connection.cursor()
-        for name, value in _LIMITS.items():
-            cursor.execute(f"SET {name} = '{value}'")
+        # The server gives up before we cut the connection; and who stops in the middle must not keep their locks.
+        cursor.execute(f"SET statement_timeout = {int(patience.answer_s * 1000) - 200}")
+        cursor.execute("SET idle_in_transaction_session_timeout = '10s'")
         cursor.close()
         connection.commit()
 
@@ -190,7 +197,8 @@ def _engine(url: str, clock: Clock) -> AsyncEngine:
         if clock.monotonic() - record.info.get("used", clock.monotonic()) < _TRUSTED_S:
             return
         try:
-            engine.dialect.do_ping(connection)
+            with Watch(cast("psycopg.AsyncConnection[Any]", record.driver_connection), patience.ping_s):
+                engine.dialect.do_ping(connection)
         except engine.dialect.loaded_dbapi.Error as error:
             raise DisconnectionError from error
 

@@ -56,10 +56,10 @@ class SqliteStore(Store):
         self._idle: list[Link] = []
 
     @asynccontextmanager
-    async def begin(self, *, serializable: bool = False, patience_s: float = PATIENCE_S) -> AsyncIterator[Transaction]:
+    async def begin(self, *, serializable: bool = False, patience_s: float | None = None) -> AsyncIterator[Transaction]:
         # One writer is already serializable. The lock keeps our own tasks in line; IMMEDIATE keeps other processes.
         async with self._turn:
-            link = await self._patiently(self._start_writing, patience_s)
+            link = await self._patiently(self._start_writing, patience_s or PATIENCE_S)
             try:
                 yield SqliteTransaction(link)
                 with translated():

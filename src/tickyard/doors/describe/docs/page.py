@@ -64,6 +64,7 @@ def _introduction(info: dict[str, Any], server: str) -> str:
     base = escape(server)
     return f"""<header id="top"><h1>{escape(info["title"])}</h1><p class="lead">{escape(info["description"])}</p>
 <dl class="facts"><dt>Base URL</dt><dd><code>{base}</code></dd>
+<dt>To look at</dt><dd><a href="/app">{base}/app</a></dd>
 <dt>Tool server</dt><dd><code>{base}/mcp</code> (MCP, streamable HTTP)</dd>
 <dt>Machine readable</dt><dd><a href="/openapi.json">openapi.json</a>, <a href="/llms.txt">llms.txt</a></dd>
 <dt>Version</dt><dd>{escape(info["version"])}</dd></dl>

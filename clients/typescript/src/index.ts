@@ -1,0 +1,7 @@
+export { Client, type ClientOptions, type Payer, type SignedPayment } from './client.js';
+export * from './errors.js';
+export type * from './generated/answers.js';
+export type * from './generated/operations.js';
+export type { CallOptions, Route } from './route.js';
+export type { StreamEvent, StreamOptions } from './stream.js';
+export { verifyWebhook } from './webhook.js';

@@ -1,0 +1,165 @@
+import { type Approval, BuildRefused, decode, encode, type Hex, lower, type Swap } from './calldata.js';
+import { TickyardError } from './errors.js';
+import type { TradeBuild } from './generated/answers.js';
+import type { BuildTradeAsk } from './generated/operations.js';
+import { CHAIN_ID, ROUTER, USDG } from './generated/pinned.js';
+
+export { type Approval, BuildRefused, decode, encode, type Hex, type Swap } from './calldata.js';
+
+/**
+ * What `send` needs of a wallet: a viem wallet client with the public actions has it,
+ * `createWalletClient({ account, chain, transport }).extend(publicActions)`.
+ */
+export interface Wallet {
+  account: { address: Hex };
+  getChainId(): Promise<number>;
+  getTransactionCount(ask: { address: Hex; blockTag: 'pending' }): Promise<number>;
+  // viem's own types depend on the chain; these are the fields that are used.
+  sendTransaction(transaction: never): Promise<Hex>;
+  waitForTransactionReceipt(ask: { hash: Hex }): Promise<TransactionReceipt>;
+}
+
+export interface TransactionReceipt {
+  status: 'success' | 'reverted';
+  transactionHash: Hex;
+  blockNumber: bigint;
+  gasUsed: bigint;
+  logs: readonly { address: string; topics: readonly string[]; data: string }[];
+}
+
+/** A step was mined and failed; the ones after it were not sent. */
+export class StepFailed extends TickyardError {
+  constructor(
+    message: string,
+    readonly receipt: TransactionReceipt,
+  ) {
+    super(message);
+  }
+}
+
+/** Nobody knows whether a step was sent. Its nonce is taken: look at it before anything else is sent. */
+export class SendUncertain extends TickyardError {
+  constructor(
+    message: string,
+    readonly nonce: number,
+    readonly hash: Hex | null,
+  ) {
+    super(message);
+  }
+}
+
+export interface Done {
+  receipts: TransactionReceipt[];
+  /** What really moved for the account, by token in lower case, base units: negative went out. */
+  moved: Record<string, bigint>;
+}
+
+export interface SendOptions {
+  /** Told before a step is handed to the wallet, and when its transaction is known. */
+  onStep?: (step: Approval | Swap, index: number, hash: Hex | null) => void;
+}
+
+/** What was asked for, as far as the steps must say it. */
+export type TradeAsk = Pick<BuildTradeAsk, 'side' | 'amount' | 'denom' | 'recipient'> & { slippageBps?: number };
+
+/**
+ * The steps of a build, decoded. Throws BuildRefused unless they do exactly what was asked: this amount, to this
+ * recipient, through the pinned router, with a bound that is not looser than the slippage, approving no more than needed.
+ */
+export function check(build: TradeBuild, ask: TradeAsk): (Approval | Swap)[] {
+  const steps = build.steps.map(decode);
+  const swap = steps.at(-1);
+  const approvals = steps.slice(0, -1);
+  refuseUnless(swap && swap.kind !== 'approval' && approvals.length <= 1, 'the build is not an approval and a swap');
+  const token = lower(build.tokenAddress);
+  const [tokenIn, tokenOut] = ask.side === 'buy' ? [USDG, token] : [token, USDG];
+  const isUsd = (ask.denom ?? 'usd') === 'usd';
+  const kind = (ask.side === 'buy') === isUsd ? 'exactIn' : 'exactOut';
+  refuseUnless(build.chainId === CHAIN_ID, 'the build is for another chain');
+  refuseUnless(swap.router === ROUTER, 'the swap goes through an unknown router');
+  refuseUnless(swap.tokenIn === tokenIn && swap.tokenOut === tokenOut, 'the swap is of other tokens');
+  refuseUnless(swap.recipient === lower(ask.recipient), 'the swap pays somebody else');
+  refuseUnless(swap.kind === kind, 'the swap fixes the other leg');
+  refuseUnless(swap.amount === units(ask.amount, isUsd ? 6 : 18), 'the swap is of another amount');
+  refuseUnless(swap.deadline === build.deadline, 'the swap has another deadline');
+  const bps = BigInt(ask.slippageBps ?? 50);
+  const open = isUsd ? units(build.quote.tokenAmount, 18) : units(build.quote.usdAmount, 6);
+  const isTight =
+    kind === 'exactIn' ? swap.bound * 10_000n >= open * (10_000n - bps) : swap.bound * 10_000n <= open * (10_000n + bps);
+  refuseUnless(swap.bound > 0n && isTight, 'the swap is bound more loosely than asked');
+  const needed = kind === 'exactIn' ? swap.amount : swap.bound;
+  for (const approval of approvals) {
+    refuseUnless(
+      approval.kind === 'approval' && approval.token === tokenIn && approval.spender === ROUTER && approval.amount === needed,
+      'the approval is not for exactly this swap',
+    );
+  }
+  return steps;
+}
+
+/**
+ * Signs and sends the steps in order, each made from its decoded calldata, and waits for it. Refuses before anything is
+ * signed when the calldata does not say what was asked. Never sends a step twice: its nonce is fixed before it leaves.
+ */
+export async function send(build: TradeBuild, ask: TradeAsk, wallet: Wallet, options: SendOptions = {}): Promise<Done> {
+  const steps = check(build, ask);
+  const { address } = wallet.account;
+  refuseUnless(lower(address) === lower(ask.recipient), 'the wallet is not the recipient');
+  refuseUnless((await wallet.getChainId()) === CHAIN_ID, 'the wallet is on another chain');
+  const receipts: TransactionReceipt[] = [];
+  for (const [index, step] of steps.entries()) {
+    options.onStep?.(step, index, null);
+    const nonce = await wallet.getTransactionCount({ address, blockTag: 'pending' });
+    const receipt = await sendOnce(wallet, step, nonce, (hash) => options.onStep?.(step, index, hash));
+    if (receipt.status !== 'success') throw new StepFailed(`step ${index + 1} was mined and failed`, receipt);
+    receipts.push(receipt);
+  }
+  return { receipts, moved: movedFor(address, receipts) };
+}
+
+async function sendOnce(wallet: Wallet, step: Approval | Swap, nonce: number, tell: (hash: Hex) => void) {
+  const transaction = { ...encode(step), value: 0n, nonce, account: wallet.account, chain: null };
+  let hash: Hex | null = null;
+  try {
+    hash = await wallet.sendTransaction(transaction as never);
+    tell(hash);
+    return await wallet.waitForTransactionReceipt({ hash });
+  } catch (error) {
+    // The person said no: nothing left.
+    if (hash === null && isRejection(error)) throw error;
+    throw new SendUncertain(`what became of the transaction with nonce ${nonce} is not known`, nonce, hash);
+  }
+}
+
+function isRejection(error: unknown): boolean {
+  for (let each = error as { code?: unknown; cause?: unknown } | undefined; each; each = each.cause as typeof each) {
+    if (each.code === 4001) return true;
+  }
+  return false;
+}
+
+const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+
+/** Net transfers to (positive) and from (negative) the account, by token. */
+export function movedFor(account: string, receipts: readonly TransactionReceipt[]): Record<string, bigint> {
+  const moved: Record<string, bigint> = {};
+  const me = lower(account).slice(2).padStart(64, '0');
+  for (const { address, topics, data } of receipts.flatMap((receipt) => receipt.logs)) {
+    if (topics[0] !== TRANSFER || topics.length !== 3) continue;
+    const amount = BigInt(data);
+    const token = lower(address);
+    if (topics[1]?.slice(2) === me) moved[token] = (moved[token] ?? 0n) - amount;
+    if (topics[2]?.slice(2) === me) moved[token] = (moved[token] ?? 0n) + amount;
+  }
+  return moved;
+}
+
+function units(text: string, decimals: number): bigint {
+  const [, whole, fraction = ''] = /^(\d+)(?:\.(\d+))?$/.exec(text) ?? [];
+  refuseUnless(whole !== undefined && !/[1-9]/.test(fraction.slice(decimals)), 'an amount is out of shape');
+  return BigInt(whole + fraction.slice(0, decimals).padEnd(decimals, '0'));
+}
+
+function refuseUnless(claim: unknown, message: string): asserts claim {
+  if (!claim) throw new BuildRefused(message);
+}

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { privateKeyToAccount } from 'viem/accounts';
+import { Client, PaymentRequired, SpendingLimit, UpstreamError, NoLiquidity } from 'tickyard';
+import { Payer } from 'tickyard/pay';
+import { failure, stand } from './stand.mjs';
+
+const SIGNER = privateKeyToAccount(`0x${'11'.repeat(32)}`);
+const USDC = { scheme: 'exact', network: 'eip155:8453', asset: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', amount: '10000', payTo: `0x${'22'.repeat(20)}`, maxTimeoutSeconds: 300, extra: { name: 'USD Coin', version: '2' } };
+const challenge = (...accepts) => {
+  const body = { x402Version: 2, error: 'payment required', accepts, resource: { url: 'http://x/v1/x402/quote', description: '', mimeType: 'application/json' } };
+  return { status: 402, body, headers: { 'payment-required': Buffer.from(JSON.stringify(body)).toString('base64') } };
+};
+const RECEIPT = { transaction: '0xabc', network: 'eip155:8453', payer: SIGNER.address };
+const paid = { body: { symbol: 'AAPL' }, headers: { 'payment-response': Buffer.from(JSON.stringify(RECEIPT)).toString('base64') } };
+const quote = (client, amount = '100') => client.getQuote({ symbol: 'AAPL', side: 'buy', amount });
+const payment = ({ headers }) => headers['payment-signature'];
+
+test('a call is paid, and its receipt kept', async (t) => {
+  const { url, asked } = await stand(t, challenge(USDC), paid);
+  const shown = [];
+  const payer = new Payer(SIGNER, { limitUsd: '0.05', confirm: (offer) => void shown.push(offer) });
+  await quote(new Client(url, { payer }));
+  assert.ok(asked.every((each) => each.url.startsWith('/v1/x402/quote?')));
+  const sent = JSON.parse(Buffer.from(payment(asked[1]), 'base64'));
+  assert.deepEqual([sent.accepted.amount, sent.payload.authorization.to], ['10000', USDC.payTo]);
+  assert.deepEqual([payer.spentUsd, payer.leftUsd, payer.lastReceipt], ['0.010000', '0.040000', RECEIPT]);
+  assert.equal(shown[0].amountUsd, '0.010000');
+});
+
+test('nothing is signed beyond the limit', async (t) => {
+  const { url, asked } = await stand(t, challenge(USDC), paid, challenge(USDC));
+  const client = new Client(url, { payer: new Payer(SIGNER, { limitUsd: '0.019999' }) });
+  await quote(client);
+  await assert.rejects(quote(client), SpendingLimit);
+  assert.equal(asked.filter(payment).length, 1);
+});
+
+test('an uncertain payment is carried again, and not a new one signed', async (t) => {
+  const { url, asked } = await stand(t, challenge(USDC), failure(502, 'upstream_error'), 'hang up', paid);
+  const payer = new Payer(SIGNER, { limitUsd: '0.05' });
+  const client = new Client(url, { payer, retries: 0 });
+  await assert.rejects(quote(client), UpstreamError);
+  await assert.rejects(quote(client), /did not answer/);
+  await quote(client);
+  assert.equal(new Set(asked.map(payment).filter(Boolean)).size, 1);
+  assert.equal(payer.spentUsd, '0.010000');
+});
+
+test('an uncertain payment pays for no other request', async (t) => {
+  const { url, asked } = await stand(t, challenge(USDC), failure(502, 'upstream_error'), challenge(USDC), paid);
+  const client = new Client(url, { payer: new Payer(SIGNER, { limitUsd: '0.05' }), retries: 0 });
+  await assert.rejects(quote(client), UpstreamError);
+  await quote(client, '200');
+  assert.equal(new Set(asked.map(payment).filter(Boolean)).size, 2);
+});
+
+test('a payment that was not taken pays for the next call on the same terms', async (t) => {
+  const { url, asked } = await stand(t, challenge(USDC), failure(422, 'no_liquidity'), challenge(USDC), paid);
+  const payer = new Payer(SIGNER, { limitUsd: '0.01' });
+  const client = new Client(url, { payer });
+  await assert.rejects(quote(client), NoLiquidity);
+  assert.equal(payer.spentUsd, '0.000000');
+  await quote(client, '200');
+  assert.equal(new Set(asked.map(payment).filter(Boolean)).size, 1);
+  assert.equal(payer.spentUsd, '0.010000');
+});
+
+test('a refused payment is not offered again', async (t) => {
+  const { url, asked } = await stand(t, challenge(USDC), challenge(USDC), challenge(USDC), paid);
+  const payer = new Payer(SIGNER, { limitUsd: '0.05' });
+  const client = new Client(url, { payer });
+  await assert.rejects(quote(client), PaymentRequired);
+  await quote(client);
+  assert.equal(new Set(asked.map(payment).filter(Boolean)).size, 2);
+  assert.deepEqual([payer.spentUsd, payer.leftUsd], ['0.010000', '0.030000']);
+});
+
+for (const [what, offer] of [
+  ['another coin', { ...USDC, asset: `0x${'33'.repeat(20)}` }],
+  ['another chain', { ...USDC, network: 'eip155:1' }],
+  ['another scheme', { ...USDC, scheme: 'upto' }],
+  ['a negative amount', { ...USDC, amount: '-1' }],
+  ['no amount', { ...USDC, amount: '0' }],
+  ['nothing', null],
+]) {
+  test(`an offer of ${what} is not signed`, async (t) => {
+    const { url, asked } = await stand(t, challenge(offer));
+    await assert.rejects(quote(new Client(url, { payer: new Payer(SIGNER, { limitUsd: '9' }) })), PaymentRequired);
+    assert.equal(asked.filter(payment).length, 0);
+  });
+}
+
+test('a person who says no has paid nothing', async (t) => {
+  const { url } = await stand(t, challenge(USDC));
+  const payer = new Payer(SIGNER, { limitUsd: '9', confirm: () => Promise.reject(new Error('no')) });
+  await assert.rejects(quote(new Client(url, { payer })), /no/);
+  assert.equal(payer.leftUsd, '9.000000');
+});

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { encodeFunctionData, parseAbi } from 'viem';
+import { BuildRefused, check, decode, encode, movedFor, send, SendUncertain, StepFailed } from 'tickyard/trade';
+
+const ROUTER = '0xcaf681a66d020601342297493863e78c959e5cb2';
+const USDG = '0x5fc5360d0400a0fd4f2af552add042d716f1d168';
+const TOKEN = '0x' + 'aa'.repeat(20);
+const ME = '0x' + '11'.repeat(20);
+const ROUTER_ABI = parseAbi([
+  'function multicall(uint256 deadline, bytes[] data)',
+  'function exactInputSingle((address tokenIn, address tokenOut, uint24 fee, address recipient, uint256 amountIn, uint256 amountOutMinimum, uint160 sqrtPriceLimitX96))',
+  'function exactOutputSingle((address tokenIn, address tokenOut, uint24 fee, address recipient, uint256 amountOut, uint256 amountInMaximum, uint160 sqrtPriceLimitX96))',
+]);
+
+// The reference encoder makes the calldata; ours must read it.
+function swapData({ kind = 'exactIn', tokenIn = USDG, tokenOut = TOKEN, fee = 500, recipient = ME, amount = 100_000000n, bound = 995n * 10n ** 15n, deadline = 1_800_000_000n, limit = 0n, more = [] } = {}) {
+  const inner =
+    kind === 'exactIn'
+      ? encodeFunctionData({ abi: ROUTER_ABI, functionName: 'exactInputSingle', args: [{ tokenIn, tokenOut, fee, recipient, amountIn: amount, amountOutMinimum: bound, sqrtPriceLimitX96: limit }] })
+      : encodeFunctionData({ abi: ROUTER_ABI, functionName: 'exactOutputSingle', args: [{ tokenIn, tokenOut, fee, recipient, amountOut: amount, amountInMaximum: bound, sqrtPriceLimitX96: limit }] });
+  return encodeFunctionData({ abi: ROUTER_ABI, functionName: 'multicall', args: [deadline, [inner, ...more]] });
+}
+const approve = (spender = ROUTER, amount = 100_000000n) =>
+  encodeFunctionData({ abi: parseAbi(['function approve(address, uint256)']), args: [spender, amount] });
+const step = (to, data) => ({ description: '', to, data, value: '0' });
+const ASK = { side: 'buy', amount: '100', recipient: ME };
+
+function build({ swap = {}, approval = approve(), to = ROUTER, ...more } = {}) {
+  const steps = [...(approval ? [step(USDG, approval)] : []), step(to, swapData(swap))];
+  const quote = { side: 'buy', mode: 'exactIn', usdAmount: '100.000000', tokenAmount: '1', feeTier: 500 };
+  return { symbol: 'AAPL', tokenAddress: TOKEN, chainId: 4663, quote, slippageBps: 50, deadline: 1_800_000_000, steps, note: '', ...more };
+}
+
+test('what the reference encoder wrote is read and written again, byte for byte', () => {
+  for (const kind of ['exactIn', 'exactOut']) {
+    const data = swapData({ kind });
+    const read = decode(step(ROUTER, data));
+    assert.deepEqual(read, { kind, router: ROUTER, tokenIn: USDG, tokenOut: TOKEN, fee: 500, recipient: ME, amount: 100_000000n, bound: 995n * 10n ** 15n, deadline: 1_800_000_000 });
+    assert.deepEqual(encode(read), { to: ROUTER, data });
+  }
+  assert.deepEqual(encode(decode(step(USDG, approve()))), { to: USDG, data: approve() });
+});
+
+test('a build that does what was asked is let through', () => {
+  assert.equal(check(build(), ASK).length, 2);
+  assert.equal(check(build({ approval: null }), ASK).length, 1);
+  const exactOut = build({ swap: { kind: 'exactOut', amount: 10n ** 18n, bound: 100_500000n }, approval: approve(ROUTER, 100_500000n) });
+  assert.equal(check(exactOut, { ...ASK, amount: '1', denom: 'token' }).length, 2);
+});
+
+const other = '0x' + '22'.repeat(20);
+for (const [what, made, ask = ASK] of [
+  ['another recipient', build({ swap: { recipient: other } })],
+  ['another router', build({ to: other })],
+  ['another token', build({ swap: { tokenOut: other } })],
+  ['another amount', build({ swap: { amount: 101_000000n } })],
+  ['a looser bound', build({ swap: { bound: 994n * 10n ** 15n } })],
+  ['no bound', build({ swap: { bound: 0n } })],
+  ['an unlimited approval', build({ approval: approve(ROUTER, 2n ** 256n - 1n) })],
+  ['an approval for somebody else', build({ approval: approve(other) })],
+  ['a hidden price limit', build({ swap: { limit: 5n } })],
+  ['a second call in the batch', build({ swap: { more: ['0x12345678'] } })],
+  ['another deadline', build({ swap: { deadline: 1_900_000_000n } })],
+  ['another chain', build({ chainId: 1 })],
+  ['the other leg fixed', build({ swap: { kind: 'exactOut' } })],
+  ['the other side', build(), { ...ASK, side: 'sell' }],
+  ['money sent along', { ...build(), steps: [{ ...step(ROUTER, swapData()), value: '1' }] }],
+  ['no step', { ...build(), steps: [] }],
+  ['only an approval', { ...build(), steps: [step(USDG, approve())] }],
+  ['bytes at the end', { ...build(), steps: [step(ROUTER, swapData() + '00'.repeat(32))] }],
+  ['something cut off', { ...build(), steps: [step(ROUTER, swapData().slice(0, 400))] }],
+]) {
+  test(`a build with ${what} is refused before anything is signed`, async () => {
+    assert.throws(() => check(made, ask), BuildRefused);
+    const wallet = new PaperWallet();
+    await assert.rejects(send(made, ask, wallet), BuildRefused);
+    assert.deepEqual(wallet.sent, []);
+  });
+}
+
+class PaperWallet {
+  account = { address: ME };
+  sent = [];
+  chainId = 4663;
+  outcome = () => ({ status: 'success', logs: [] });
+  async getChainId() {
+    return this.chainId;
+  }
+  async getTransactionCount() {
+    return 40 + this.sent.length;
+  }
+  async sendTransaction(transaction) {
+    this.sent.push(transaction);
+    return this.fails ? Promise.reject(this.fails) : `0x${this.sent.length}`;
+  }
+  async waitForTransactionReceipt({ hash }) {
+    return { transactionHash: hash, ...this.outcome(this.sent.length) };
+  }
+}
+
+test('steps are sent in order, each with a nonce of its own', async () => {
+  const wallet = new PaperWallet();
+  const told = [];
+  const done = await send(build(), ASK, wallet, { onStep: (each, index, hash) => told.push([each.kind, index, hash]) });
+  assert.deepEqual(wallet.sent.map((each) => [each.to, each.nonce, each.value]), [[USDG, 40, 0n], [ROUTER, 41, 0n]]);
+  assert.deepEqual(told, [['approval', 0, null], ['approval', 0, '0x1'], ['exactIn', 1, null], ['exactIn', 1, '0x2']]);
+  assert.equal(done.receipts.length, 2);
+});
+
+test('a failed approval is the last thing that was sent', async () => {
+  const wallet = new PaperWallet();
+  wallet.outcome = () => ({ status: 'reverted', logs: [] });
+  await assert.rejects(send(build(), ASK, wallet), StepFailed);
+  assert.equal(wallet.sent.length, 1);
+});
+
+test('a lost answer leaves an uncertain nonce and sends nothing more', async () => {
+  const wallet = new PaperWallet();
+  wallet.fails = new Error('socket closed');
+  await assert.rejects(send(build(), ASK, wallet), (error) => error instanceof SendUncertain && error.nonce === 40);
+  assert.equal(wallet.sent.length, 1);
+});
+
+test('a no of the person is passed on as it is', async () => {
+  const wallet = new PaperWallet();
+  wallet.fails = Object.assign(new Error('wrapped'), { cause: { code: 4001 } });
+  await assert.rejects(send(build(), ASK, wallet), /wrapped/);
+});
+
+test('a wallet on another chain or of somebody else signs nothing', async () => {
+  const elsewhere = Object.assign(new PaperWallet(), { chainId: 1 });
+  await assert.rejects(send(build(), ASK, elsewhere), BuildRefused);
+  const stranger = Object.assign(new PaperWallet(), { account: { address: other } });
+  await assert.rejects(send(build(), ASK, stranger), BuildRefused);
+  assert.deepEqual([elsewhere.sent, stranger.sent], [[], []]);
+});
+
+test('what moved is the sum of the transfers of the account', () => {
+  const topic = (address) => '0x' + address.slice(2).padStart(64, '0');
+  const transfer = (token, from, to, amount) => ({ address: token, topics: ['0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef', topic(from), topic(to)], data: '0x' + amount.toString(16) });
+  const logs = [transfer(USDG, ME, other, 100n), transfer(TOKEN, other, ME, 7n), transfer(TOKEN, other, other, 9n), { address: TOKEN, topics: ['0x00'], data: '0x' }];
+  assert.deepEqual(movedFor(ME.toUpperCase().replace('0X', '0x'), [{ logs }]), { [USDG]: -100n, [TOKEN]: 7n });
+});

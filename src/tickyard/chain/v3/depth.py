@@ -1,0 +1,86 @@
+"""How much it takes to move a pool's price, over the ticks that are really there.
+
+Dollars are USDG, the token is the stock. What must be paid in counts with its fee; what comes out is what comes out.
+A target price is rounded by less than one unit of the pool's square-root price.
+"""
+
+from functools import lru_cache
+from math import isqrt
+from typing import Final, NamedTuple
+
+from tickyard.chain.v3.math import HIGHEST_LIMIT, LOWEST_LIMIT, PoolState, SwapResult, swap
+
+BPS: Final = 10_000
+DEPTH_BPS: Final = 100
+_MOST: Final = 2**255 - 1
+
+
+class Move(NamedTuple):
+    """What changes hands while the price moves: both legs, base units."""
+
+    usdg: int
+    tokens: int
+
+
+def sqrt_price_moved(sqrt_price: int, bps: int, *, token_is_0: bool) -> int:
+    """The square-root price at which the stock costs so many hundredths of a percent more, or less."""
+    num, den = (BPS + bps, BPS) if token_is_0 else (BPS, BPS + bps)
+    return min(max(isqrt(sqrt_price * sqrt_price * num // den), LOWEST_LIMIT), HIGHEST_LIMIT)
+
+
+@lru_cache(maxsize=8192)
+def to_move(pool: PoolState, bps: int, *, token_is_0: bool) -> Move:
+    """What it takes to move the stock's price by this much; negative is down."""
+    target = sqrt_price_moved(pool.sqrt_price_x96, bps, token_is_0=token_is_0)
+    if target == pool.sqrt_price_x96:
+        return Move(0, 0)
+    zero_for_one = target < pool.sqrt_price_x96
+    moved = swap(pool, zero_for_one=zero_for_one, amount=_MOST, sqrt_price_limit=target)
+    return _legs(moved, is_up=bps > 0)
+
+
+def usdg_depth(pool: PoolState, *, token_is_0: bool) -> int:
+    """USDG that goes in to move the price up by 1 %, or comes out moving it down by 1 %: the smaller of both."""
+    return min(to_move(pool, bps, token_is_0=token_is_0).usdg for bps in (DEPTH_BPS, -DEPTH_BPS))
+
+
+def largest_trade(pool: PoolState, max_impact_bps: int, limit: int, *, token_is_0: bool, is_buy: bool) -> int:
+    """The most that can be paid in before the average price, fee included, is worse than the spot price by more than
+    this. One base unit more is too much, or more than the pool can fill before `limit`. Zero: not even a little."""
+    zero_for_one = token_is_0 != is_buy
+    if limit == pool.sqrt_price_x96 or not pool.liquidity:
+        return 0
+    everything = swap(pool, zero_for_one=zero_for_one, amount=_MOST, sqrt_price_limit=limit).amount_in
+    fits, too_much = 0, everything + 1
+    while too_much - fits > 1:
+        amount = (fits + too_much) // 2
+        filled = swap(pool, zero_for_one=zero_for_one, amount=amount, sqrt_price_limit=limit)
+        is_dry = filled.sqrt_price_after == limit
+        if not is_dry and _is_within(
+            pool.sqrt_price_x96, filled, max_impact_bps, zero_for_one=zero_for_one, is_buy=is_buy
+        ):
+            fits = amount
+        else:
+            too_much = amount
+    return fits
+
+
+def _is_within(sqrt_price: int, filled: SwapResult, bps: int, *, zero_for_one: bool, is_buy: bool) -> bool:
+    """Whether the price of the whole fill is at most so much worse than the one before it.
+
+    A buyer's price in dollars is paid / got and may be up to (1 + x) times the spot; a seller's is got / paid and may
+    be down to (1 - x) times it. The spot price of token0 in token1 is s^2 / 2^192.
+    """
+    square = sqrt_price * sqrt_price
+    paid, got = filled.amount_in, filled.amount_out
+    # At the spot price, `paid` would buy `paid * num / den`.
+    num, den = (square, 1 << 192) if zero_for_one else (1 << 192, square)
+    if is_buy:
+        return got * den * (BPS + bps) >= paid * num * BPS
+    return got * den * BPS >= paid * num * (BPS - bps)
+
+
+def _legs(moved: SwapResult, *, is_up: bool) -> Move:
+    if is_up:
+        return Move(moved.amount_in, moved.amount_out)
+    return Move(moved.amount_out, moved.amount_in)

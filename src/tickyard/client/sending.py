@@ -1,0 +1,230 @@
+"""Signing and sending the steps of a build, one after the other, each at most once.
+
+A step is signed once. Whatever happens to the answer, only those very bytes are sent again: they carry their nonce, and
+the chain takes a nonce once. The next step begins when the one before it is on the chain.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from tickyard.chain.abi import malformed, revert_text
+from tickyard.chain.address import checksum
+from tickyard.chain.blocks import header
+from tickyard.chain.quantity import hash_text, quantity
+from tickyard.chain.rpc.client import Rpc, RpcError
+from tickyard.client.agreement import Agreed, agree
+from tickyard.client.errors import TradeRefused, TradeUnsettled, Unreachable
+from tickyard.client.operations.shared import TradeBuild
+from tickyard.client.order import Order
+from tickyard.config.pinned import CHAIN_ID
+from tickyard.kernel.clock import Clock, WallClock
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.kernel.ids import Address
+
+_TRANSFER: Final = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+_POLL_S: Final = 0.25
+_AGAIN_S: Final = 3.0
+_FEE_MOST: Final = 10**13
+_GAS_MOST: Final = 5_000_000
+
+
+class Account(Protocol):
+    """Who signs: an account of eth-account, or anything that does as it does."""
+
+    @property
+    def address(self) -> Any: ...
+    def sign_transaction(self, transaction_dict: Any, /) -> Any: ...
+
+
+class SignedStep(msgspec.Struct, frozen=True):
+    """One step, signed. Sending it again can do nothing that sending it once would not."""
+
+    nonce: int
+    hash: str
+    raw: str
+
+
+class StepReceipt(msgspec.Struct, frozen=True):
+    hash: str
+    block_number: int
+    gas_used: int
+    fee_wei: int
+
+
+class TradeDone(msgspec.Struct, frozen=True):
+    receipts: list[StepReceipt]
+    paid: int
+    """Base units of the token that went out, as the chain's own Transfer events tell."""
+    received: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    rpc: Rpc
+    account: Account
+    clock: Clock
+    wait_s: float
+
+    async def send(self, build: TradeBuild, order: Order, sent: Sequence[SignedStep]) -> TradeDone:
+        """`sent`: steps that an earlier try has signed; they are continued, never signed anew."""
+        signed = list(sent)
+        try:
+            return await self._send(build, order, signed)
+        except UpstreamDown as down:
+            if signed:
+                raise TradeUnsettled(f"{down.message}; what was sent may be on the chain", signed) from None
+            raise Unreachable(down.message) from None
+
+    async def _send(self, build: TradeBuild, order: Order, signed: list[SignedStep]) -> TradeDone:
+        now = (await self.rpc.head()).timestamp
+        # A step that is out may have outlived the deadline; what it says was looked at before it was signed.
+        agreed = agree(build, order, str(self.account.address), min(now, build.deadline - 1) if signed else now)
+        done: list[StepReceipt] = []
+        moved = (0, 0)
+        for index, (to, data) in enumerate(agreed.steps):
+            if index == len(signed):
+                signed.append(await self._sign(to, data))
+            receipt = await self._settle(signed, index)
+            if quantity(receipt.get("status")) != 1:
+                raise TradeRefused(f"step {index + 1} was mined and failed: {signed[index].hash}")
+            done.append(_read_receipt(receipt))
+            moved = _moved(receipt, agreed, Address(str(self.account.address).lower()))
+        return TradeDone(done, *moved)
+
+    async def _sign(self, to: Address, data: bytes) -> SignedStep:
+        sender = str(self.account.address)
+        call = {"from": sender, "to": to, "data": "0x" + data.hex()}
+        try:
+            estimate = quantity(await self.rpc.call("eth_estimateGas", [call]))
+        except RpcError as refusal:
+            reason = revert_text(refusal.revert_data) or "the node gives no reason"
+            raise TradeRefused(f"the next step would fail, nothing of it was sent: {reason}") from None
+        counts = [await self.rpc.call("eth_getTransactionCount", [sender, tag]) for tag in ("latest", "pending")]
+        mined, pending = (quantity(count) for count in counts)
+        if pending > mined:
+            raise TradeRefused("the account has transactions under way: wait for them first")
+        newest = await header(self.rpc, "latest")
+        tip = await self._tip()
+        if max(newest.base_fee, tip) > _FEE_MOST or estimate > _GAS_MOST:
+            raise TradeRefused("the node asks for an absurd fee")
+        signed = self.account.sign_transaction(
+            {
+                "type": 2,
+                "chainId": CHAIN_ID,
+                "nonce": mined,
+                "to": checksum(to),
+                "data": "0x" + data.hex(),
+                "value": 0,
+                "gas": estimate * 5 // 4,
+                "maxFeePerGas": 2 * newest.base_fee + tip,
+                "maxPriorityFeePerGas": tip,
+            }
+        )
+        return SignedStep(mined, "0x" + bytes(signed.hash).hex(), "0x" + bytes(signed.raw_transaction).hex())
+
+    async def _tip(self) -> int:
+        try:
+            return quantity(await self.rpc.call("eth_maxPriorityFeePerGas", []))
+        except RpcError:
+            return 0
+
+    async def _settle(self, signed: list[SignedStep], index: int) -> dict[str, Any]:
+        """Send the bytes until the chain has them. Raises TradeUnsettled when that cannot be told in time."""
+        step, refusal, refused = signed[index], "", 0
+        until = self.clock.monotonic() + self.wait_s
+        again = self.clock.monotonic()
+        while self.clock.monotonic() < until:
+            try:
+                if self.clock.monotonic() >= again:
+                    again = self.clock.monotonic() + _AGAIN_S
+                    refusal = await self._broadcast(step)
+                    refused += bool(refusal)
+                receipt = await self.rpc.call("eth_getTransactionReceipt", [step.hash])
+            except UpstreamDown:
+                receipt = None
+            if isinstance(receipt, dict):
+                if hash_text(receipt.get("transactionHash")) != step.hash:
+                    raise malformed()
+                return receipt
+            if refusal and await self._is_void(step):
+                # A node that has lost a receipt looks just the same: nobody is told that nothing happened.
+                raise TradeUnsettled(
+                    f"step {index + 1} is not to be found, and its nonce is used, by another transaction it seems:"
+                    f" {step.hash}",
+                    signed,
+                )
+            if refused > 1 and not await self._is_known(step):
+                # It does not want it. Somebody else may still: what became of it stays open.
+                break
+            await self.clock.sleep(_POLL_S)
+        why = f" (the node says: {refusal})" if refusal else ""
+        raise TradeUnsettled(f"step {index + 1} was sent and is not on the chain yet: {step.hash}{why}", signed)
+
+    async def _broadcast(self, step: SignedStep) -> str:
+        """What the node says against it. That decides nothing: one that knows the bytes already refuses them too."""
+        try:
+            await self.rpc.call("eth_sendRawTransaction", [step.raw])
+        except RpcError as refused:
+            return refused.reason[:200] or "no reason"
+        return ""
+
+    async def _is_known(self, step: SignedStep) -> bool:
+        try:
+            return await self.rpc.call("eth_getTransactionByHash", [step.hash]) is not None
+        except UpstreamDown:
+            return True
+
+    async def _is_void(self, step: SignedStep) -> bool:
+        """Whether another transaction seems to have used its nonce: then these bytes can do nothing any more."""
+        sender = str(self.account.address)
+        try:
+            used = quantity(await self.rpc.call("eth_getTransactionCount", [sender, "latest"])) > step.nonce
+            # Asked last: what is mined between two questions is found.
+            return used and not await self._is_known(step)
+        except UpstreamDown:
+            return False
+
+
+def _read_receipt(receipt: dict[str, Any]) -> StepReceipt:
+    gas = quantity(receipt.get("gasUsed"))
+    return StepReceipt(
+        hash=hash_text(receipt.get("transactionHash")),
+        block_number=quantity(receipt.get("blockNumber")),
+        gas_used=gas,
+        fee_wei=gas * quantity(receipt.get("effectiveGasPrice", "0x0")),
+    )
+
+
+def _moved(receipt: dict[str, Any], agreed: Agreed, account: Address) -> tuple[int, int]:
+    """(paid, received) by the account, from the Transfer events of both tokens."""
+    own = "0x" + account[2:].rjust(64, "0")
+    change = {agreed.token_in: 0, agreed.token_out: 0}
+    logs = receipt.get("logs")
+    if not isinstance(logs, list):
+        raise malformed()
+    for log in logs:
+        token = Address(str(log.get("address")).lower())
+        topics = log.get("topics")
+        if token in change and isinstance(topics, list) and len(topics) == 3 and topics[0] == _TRANSFER:
+            amount = quantity(log.get("data"))
+            change[token] += amount * ((topics[2] == own) - (topics[1] == own))
+    return -change[agreed.token_in], change[agreed.token_out]
+
+
+async def send_trade(
+    build: TradeBuild,
+    account: Account,
+    *,
+    order: Order,
+    rpc_url: str,
+    sent: Sequence[SignedStep] = (),
+    wait_s: float = 120.0,
+    clock: Clock | None = None,
+) -> TradeDone:
+    """Check the build against the order, then sign and send its steps through a node of one's own, in order."""
+    clock = clock or WallClock()
+    async with Rpc([rpc_url], chain_id=CHAIN_ID, clock=clock) as rpc:
+        return await Sending(rpc, account, clock, wait_s).send(build, order, sent)

@@ -1,0 +1,127 @@
+"""What settings must be besides of the right kind: rules about a whole set of them."""
+
+import ipaddress
+import re
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from tickyard.config.wallet import problem_with
+from tickyard.kernel.ids import is_address
+
+if TYPE_CHECKING:
+    from tickyard.config.settings import Settings
+
+PREFIX: Final = "TICKYARD_"
+URLS: Final = (
+    "base_url",
+    "issuer_url",
+    "filings_url",
+    "filings_files_url",
+    "votes_url",
+    "second_logs_url",
+    "traces_url",
+)
+FACILITATORS: Final = ("facilitator_4663", "facilitator_8453")
+
+PRICES: Final = ("price_research", "price_quote", "price_portfolio", "price_history", "price_build")
+_PRICE: Final = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})?")
+_HOST: Final = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\]")
+_ORIGIN: Final = re.compile(rf"https?://(?:{_HOST.pattern})(?::[0-9]{{1,5}})?/?")
+_DATABASES: Final = ("postgresql://", "postgres://", "postgresql+psycopg://", "sqlite:///")
+_NEEDED_ON_MAINNET: Final = (
+    ("rpc_urls_8453", "a node of chain 8453"),
+    ("pay_to", "the address that receives payments"),
+    ("facilitator_4663", "the facilitator that settles USDG"),
+    ("facilitator_8453", "the facilitator that settles USDC"),
+    ("secret_key_file", "the file with the alert keys (`tickyard keys new alert FILE` makes one)"),
+    ("filings_contact", "a contact address for the filings database"),
+)
+
+
+def problems_of(settings: "Settings") -> list[str]:
+    """One sentence for each."""
+    return [*_missing(settings), *_addresses(settings), *_names(settings), *_others(settings)]
+
+
+def _missing(settings: "Settings") -> list[str]:
+    found = []
+    if not settings.rpc_urls:
+        found.append(
+            "TICKYARD_RPC_URLS is not set: the service needs a node of chain 4663 (`tickyard up` brings its own)"
+        )
+    if not settings.is_sandbox:
+        for name, what in _NEEDED_ON_MAINNET:
+            if not getattr(settings, name):
+                found.append(f"{PREFIX}{name.upper()} is not set: {what}")
+    return found
+
+
+def _addresses(settings: "Settings") -> list[str]:
+    found = []
+    if settings.pay_to and (wrong := problem_with(settings.pay_to)) and not settings.is_sandbox:
+        found.append(f"TICKYARD_PAY_TO {wrong}")
+    checked = ("spender", "service_token", "payout_desk")
+    for name in ("pay_to", *checked) if settings.is_sandbox else checked:
+        if getattr(settings, name) and not is_address(getattr(settings, name)):
+            found.append(f"{PREFIX}{name.upper()} must be 0x followed by 40 hex digits")
+    return found
+
+
+def _names(settings: "Settings") -> list[str]:
+    found = []
+    for name in URLS:
+        if getattr(settings, name) and not _is_url(getattr(settings, name), "http", "https"):
+            found.append(f"{PREFIX}{name.upper()} must be an http or https address")
+    for name in ("rpc_urls", "rpc_urls_8453", *FACILITATORS):
+        if not all(_is_url(url, "http", "https") for url in getattr(settings, name)):
+            found.append(f"{PREFIX}{name.upper()} must be http or https addresses separated by commas")
+    if not all(_is_url(url, "ws", "wss") for url in settings.rpc_ws_urls):
+        found.append("TICKYARD_RPC_WS_URLS must be ws or wss addresses separated by commas")
+    for text in settings.trusted_proxies:
+        if (wrong := _wrong_with_network(text)) is not None:
+            found.append(f"TICKYARD_TRUSTED_PROXIES: {text!r} {wrong}")
+    for text in settings.mcp_hosts:
+        if not _HOST.fullmatch(text):
+            found.append(f"TICKYARD_MCP_HOSTS: {text!r} is not a host name such as api.example.com")
+    for text in settings.mcp_origins:
+        if not _ORIGIN.fullmatch(text):
+            found.append(f"TICKYARD_MCP_ORIGINS: {text!r} is not an origin such as https://app.example")
+    return found
+
+
+def _others(settings: "Settings") -> list[str]:
+    found = []
+    if settings.finality != "finalized" and not (settings.finality.isascii() and settings.finality.isdigit()):
+        found.append("TICKYARD_FINALITY must be the word finalized or a number of blocks")
+    if settings.filings_contact and "@" not in settings.filings_contact:
+        found.append("TICKYARD_FILINGS_CONTACT must be an e-mail address: the filings database refuses others")
+    if "://" in settings.database_url and not settings.database_url.startswith(_DATABASES):
+        found.append("TICKYARD_DATABASE_URL must be a postgresql:// address or the path of a SQLite file")
+    for name in PRICES:
+        if not _PRICE.fullmatch(text := getattr(settings, name)) or not text.strip("0."):
+            found.append(f"{PREFIX}{name.upper()} must be a price in dollars such as 0.01")
+    if not settings.networks:
+        found.append("TICKYARD_NETWORKS must name 4663, 8453 or both")
+    try:
+        settings.history_start_at  # noqa: B018  reading it is the check
+    except ValueError:
+        found.append("TICKYARD_HISTORY_START must be an ISO 8601 time")
+    return found
+
+
+def _is_url(text: str, *schemes: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _wrong_with_network(text: str) -> str | None:
+    try:
+        network = ipaddress.ip_network(text)
+    except ValueError:
+        return "is not a network such as 10.0.0.0/8"
+    if network.prefixlen == 0:
+        return "is the whole internet: everybody could then say who they are; name the proxy's own network"
+    return None

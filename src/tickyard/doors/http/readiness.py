@@ -1,0 +1,115 @@
+"""Whether this process can serve: a look at the store, the chain, the registry and the tasks, shared by all who ask.
+
+At most two looks a second, however many ask, and nobody waits longer than a second: what has not answered by then is
+not ready. A look that takes longer goes on by itself, so that what it finds (a node to be passed over) is learnt.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import text
+
+from tickyard.deps import Deps
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.observe.watched import head_at
+from tickyard.store.engine import Store
+from tickyard.store.statement import Query
+
+_KEPT_S: Final = 0.5
+_PATIENCE_S: Final = 0.8
+REGISTRY_AGE_MAX_S: Final = 24 * 3600
+"""The last good list stays true for long: an issuer that is down for an hour is no reason to stop serving."""
+_ASK_STORE: Final = Query(text("SELECT version_num FROM alembic_version"))
+
+
+@dataclass(slots=True)
+class _Look:
+    """One look, as far as it has come."""
+
+    began: float
+    store: asyncio.Task[None]
+    chain: asyncio.Task[int]
+    """The age of the newest block in seconds."""
+
+    def tasks(self) -> tuple[asyncio.Task[None], asyncio.Task[int]]:
+        return self.store, self.chain
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyReport:
+    problems: list[str]
+    head_age_s: int | None
+    registry_age_s: int | None
+    tasks: list[str]
+
+
+class Lookout:
+    def __init__(self, deps: Deps) -> None:
+        self._deps = deps
+        self._look: _Look | None = None
+
+    async def report(self) -> ReadyReport:
+        clock = self._deps.clock
+        look = self._look
+        if look is None or (clock.monotonic() - look.began >= _KEPT_S and all(task.done() for task in look.tasks())):
+            look = self._look = _Look(
+                clock.monotonic(),
+                asyncio.create_task(_ask(self._deps.store)),
+                asyncio.create_task(self._head_age()),
+            )
+            for task in look.tasks():
+                # Nobody may be left to hear how it ended.
+                task.add_done_callback(_hear)
+        left = _PATIENCE_S - (clock.monotonic() - look.began)
+        if left > 0:
+            await asyncio.wait(look.tasks(), timeout=left)
+        return self._judge(look)
+
+    async def must_be_ready(self) -> None:
+        """Raise UpstreamDown while something that we cannot serve without is missing."""
+        report = await self.report()
+        if report.problems:
+            raise UpstreamDown("; ".join(report.problems))
+
+    def _judge(self, look: _Look) -> ReadyReport:
+        registry, tasks = self._deps.market.registry, self._deps.tasks
+        chain = _problem(look.chain, "the chain node")
+        problems = [_problem(look.store, "the store"), chain]
+        age = registry.age_s()
+        if age is None:
+            problems.append("the asset registry has not been read yet")
+        elif age > REGISTRY_AGE_MAX_S:
+            problems.append(f"the asset registry was confirmed {age // 3600} hours ago")
+        elif not self._deps.market.pools.discovered.is_set():
+            problems.append("the pools have not been read from the chain yet")
+        problems += [f"the task {name} is down" for name in tasks.down()]
+        head_age = None if chain else look.chain.result()
+        return ReadyReport([each for each in problems if each], head_age, age, tasks.names())
+
+    async def _head_age(self) -> int:
+        head = await self._deps.rpc.head()
+        head_at.labels(str(self._deps.settings.chain_id)).set(head.timestamp)
+        return max(0, self._deps.clock.seconds() - head.timestamp)
+
+
+async def _ask(store: Store) -> None:
+    async with store.glance() as tx:
+        await tx.fetch(_ASK_STORE, {})
+
+
+def _hear(task: "asyncio.Task[None] | asyncio.Task[int]") -> None:
+    if not task.cancelled():
+        task.exception()
+
+
+def _problem(part: "asyncio.Task[None] | asyncio.Task[int]", name: str) -> str:
+    """Empty: there is none."""
+    if not part.done():
+        return f"{name} does not answer"
+    if part.cancelled():
+        return f"{name} was not asked to the end"
+    failure = part.exception()
+    if failure is not None and not isinstance(failure, UpstreamDown):
+        raise failure
+    return "" if failure is None else failure.message

@@ -1,0 +1,131 @@
+"""The web app at `/app`: a page, and files whose names change with their content.
+
+They are built by the set-up from `web/` and carried by the package. The page is the same for every view; which
+view it shows is in its path. Nothing here is private: the app reads the public API like anybody else.
+"""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from tickyard.doors.http.answers import Headers, accepts_gzip, etag_of, header, send_bytes, send_error, tag_matches
+
+FOLDER: Final = Path(__file__).parents[2] / "web"
+APP_PATH: Final = "/app"
+_VIEWS: Final = (
+    "",
+    "/asset/{symbol}",
+    "/trade",
+    "/trade/{symbol}",
+    "/portfolio",
+    "/portfolio/{address}",
+    "/alerts",
+    "/pay",
+    "/earn",
+    "/status",
+    "/sandbox",
+)
+_KINDS: Final = {".js": b"text/javascript; charset=utf-8", ".css": b"text/css; charset=utf-8"}
+_HASHED: Final = re.compile(r"[a-z0-9_]+-[A-Z0-9]{8}\.(js|css)")
+_FOREVER: Final = (b"cache-control", b"public, max-age=31536000, immutable")
+_ASK_AGAIN: Final = (b"cache-control", b"no-cache")
+_NO_POWERS: Final = ", ".join(
+    f"{name}=()"
+    for name in (
+        "accelerometer",
+        "camera",
+        "display-capture",
+        "geolocation",
+        "gyroscope",
+        "microphone",
+        "midi",
+        "payment",
+        "usb",
+        "serial",
+        "hid",
+        "browsing-topics",
+    )
+)
+
+
+def guards(nodes: Iterable[str]) -> Headers:
+    """What the page may do: its own files and the service it came from, and in a sandbox the sandbox's nodes."""
+    origins = sorted({f"{part.scheme}://{part.netloc}" for part in map(urlsplit, nodes)})
+    policy = "; ".join(
+        [
+            "default-src 'none'",
+            "script-src 'self'",
+            "style-src 'self'",
+            "img-src 'self' data:",
+            " ".join(["connect-src 'self'", *origins]),
+            "base-uri 'none'",
+            "form-action 'none'",
+            "frame-ancestors 'none'",
+            "require-trusted-types-for 'script'",
+        ]
+    )
+    return [
+        (b"content-security-policy", policy.encode()),
+        (b"permissions-policy", _NO_POWERS.encode()),
+        (b"referrer-policy", b"no-referrer"),
+        (b"cross-origin-opener-policy", b"same-origin"),
+        (b"x-frame-options", b"DENY"),
+    ]
+
+
+def web_routes(nodes: Iterable[str], folder: Path = FOLDER) -> list[tuple[str, str, ASGIApp]]:
+    """(method, path, endpoint) of the app's page and files."""
+    page = _Page(folder, guards(nodes))
+    names = sorted(file.name for file in folder.glob("*-*") if _HASHED.fullmatch(file.name))
+    views = [("GET", APP_PATH + view, page) for view in _VIEWS]
+    return [*views, *(("GET", f"{APP_PATH}/files/{name}", _File(folder / name)) for name in names)]
+
+
+class _File:
+    """A built file; read when it is first asked for, and sent as it was compressed by the build."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._forms: tuple[bytes, bytes] | None = None
+
+    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
+        if self._forms is None:
+            self._forms = self._path.read_bytes(), self._path.with_name(self._path.name + ".gz").read_bytes()
+        headers = [(b"content-type", _KINDS[self._path.suffix]), _FOREVER, (b"vary", b"accept-encoding")]
+        await _send(scope, send, self._forms, headers)
+
+
+class _Page:
+    """The one page of all views."""
+
+    def __init__(self, folder: Path, guarding: Headers) -> None:
+        self._file = folder / "index.html"
+        self._guarding = guarding
+        self._forms: tuple[bytes, bytes] | None = None
+
+    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
+        if self._forms is None:
+            if not self._file.exists():
+                await send_error(send, 404, "not_found", "this installation was made without the web app")
+                return
+            self._forms = self._file.read_bytes(), self._file.with_name("index.html.gz").read_bytes()
+        etag = etag_of(self._forms[0])
+        common: Headers = [(b"etag", etag), _ASK_AGAIN, (b"vary", b"accept-encoding"), *self._guarding]
+        tags = header(scope, b"if-none-match")
+        if tags is not None and tag_matches(tags, etag):
+            await send({"type": "http.response.start", "status": 304, "headers": common})
+            await send({"type": "http.response.body", "body": b""})
+            return
+        await _send(scope, send, self._forms, [(b"content-type", b"text/html; charset=utf-8"), *common])
+
+
+async def _send(scope: Scope, send: Send, forms: tuple[bytes, bytes], headers: Headers) -> None:
+    plain, zipped = forms
+    if accepts_gzip(header(scope, b"accept-encoding")):
+        await send_bytes(send, 200, zipped, [*headers, (b"content-encoding", b"gzip")])
+    else:
+        await send_bytes(send, 200, plain, headers)

@@ -1,0 +1,83 @@
+"""Writing the books of a pool that is fixed: every share, in a file that never changes again, and its hash."""
+
+import gzip
+import hashlib
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Final
+
+from sqlalchemy import Integer, Row, bindparam, delete, insert, select, update
+
+from tickyard.features.earn.digest import HEADER, Holding, book_lines
+from tickyard.features.earn.room import EarnDeps
+from tickyard.features.earn.snapshot import Overtaken, must_write, sign_on
+from tickyard.features.earn.tables import earn_books, earn_epoch, earn_share
+from tickyard.store.engine import Store, Transaction
+
+PAGE: Final = 2_000
+_LEVEL: Final = 6
+
+_PAGE: Final = (
+    select(earn_share.c.address, earn_share.c.balance)
+    .where(earn_share.c.epoch == bindparam("of_epoch"), earn_share.c.address > bindparam("after"))
+    .order_by(earn_share.c.address)
+    .limit(bindparam("most", type_=Integer))
+)
+
+
+async def share_pages(tx: Transaction, epoch: int, size: int = PAGE) -> AsyncIterator[Sequence[Holding]]:
+    """Everybody in a snapshot, in the order of addresses."""
+    after = ""
+    while True:
+        found = (await tx.execute(_PAGE, {"of_epoch": epoch, "after": after, "most": size})).all()
+        if found:
+            yield [(row.address, row.balance) for row in found]
+        if len(found) < size:
+            return
+        after = found[-1].address
+
+
+async def write_books(deps: EarnDeps, epoch: int) -> bool:
+    """Take a pooled epoch to sealed. False: somebody else does."""
+    try:
+        writer = await sign_on(deps.store, epoch, "pooled")
+        async with deps.store.begin() as tx:
+            await must_write(tx, epoch, writer)
+            await tx.execute(delete(earn_books).where(earn_books.c.epoch == epoch))
+        async with deps.store.read() as view:
+            row = (await view.execute(select(earn_epoch).where(earn_epoch.c.id == epoch))).one()
+            digest = await _write_parts(deps, view, row, writer)
+        return await _finish(deps.store, epoch, writer, digest)
+    except Overtaken:
+        return False
+
+
+async def _write_parts(deps: EarnDeps, view: Transaction, row: Row[Any], writer: str) -> str:
+    """Each part is a gzip member: joined they are one gzip file, and nobody has to hold all of it."""
+    digest = hashlib.sha256(HEADER)
+    await _add_part(deps.store, row.id, writer, 0, HEADER)
+    part = 1
+    async for page in share_pages(view, row.id):
+        text = book_lines(page, row.pool_raw, row.eligible_total)
+        digest.update(text)
+        await _add_part(deps.store, row.id, writer, part, text)
+        part += 1
+        await deps.clock.sleep(0)
+    return digest.hexdigest()
+
+
+async def _add_part(store: Store, epoch: int, writer: str, part: int, text: bytes) -> None:
+    # Without a time in it: the same books are the same bytes.
+    body = gzip.compress(text, _LEVEL, mtime=0)
+    async with store.begin() as tx:
+        await must_write(tx, epoch, writer)
+        await tx.execute(insert(earn_books), {"epoch": epoch, "part": part, "body": body})
+
+
+async def _finish(store: Store, epoch: int, writer: str, digest: str) -> bool:
+    async with store.begin() as tx:
+        sealed = await tx.execute(
+            update(earn_epoch)
+            .where(earn_epoch.c.id == epoch, earn_epoch.c.state == "pooled", earn_epoch.c.writer == writer)
+            .values(state="sealed", digest=digest)
+        )
+        return sealed.rowcount == 1

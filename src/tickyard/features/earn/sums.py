@@ -1,0 +1,112 @@
+"""Where the money of an epoch is, added up from the rows themselves."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import Row, and_, bindparam, func, select
+
+from tickyard.features.earn.room import EarnDeps
+from tickyard.features.earn.tables import earn_close, earn_epoch, earn_line
+from tickyard.observe.log import log
+from tickyard.store.engine import Store, Transaction
+
+_SLICES: Final = "0123456789abcdef"
+_MANY: Final = 2_000
+"""More wallets than this are added up in slices, so that others have their turn in between."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Where the pool of a closed epoch is, in base units."""
+
+    pool: int
+    paid: int
+    in_flight: int
+    rolled: int
+    late: int
+
+    @property
+    def is_balanced(self) -> bool:
+        return self.paid + self.in_flight + self.rolled + self.late == self.pool
+
+
+async def unbalanced_epochs(deps: EarnDeps, *, newest: int = 30) -> list[int]:
+    """Closed epochs whose books do not balance, for the worker to cry about. There are none, ever."""
+    closed = select(earn_epoch).where(earn_epoch.c.state == "closed").order_by(earn_epoch.c.id.desc()).limit(newest)
+    async with deps.store.read() as tx:
+        rows = (await tx.execute(closed)).all()
+    wrong: list[int] = [row.id for row in rows if not (await read_sums(deps.store, row)).is_balanced]
+    if wrong:
+        log.error("the books of the reward program do not balance", epochs=wrong)
+    return wrong
+
+
+async def read_sums(store: Store, row: Row[Any]) -> Sums:
+    """From the lines as they are, not from what closing expected of them. Many are added up in slices, each of which
+    sees a moment of its own: a sum may then be a moment off until nothing moves any more."""
+    found = [0, 0, 0]
+    many = (row.eligible_wallets or 0) > _MANY
+    for low, high in _ranges(_SLICES if many else ""):
+        async with store.read() as tx:
+            for at, amount in enumerate(await _slice(tx, row, low, high)):
+                found[at] += amount
+        if many:
+            await store.clock.sleep(0)
+    paid, in_flight, late = found
+    return Sums(row.pool_raw or 0, paid, in_flight, row.rolled_raw or 0, late)
+
+
+def _ranges(digits: str) -> Sequence[tuple[str, str]]:
+    """Ranges of addresses: all of them, or one per two digits in front."""
+    if not digits:
+        return [("", "0y")]
+    starts = [f"0x{a}{b}" for a in digits for b in digits]
+    return list(zip(starts, [*starts[1:], "0y"], strict=True))
+
+
+async def _slice(tx: Transaction, row: Row[Any], low: str, high: str) -> tuple[int, int, int]:
+    """Paid, on its way, returned later."""
+    within = {"of_epoch": row.id, "low": low, "high": high}
+    by_state = {state: int(amount) for state, amount in await tx.execute(_BY_STATE, within)}
+    live = by_state.get("sent", 0) + by_state.get("due", 0)
+    paid = by_state.get("confirmed", 0)
+    if row.state != "closed":
+        return paid, live, 0
+    late = unsettled = 0
+    for amount, returned_to, state in await tx.execute(_CLOSED, within):
+        if returned_to is None and state not in ("sent", "due", "confirmed"):
+            # Not sent yet, or failed for good and not yet in another pool.
+            unsettled += int(amount)
+        elif returned_to not in (None, row.id):
+            late += int(amount)
+    return paid, live + unsettled, late
+
+
+_BY_STATE: Final = (
+    select(earn_line.c.state, func.sum(earn_line.c.amount_raw))
+    .where(
+        earn_line.c.epoch == bindparam("of_epoch"),
+        earn_line.c.address >= bindparam("low"),
+        earn_line.c.address < bindparam("high"),
+    )
+    .group_by(earn_line.c.state)
+)
+_CLOSED: Final = (
+    select(func.sum(earn_close.c.amount_raw), earn_close.c.returned_to, earn_line.c.state)
+    .join(
+        earn_line,
+        and_(
+            earn_line.c.epoch == earn_close.c.epoch,
+            earn_line.c.address == earn_close.c.address,
+            earn_line.c.attempt == earn_close.c.attempt,
+        ),
+        isouter=True,
+    )
+    .where(
+        earn_close.c.epoch == bindparam("of_epoch"),
+        earn_close.c.address >= bindparam("low"),
+        earn_close.c.address < bindparam("high"),
+    )
+    .group_by(earn_close.c.returned_to, earn_line.c.state)
+)

@@ -1,0 +1,1 @@
+"""What happens, told as it happens: prices, rounds, candles, corporate actions."""

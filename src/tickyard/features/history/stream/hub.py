@@ -1,0 +1,216 @@
+"""Everybody who listens at this process, and what they are told.
+
+Durable events come from the store, whoever wrote them, so every replica tells the same. Prices come from the pools in
+memory, once a second at most, and are not kept: who was away hears the newest.
+"""
+
+from collections import Counter
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+from tickyard.deps import Deps
+from tickyard.features.history.stream import replay
+from tickyard.features.history.stream.cursor import LAST_PART, Cursor
+from tickyard.features.history.stream.listener import Listener
+from tickyard.features.history.stream.prices import Prices
+from tickyard.features.history.stream.told import Symbols, Told, framed
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.kernel.wire import iso
+from tickyard.market.rounds import slot_start
+from tickyard.observe import metrics
+
+LOOK_S: Final = 0.5
+HEARTBEAT_S: Final = 15.0
+PRICES_S: Final = 1.0
+BACK_AFTER_MS: Final = 2_000
+_ROUNDS_AT_ONCE: Final = 6
+_HEARTBEAT: Final = b": still here\n\n"
+GOODBYE: Final = b"retry: %d\n: going away, come back soon\n\n" % BACK_AFTER_MS
+
+
+class TooMany(Exception):
+    """No more connections: of this client, or of all."""
+
+
+class Hub:
+    def __init__(self, deps: Deps) -> None:
+        settings = deps.settings
+        self._deps = deps
+        self._listeners: set[Listener] = set()
+        self._per_client: Counter[str] = Counter()
+        self._max, self._max_per_client = settings.stream_max, settings.stream_max_per_client
+        self._bytes_max = settings.stream_buffer_kb * 1024
+        self._cursor: Cursor | None = None
+        self._samples: dict[str, Any] = {}
+        self._prices = Prices(deps)
+        self.is_closed = False
+        """This process is going away: whoever comes is told when to come back."""
+
+    def admit(self, client: str) -> None:
+        if len(self._listeners) >= self._max or self._per_client[client] >= self._max_per_client:
+            raise TooMany
+
+    async def join(self, client: str, symbols: Symbols, events: frozenset[str], last_id: str | None) -> Listener:
+        """A new listener, counted. What they hear first is `past`; only after that they hear what happens."""
+        self.admit(client)
+        since = Cursor.parse(last_id) if last_id is not None else None
+        listener = Listener(client, symbols, events, since, self._bytes_max)
+        self._listeners.add(listener)
+        self._per_client[client] += 1
+        metrics.stream_listeners.set(len(self._listeners))
+        try:
+            if self._cursor is None:
+                await self._begin()
+        except BaseException:
+            self.leave(listener)
+            raise
+        return listener
+
+    def leave(self, listener: Listener) -> None:
+        if listener in self._listeners:
+            self._listeners.discard(listener)
+            self._per_client[listener.client] -= 1
+            if not self._per_client[listener.client]:
+                del self._per_client[listener.client]
+            metrics.stream_listeners.set(len(self._listeners))
+
+    async def past(self, listener: Listener, *, is_resumed: bool) -> AsyncIterator[bytes]:
+        """Everything behind their last id, a few rounds at a time, or else a snapshot. Then they are here."""
+        yield b"retry: %d\n\n" % BACK_AFTER_MS
+        here = self._here()
+        is_known = listener.cursor is not None
+        if listener.cursor is None or here.round[0] - listener.cursor.round[0] > replay.ROUNDS_MAX:
+            if is_resumed:
+                yield self._gap("you were away for more than a day" if is_known else "this is not an id of ours")
+            here = self._here()
+            listener.cursor, listener.is_here = here, True
+            yield self._snapshot(listener, here)
+            return
+        while True:
+            here = self._here()
+            target = Cursor(min(here.round, (listener.cursor.round[0] + _ROUNDS_AT_ONCE, LAST_PART)), here.action)
+            async with self._deps.store.read() as tx:
+                told = await replay.rounds_between(tx, listener.cursor.round, target.round)
+                told += await replay.actions_between(tx, listener.cursor.action, target.action)
+            if data := listener.framed(told):
+                yield data
+            listener.move_to(target)
+            if listener.cursor.round >= here.round and self._here() == here:
+                # Nothing was awaited since the comparison, so nothing was told that they did not hear.
+                listener.is_here = True
+                return
+
+    def _here(self) -> Cursor:
+        """Where this process is. It stays known while anybody listens."""
+        assert self._cursor is not None
+        return self._cursor
+
+    @property
+    def _present(self) -> list[Listener]:
+        return [listener for listener in self._listeners if listener.is_here]
+
+    def _snapshot(self, listener: Listener, here: Cursor) -> bytes:
+        newest = here.round[0]
+        around = {
+            "asOf": iso(self._deps.clock.now()),
+            "chainId": self._deps.settings.chain_id,
+            "lastSlot": iso(slot_start(newest)) if newest else None,
+        }
+        live = {symbol: {**item, "live": self._prices.latest.get(symbol)} for symbol, item in self._samples.items()}
+        told = Told("snapshot", live, around, "prices")
+        nothing = Told("snapshot", {}, {**around, "prices": []})
+        return framed(told, listener.symbols, here.text()) or framed(nothing, None, here.text())
+
+    def _gap(self, reason: str) -> bytes:
+        return framed(Told("gap", {}, {"reason": reason}), None, None)
+
+    async def _begin(self) -> None:
+        async with self._deps.store.read() as tx:
+            cursor = await replay.position(tx)
+            samples = await replay.latest_prices(tx, cursor.round[0])
+        if self._cursor is None:
+            self._cursor, self._samples = cursor, samples
+
+    async def keep(self) -> None:
+        """Tell what happens, for ever."""
+        clock = self._deps.clock
+        beat = told_prices = clock.monotonic()
+        while True:
+            now = clock.monotonic()
+            if self._listeners:
+                await self._tell_durable()
+                if now - told_prices >= PRICES_S:
+                    told_prices = now
+                    await self._tell_prices()
+                if now - beat >= HEARTBEAT_S:
+                    beat = now
+                    for listener in self._present:
+                        listener.push(_HEARTBEAT)
+            else:
+                # Nobody listens: who comes next begins where the store is then.
+                self._cursor = None
+                self._prices.latest.clear()
+                beat = now
+            await clock.sleep(LOOK_S)
+
+    async def _tell_durable(self) -> None:
+        here = self._cursor
+        if here is None:
+            return
+        try:
+            async with self._deps.store.read() as tx:
+                there = await replay.position(tx)
+                if there == here:
+                    return
+                told = await replay.rounds_between(tx, here.round, there.round)
+                actions = await replay.actions_between(tx, here.action, there.action)
+        except UpstreamDown:
+            # The store is away for a moment; what happened meanwhile is told then.
+            return
+        rounds = [event for event in told if event.name == "sample"]
+        if rounds:
+            self._samples = {**self._samples, **rounds[-1].items}
+            told.append(self._status(rounds[-1]))
+        told += actions
+        heard = actions[-1].action if actions else None
+        self._cursor = Cursor(there.round if rounds else here.round, heard or here.action)
+        for listener in self._present:
+            listener.hear(told)
+
+    def _status(self, newest: Told) -> Told:
+        doubted = sorted(symbol for symbol, item in newest.items.items() if item["suspect"])
+        live = self._deps.market.live
+        block = live.mirror.block if live is not None else None
+        said = {
+            "asOf": iso(self._deps.clock.now()),
+            "lastSlot": newest.around["slot"],
+            "sampled": len(newest.items),
+            "suspect": doubted,
+            "blockNumber": block.number if block is not None else newest.around["blockNumber"],
+        }
+        return Told("status", {}, said)
+
+    async def _tell_prices(self) -> None:
+        wanting = [listener for listener in self._listeners if "price" in listener.events]
+        if not wanting:
+            # What nobody follows is not the newest for long.
+            self._prices.latest.clear()
+            return
+        symbols: set[str] | None = set()
+        for listener in wanting:
+            if listener.symbols is None:
+                symbols = None
+                break
+            assert symbols is not None
+            symbols |= listener.symbols
+        told = await self._prices.moved(symbols)
+        if told:
+            for listener in self._present:
+                listener.hear(told)
+
+    def close(self) -> None:
+        """Say goodbye, and when to come back."""
+        self.is_closed = True
+        for listener in [*self._listeners]:
+            listener.push(GOODBYE)
+            listener.end()

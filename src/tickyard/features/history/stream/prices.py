@@ -1,0 +1,83 @@
+"""Prices as they move: each symbol's deepest pool, at most once a second."""
+
+from typing import Any, Final
+
+from tickyard.deps import Deps
+from tickyard.features.history.stream.told import Told
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.kernel.units import percent_text
+from tickyard.kernel.wire import iso
+from tickyard.market.asset import Asset
+from tickyard.market.charts import NEAR, Chart
+from tickyard.market.market import NamedBlock
+from tickyard.market.pools import Pool, deepest
+from tickyard.sources.issuer.api import IssuerQuote
+
+_WITHOUT_MIRROR_S: Final = 5.0
+"""Without the mirror a look costs a round trip for everybody together."""
+
+
+class Prices:
+    def __init__(self, deps: Deps) -> None:
+        self._deps = deps
+        self._looked_at: float | None = None
+        self.latest: dict[str, dict[str, Any]] = {}
+        """What was last told of each symbol."""
+
+    async def moved(self, symbols: set[str] | None) -> list[Told]:
+        """An event for each of these symbols whose price is another than the one last told."""
+        market = self._deps.market
+        try:
+            assets = [asset for asset in market.registry.all() if asset.address and _is_wanted(asset, symbols)]
+            pools = {asset.symbol: market.pools.of(asset.address) for asset in assets if asset.address}
+            seen = await self._look([pool for its in pools.values() for pool in its])
+            quotes = (await market.mids.all()).value if seen is not None else {}
+        except UpstreamDown:
+            return []
+        if seen is None:
+            return []
+        block, charts = seen
+        told = []
+        for asset in assets:
+            best = deepest(charts[pool].spot for pool in pools[asset.symbol] if pool in charts)
+            price = best.price if best is not None else None
+            if best is None or price is None:
+                continue
+            said = self._said(asset, price.text(), block, quotes.get(asset.symbol))
+            if self.latest.get(asset.symbol, {}).get("price") != said["price"]:
+                self.latest[asset.symbol] = said
+                told.append(Told("price", {asset.symbol: None}, said))
+        return told
+
+    async def _look(self, pools: list[Pool]) -> tuple[NamedBlock, dict[Pool, Chart]] | None:
+        market = self._deps.market
+        if market.live is not None:
+            served = market.live.serve(pools) if pools else None
+            if served is None:
+                return None
+            return NamedBlock.of(served[0]), {chart.spot.pool: chart for chart in served[1]}
+        now = self._deps.clock.monotonic()
+        if self._looked_at is not None and now - self._looked_at < _WITHOUT_MIRROR_S:
+            return None
+        self._looked_at = now
+        block, charts = await market.look_at_block(pools, reach=NEAR)
+        return block, {chart.spot.pool: chart for chart in charts}
+
+    def _said(self, asset: Asset, price: str, block: NamedBlock, quote: IssuerQuote | None) -> dict[str, Any]:
+        premium = None
+        if quote is not None and quote.mid is not None:
+            equity = quote.mid.times(asset.multiplier(block.at))
+            whole, _, rest = price.partition(".")
+            num, den = int(whole + rest), 10 ** len(rest)
+            premium = percent_text(num * equity.den - equity.num * den, equity.num * den)
+        return {
+            "symbol": asset.symbol,
+            "price": price,
+            "premiumPct": premium,
+            "blockNumber": block.number,
+            "asOf": iso(block.at),
+        }
+
+
+def _is_wanted(asset: Asset, symbols: set[str] | None) -> bool:
+    return symbols is None or asset.symbol in symbols

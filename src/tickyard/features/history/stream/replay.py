@@ -1,0 +1,158 @@
+"""Durable events, read from the store: the same for every replica, however often they are read."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import Table, and_, bindparam, or_, select
+
+from tickyard.features.history.candles import bars
+from tickyard.features.history.reading import newest_slot, suspects_of
+from tickyard.features.history.stream.cursor import ActionPlace, Cursor, RoundPlace
+from tickyard.features.history.stream.told import Told, number
+from tickyard.features.history.tables import ROLLUPS, recorded, sample
+from tickyard.kernel.clock import SLOT_S
+from tickyard.kernel.wire import iso
+from tickyard.market.rounds import slot_start
+from tickyard.store.actions import NO_DATE, corporate_action, corporate_action_change
+from tickyard.store.engine import Transaction
+from tickyard.store.tables import from_micros, to_micros
+from tickyard.store.tokens import token
+
+INTERVALS: Final = {"5m": 300, "15m": 900, "1h": 3_600, "4h": 14_400, "1d": 86_400}
+ROUNDS_MAX: Final = 288
+"""A day: who was away for longer is told so."""
+_ACTIONS_MAX: Final = 1_000
+
+_ROUNDS: Final = (
+    select(recorded.c.slot, recorded.c.block_number)
+    .where(recorded.c.slot >= bindparam("first"), recorded.c.slot <= bindparam("last"))
+    .order_by(recorded.c.slot)
+)
+_BEFORE: Final = (
+    select(recorded.c.slot).where(recorded.c.slot < bindparam("slot")).order_by(recorded.c.slot.desc()).limit(1)
+)
+_SAMPLES: Final = (
+    select(token.c.symbol, sample.c.slot, sample.c.price_e9)
+    .join(sample, and_(sample.c.token_id == token.c.id, sample.c.slot.between(bindparam("lo"), bindparam("hi"))))
+    .order_by(token.c.symbol, sample.c.slot)
+)
+
+
+def _closed(table: Table) -> Any:
+    columns = [table.c[name] for name in ("bucket", "open", "high", "low", "close", "ticks")]
+    return (
+        select(token.c.symbol, *columns)
+        .join(table, and_(table.c.token_id == token.c.id, table.c.bucket == bindparam("bucket")))
+        .order_by(token.c.symbol)
+    )
+
+
+_CLOSED: Final = {interval_s: _closed(table) for interval_s, table in ROLLUPS.items()}
+
+
+async def position(tx: Transaction) -> Cursor:
+    """Behind everything there is."""
+    last = (
+        await tx.execute(
+            select(corporate_action_change.c.at, corporate_action_change.c.action_id)
+            .order_by(corporate_action_change.c.at.desc(), corporate_action_change.c.action_id.desc())
+            .limit(1)
+        )
+    ).first()
+    action = (to_micros(last[0]), last[1]) if last is not None else (0, "")
+    newest = await newest_slot(tx)
+    return Cursor((newest, 999) if newest is not None else (0, 0), action)
+
+
+async def rounds_between(tx: Transaction, after: RoundPlace, upto: RoundPlace) -> list[Told]:
+    """The events of every round behind the one place and not behind the other, in order."""
+    rows = (await tx.execute(_ROUNDS, {"first": after[0], "last": upto[0]})).all()
+    told: list[Told] = []
+    for slot, block_number in rows:
+        told += [
+            event
+            for event in await _round(tx, slot, block_number)
+            if event.round is not None and after < event.round <= upto
+        ]
+    return told
+
+
+async def _round(tx: Transaction, slot: int, block_number: int) -> list[Told]:
+    """A round: its samples, then the candles that it closed."""
+    rows = (await tx.execute(_SAMPLES, {"lo": slot, "hi": slot})).all()
+    names = {row[0]: row[1] for row in await tx.execute(select(token.c.id, token.c.symbol))}
+    doubted = {names[each.token_id] for each in await suspects_of(tx, slot)}
+    items = {
+        symbol: {"symbol": symbol, "price": number(price_e9), "suspect": symbol in doubted}
+        for symbol, _, price_e9 in rows
+    }
+    around = {"slot": iso(slot_start(slot)), "blockNumber": block_number}
+    told = [Told("sample", items, around, "samples", round=(slot, 0))]
+    before = (await tx.execute(_BEFORE, {"slot": slot})).scalar_one_or_none()
+    if before is not None:
+        for part, (name, interval_s) in enumerate(INTERVALS.items(), start=1):
+            per_bucket = interval_s // SLOT_S
+            if before // per_bucket != slot // per_bucket:
+                told.append(await _candles(tx, name, interval_s, before // per_bucket, (slot, part)))
+    return told
+
+
+async def _candles(tx: Transaction, name: str, interval_s: int, bucket: int, place: RoundPlace) -> Told:
+    if interval_s in ROLLUPS:
+        rows: Sequence[Any] = (await tx.execute(_CLOSED[interval_s], {"bucket": bucket})).all()
+    else:
+        per_bucket = interval_s // SLOT_S
+        span = {"lo": bucket * per_bucket, "hi": (bucket + 1) * per_bucket - 1}
+        by_symbol: dict[str, list[tuple[int, int]]] = {}
+        for symbol, slot, price_e9 in await tx.execute(_SAMPLES, span):
+            by_symbol.setdefault(symbol, []).append((slot, price_e9))
+        rows = [(symbol, *bar) for symbol, its in by_symbol.items() for bar in bars(its, interval_s)]
+    items = {
+        symbol: {
+            "symbol": symbol,
+            "open": number(first),
+            "high": number(high),
+            "low": number(low),
+            "close": number(last),
+            "ticks": ticks,
+        }
+        for symbol, _, first, high, low, last, ticks in rows
+    }
+    opened = iso(slot_start(bucket * (interval_s // SLOT_S)))
+    return Told("candle", items, {"interval": name, "t": opened}, "candles", round=place)
+
+
+async def actions_between(tx: Transaction, after: ActionPlace, upto: ActionPlace) -> list[Told]:
+    """What became known of corporate actions: new ones, and changes of old ones."""
+    change, action = corporate_action_change.c, corporate_action.c
+    since, until = from_micros(after[0]), from_micros(upto[0])
+    query = (
+        select(action.id, action.symbol, action.type, action.process_date, change.at, change.status, change.details)
+        .join(corporate_action, action.id == change.action_id)
+        .where(
+            or_(change.at > since, and_(change.at == since, change.action_id > after[1])),
+            or_(change.at < until, and_(change.at == until, change.action_id <= upto[1])),
+        )
+        .order_by(change.at, change.action_id)
+        .limit(_ACTIONS_MAX)
+    )
+    told = []
+    for row in await tx.execute(query):
+        said = {
+            "id": row.id,
+            "symbol": row.symbol,
+            "type": row.type,
+            "status": row.status,
+            "processDate": row.process_date if row.process_date != NO_DATE else None,
+            "details": msgspec.Raw(row.details.encode()),
+            "updatedAt": iso(row.at),
+        }
+        told.append(Told("action", {row.symbol: None}, said, action=(to_micros(row.at), row.id)))
+    return told
+
+
+async def latest_prices(tx: Transaction, slot: int) -> dict[str, Any]:
+    """The newest round's samples by symbol, for those who have just come."""
+    rows = (await tx.execute(_SAMPLES, {"lo": slot, "hi": slot})).all()
+    return {symbol: {"symbol": symbol, "price": number(price_e9)} for symbol, _, price_e9 in rows}

@@ -1,0 +1,74 @@
+"""The pools' logs between two blocks, of one branch of the chain."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from tickyard.chain.blocks import read_header
+from tickyard.chain.rpc.client import Head, Rpc
+from tickyard.chain.rpc.trouble import RpcError, TooManyLogs
+from tickyard.chain.v3.events import TOPICS, PoolLog, read_log
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.kernel.ids import Address
+
+_ADDRESSES_MAX: Final = 500
+"""In one request: nodes limit them, and a real market has far fewer pools."""
+_ADDRESSES_MIN: Final = 10
+"""A node that refuses so few refuses for another reason."""
+
+
+class LogReader:
+    def __init__(self, rpc: Rpc) -> None:
+        self._rpc = rpc
+        self._addresses_max = _ADDRESSES_MAX
+        """Halved where a node refuses, and remembered: asking in vain at every step would cost as much again."""
+
+    async def read(self, pools: Sequence[Address], since: Head, head: Head) -> list[PoolLog] | None:
+        """Every log after the one block up to the other, in order. None: they cannot be had, or the first block is not
+        on the second's branch."""
+        logs: list[PoolLog] = []
+        first = 0
+        while first < len(pools):
+            part = pools[first : first + self._addresses_max]
+            found = await self._range(part, since, since.number + 1, head.number)
+            if isinstance(found, RpcError) and len(part) > _ADDRESSES_MIN:
+                self._addresses_max = len(part) // 2
+                continue
+            if found is None or isinstance(found, RpcError):
+                return None
+            logs += found
+            first += len(part)
+        # A node may tell them in any order; told twice, none of them is worth anything.
+        logs.sort(key=lambda entry: (entry.block, entry.place))
+        places = {(entry.block, entry.place) for entry in logs}
+        is_sound = len(places) == len(logs) and all(since.number < entry.block <= head.number for entry in logs)
+        if not is_sound or any(entry.block == head.number and entry.block_hash != head.hash for entry in logs):
+            return None
+        return logs
+
+    async def _range(
+        self, pools: Sequence[Address], since: Head, first: int, last: int
+    ) -> list[PoolLog] | RpcError | None:
+        """One request for the logs and for the block from which they go on; halves where that is too much."""
+        query = {
+            "fromBlock": hex(first),
+            "toBlock": hex(last),
+            "address": list(pools),
+            "topics": [list(TOPICS)],
+        }
+        told, block = await self._rpc.batch(
+            [("eth_getLogs", [query]), ("eth_getBlockByNumber", [hex(since.number), False])]
+        )
+        if isinstance(block, RpcError) or read_header(block).hash != since.hash:
+            return None
+        if isinstance(told, TooManyLogs) and last > first:
+            middle = (first + last) // 2
+            early = await self._range(pools, since, first, middle)
+            if not isinstance(early, list):
+                return early
+            late = await self._range(pools, since, middle + 1, last)
+            return early + late if isinstance(late, list) else late
+        if isinstance(told, RpcError):
+            return told
+        if not isinstance(told, list):
+            raise UpstreamDown("the chain node sent a malformed answer")
+        return [read_log(each) for each in told]

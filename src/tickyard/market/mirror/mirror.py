@@ -1,0 +1,235 @@
+"""The mirror: every pool of every listed token, in memory, at one block.
+
+Logs say what has changed, and the node's own state at the block's hash says whether that was all: price, liquidity,
+every tick that we hold or that went, and what the pool holds are read at each step for every pool that is served. So a
+log that is hidden, repeated, altered or of another branch can cost a pool its place here until it is read anew, and can
+never give a wrong figure. Where the chain of blocks is broken everything is read anew. Pools that nobody asks about are
+followed by their logs, proven in turn, and served only at a block at which they were. When nobody has asked for a
+minute nothing is looked at, and nothing is served.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from tickyard.chain.aggregate3 import Part
+from tickyard.chain.multicall import aggregate_pieces
+from tickyard.chain.rpc.client import Head, Rpc
+from tickyard.config.pinned import Contracts
+from tickyard.kernel.clock import Clock
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.kernel.ids import Address
+from tickyard.market.charts import FAR, Chart, ChartReader
+from tickyard.market.mirror.held import Held, Misfit
+from tickyard.market.mirror.logs import LogReader
+from tickyard.market.pools import Pool
+from tickyard.observe import metrics
+from tickyard.observe.log import log
+
+QUIET_S: Final = 60.0
+"""The pools are followed for so long after somebody asked about one."""
+_OTHERS_A_STEP: Final = 40
+"""Pools that nobody asks about and that are proven in one step: all of a real market's within seconds."""
+_POOLS_MAX: Final = 400
+"""Where there are more, those that were asked about last are held."""
+NEVER: Final = -(10**9)
+_BUILT_AT_ONCE: Final = 20
+_CHECKED_AT_ONCE: Final = 20
+_BUILDING_S: Final = 0.5
+"""In one step."""
+_GAP_MAX: Final = 1_000
+"""Blocks over which logs are read; after a longer sleep the pools are read anew."""
+
+
+class Mirror:
+    def __init__(
+        self,
+        rpc: Rpc,
+        charts: ChartReader,
+        contracts: Contracts,
+        clock: Clock,
+        *,
+        fresh_s: float,
+        every: Callable[[], Iterable[Pool]] = tuple,
+    ) -> None:
+        """`every`: the pools that there are; they are held as soon as somebody asks about any."""
+        self._rpc = rpc
+        self._logs = LogReader(rpc)
+        self._charts = charts
+        self._contracts = contracts
+        self._clock = clock
+        self._fresh_s = fresh_s
+        self._every = every
+        self._held: dict[Address, Held] = {}
+        self._asked: dict[Pool, float] = {}
+        self._confirmed_at: float = NEVER
+        self._turn = self._others_at = 0
+        self.block: Head | None = None
+
+    def serve(self, pools: Sequence[Pool]) -> tuple[Head, list[Chart]] | None:
+        """These pools at one block, proven there and fresh; None: ask the chain. Asking is what keeps us awake."""
+        now = self._clock.monotonic()
+        asked, held, block = self._asked, self._held, self.block
+        for pool in pools:
+            asked[pool] = now
+        if block is None or now - self._confirmed_at > self._fresh_s:
+            return None
+        charts = []
+        for pool in pools:
+            one = held.get(pool.address)
+            if one is None or one.block != block.hash:
+                return None
+            charts.append(one.chart)
+        return block, charts
+
+    def hot(self) -> list[Pool]:
+        """The pools that somebody has asked about within the last minute, the latest first. None: we sleep."""
+        since = self._clock.monotonic() - QUIET_S
+        self._asked = {pool: at for pool, at in self._asked.items() if at > since}
+        return sorted(self._asked, key=lambda pool: -self._asked[pool])[:_POOLS_MAX]
+
+    def followed(self) -> list[Pool]:
+        """Those and, while there are any, all others."""
+        hot = self.hot()
+        return list(dict.fromkeys([*hot, *self._every()]))[:_POOLS_MAX] if hot else []
+
+    def drop(self, reason: str) -> None:
+        """Forget everything: what we hold is not to be trusted."""
+        metrics.mirror_drops.labels(reason).inc()
+        self._charts.forget([held.pool for held in self._held.values()])
+        self._held = {}
+        self.block = None
+
+    async def step(self) -> frozenset[Address]:
+        """Go to the newest block; the tokens whose pools have moved. UpstreamDown: nothing was learned."""
+        asked_at = self._clock.monotonic()
+        head = await self._rpc.head()
+        pools, hot = self.followed(), self.hot()
+        turn = [*hot, *self._turn_of(pools[len(hot) :])]
+        if self.block is not None and head.hash == self.block.hash:
+            watched, believed = [pool for pool in turn if not self._is_proven(pool, head)], self._held
+        else:
+            if self.block is not None and head.number < self.block.number and self._is_fresh(asked_at):
+                # A node that lags, or a branch that is gone: who could tell? Until it is clear we serve nothing.
+                metrics.mirror_steps.labels("behind").inc()
+                self._confirmed_at = NEVER
+                return frozenset()
+            watched, believed = turn, await self._follow(head)
+        before = self._held
+        proven, broken = await self._witness(head, watched, believed)
+        moved = frozenset(
+            held.pool.token
+            for address, held in proven.items()
+            if address not in before or before[address].chart.spot != held.chart.spot
+        )
+        wanted = {pool.address for pool in pools}
+        self._held = {at: held for at, held in {**believed, **proven}.items() if at in wanted}
+        for pool in broken:
+            self._held.pop(pool.address, None)
+        self.block, self._confirmed_at = head, asked_at
+        built = await self._build(head, broken)
+        metrics.mirror_steps.labels("ok").inc()
+        metrics.mirror_pools.set(sum(self._is_proven(pool, head) for pool in pools))
+        return moved | built
+
+    def _turn_of(self, others: list[Pool]) -> list[Pool]:
+        """Some of the pools that nobody asks about: looked at now and then, they are known when somebody does."""
+        first = self._others_at % len(others) if others else 0
+        self._others_at = first + _OTHERS_A_STEP
+        return others[first : first + _OTHERS_A_STEP]
+
+    def _is_fresh(self, now: float) -> bool:
+        return now - self._confirmed_at <= self._fresh_s
+
+    def _is_proven(self, pool: Pool, head: Head) -> bool:
+        held = self._held.get(pool.address)
+        return held is not None and held.block == head.hash
+
+    async def _follow(self, head: Head) -> dict[Address, Held]:
+        """What the logs since our block make of the pools that we hold. A pool that they do not fit is let go; where
+        they do not go on from our block, all are: on another branch there may be ticks that we never heard of."""
+        block = self.block
+        if block is None or not self._held:
+            return {}
+        logs = None
+        if 0 < head.number - block.number <= _GAP_MAX:
+            logs = await self._logs.read([*self._held], block, head)
+        if logs is None:
+            metrics.mirror_drops.labels("branch").inc()
+            log.warning("the chain does not go on from our block, every pool is read anew", block=head.number)
+            return {}
+        believed = dict(self._held)
+        for entry in logs:
+            held = believed.get(entry.pool)
+            if held is None:
+                continue
+            try:
+                believed[entry.pool] = held.after(entry.event)
+            except Misfit as misfit:
+                metrics.mirror_drops.labels("misfit").inc()
+                log.warning("a log does not fit", pool=entry.pool, reason=str(misfit))
+                del believed[entry.pool]
+        return believed
+
+    def _next_to_audit(self, known: Sequence[Held]) -> Held | None:
+        """One pool a step, of which the whole bitmap is compared: a tick that we never heard of would be found."""
+        self._turn += 1
+        return known[self._turn % len(known)] if known else None
+
+    async def _witness(
+        self, head: Head, pools: Sequence[Pool], believed: dict[Address, Held]
+    ) -> tuple[dict[Address, Held], list[Pool]]:
+        """Those pools that stand at this block as we believe, and those that do not or are not known."""
+        known = [believed[pool.address] for pool in pools if pool.address in believed]
+        broken = [pool for pool in pools if pool.address not in believed]
+        asked = [held.witness(self._contracts) for held in known]
+        audited = self._next_to_audit([held for held in known if held.map_words])
+        # The map goes first: where the request must be halved it is the heaviest.
+        pieces = ([audited.map_piece()] if audited else []) + asked
+        told = await aggregate_pieces(self._rpc, self._contracts.multicall3, pieces, block=head.hash)
+        mapped = told.pop(0) if audited else None
+        proven = {}
+        for index, (held, piece, part) in enumerate(zip(known, asked, told, strict=True)):
+            if index % _CHECKED_AT_ONCE == 0:
+                # After a build every pool is new to us: callers must not wait for all of them to be looked through.
+                await self._clock.sleep(0)
+            if _is_so(held.is_borne_out, part) and held.covers(FAR):
+                proven[held.pool.address] = held.proven(head.hash, piece, part.raw)
+            else:
+                broken.append(held.pool)
+        if audited is not None and mapped is not None and audited.pool.address in proven:
+            self._audit(audited, mapped)
+        return proven, broken
+
+    def _audit(self, held: Held, mapped: Part) -> None:
+        is_same = _is_so(held.is_mapped, mapped)
+        metrics.mirror_audits.labels("same" if is_same else "different").inc()
+        if not is_same:
+            log.error("THE MIRROR AND THE NODE DISAGREE ABOUT A POOL", pool=held.pool.address)
+            self.drop("audit")
+            raise UpstreamDown("the chain node contradicts what it said before")
+
+    async def _build(self, head: Head, pools: Sequence[Pool]) -> frozenset[Address]:
+        """Read pools from nothing, at the block where the others stand."""
+        built: set[Address] = set()
+        until = self._clock.monotonic() + _BUILDING_S
+        for first in range(0, len(pools), _BUILT_AT_ONCE):
+            if self._clock.monotonic() > until:
+                # The others must not grow old over it: the rest comes with the next step.
+                break
+            part = pools[first : first + _BUILT_AT_ONCE]
+            charts, _, _ = await self._charts.read_each(part, reach=FAR, block=head.hash)
+            for chart in charts:
+                if isinstance(chart, UpstreamDown):
+                    log.warning("a pool could not be read", reason=chart.message)
+                    continue
+                self._held[chart.spot.pool.address] = Held(chart, head.hash)
+                built.add(chart.spot.pool.token)
+        return frozenset(built)
+
+
+def _is_so(claim: Callable[[Part], bool], part: Part) -> bool:
+    """What makes no sense does not bear anything out."""
+    try:
+        return claim(part)
+    except UpstreamDown:
+        return False

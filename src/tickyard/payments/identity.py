@@ -1,0 +1,63 @@
+"""Whether a payer really signed. Ordinary signatures are recovered here; those of contract wallets a chain judges."""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Final
+
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.kernel.ids import Address
+from tickyard.payments.offer.sign_in import SignedIn
+from tickyard.payments.proof.chain import ChainProof
+from tickyard.payments.signed.authorization import Payment
+from tickyard.payments.signed.key import Key
+from tickyard.payments.signed.signature import ORDINARY_BYTES, has_payer_signed, not_signed, recover
+
+_ACCOUNTS_KEPT: Final = 4096
+
+
+class Identity:
+    def __init__(self, chains: Mapping[str, ChainProof]) -> None:
+        self._chains = chains
+        self._contracts: OrderedDict[tuple[str, Address], None] = OrderedDict()
+        """Payers that turned out to be contracts. What is none today may be one tomorrow, so only these are kept."""
+
+    async def has_signed(self, payment: Payment) -> bool:
+        """Whether the payer's own key signed it. Raises BadPayment when nobody else can have signed for them either.
+
+        An account with code may have an owner whose ordinary signature it accepts: that is left to the facilitator.
+        """
+        signed = has_payer_signed(payment)
+        if signed is False and not await self._may_be_contract(payment.key.network, payment.key.payer):
+            raise not_signed(payment)
+        return signed is True
+
+    async def is_of(self, signed_in: SignedIn, key: Key) -> bool:
+        """Whether the message was signed by the payer."""
+        if signed_in.address != key.payer:
+            return False
+        if len(signed_in.signature) == ORDINARY_BYTES and recover(signed_in.digest, signed_in.signature) == key.payer:
+            return True
+        try:
+            if not await self._is_contract(key.network, key.payer):
+                return False
+            return await self._chains[key.network].accepts(key.payer, signed_in.digest, signed_in.signature)
+        except UpstreamDown:
+            return False
+
+    async def _may_be_contract(self, network: str, account: Address) -> bool:
+        try:
+            return await self._is_contract(network, account)
+        except UpstreamDown:
+            # Not known: the facilitator will know.
+            return True
+
+    async def _is_contract(self, network: str, account: Address) -> bool:
+        if (network, account) in self._contracts:
+            self._contracts.move_to_end((network, account))
+            return True
+        if not await self._chains[network].has_code(account):
+            return False
+        self._contracts[network, account] = None
+        if len(self._contracts) > _ACCOUNTS_KEPT:
+            self._contracts.popitem(last=False)
+        return True

@@ -1,0 +1,157 @@
+"""The seller's own view of the books: what came in, what is in doubt, what was paid and never fetched. Reads only."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import ColumnElement, and_, func, or_, select
+
+from tickyard.chain.abi import address_word, uint_word
+from tickyard.chain.address import checksum
+from tickyard.kernel.ids import Address
+from tickyard.kernel.units import UsdgAmount
+from tickyard.kernel.wire import iso
+from tickyard.payments.row import PaymentRow, read_row
+from tickyard.payments.tables import payment
+from tickyard.store.engine import Store
+
+_TRANSFER: Final = bytes.fromhex("a9059cbb")
+
+
+class Filter(msgspec.Struct, frozen=True):
+    state: str | None = None
+    network: str | None = None
+    payer: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """What an alarm should know about one network."""
+
+    oldest_unknown: datetime | None
+    uncredited: int
+    orphans: int
+
+
+async def find_payments(store: Store, which: Filter, limit: int) -> list[PaymentRow]:
+    """The newest first."""
+    return await _read(store, and_(*_conditions(which)), payment.c.begun_at.desc(), limit)
+
+
+async def find_payment(store: Store, name: str) -> list[PaymentRow]:
+    """By a transaction, the receipt's or the mined one, or by the payment's nonce."""
+    wanted = name.lower()
+    same = or_(payment.c.transaction == wanted, payment.c.mined == wanted, payment.c.nonce == wanted)
+    return await _read(store, same, payment.c.begun_at, 100)
+
+
+async def find_settled(store: Store, since: datetime, until: datetime) -> list[PaymentRow]:
+    """Everything that was settled in [since, until), in its order: for an accountant."""
+    inside = and_(payment.c.state == "settled", payment.c.settled_at >= since, payment.c.settled_at < until)
+    return await _read(store, inside, payment.c.settled_at, None)
+
+
+async def find_orphans(store: Store, until: datetime) -> list[PaymentRow]:
+    """Money that we have seen arrive before `until`, whose answer has never left the house."""
+    return await _read(store, and_(_orphaned(), payment.c.settled_at < until), payment.c.settled_at, None)
+
+
+async def take_stock(store: Store, network: str, until: datetime) -> Standing:
+    ours = payment.c.network == network
+    async with store.read() as tx:
+        oldest = await tx.execute(
+            select(func.min(payment.c.begun_at)).where(
+                ours, payment.c.state == "unknown", payment.c.look_at.is_not(None)
+            )
+        )
+        waiting = await tx.execute(select(func.count()).where(ours, payment.c.proof == "waiting"))
+        orphans = await tx.execute(select(func.count()).where(ours, _orphaned(), payment.c.settled_at < until))
+        return Standing(oldest.scalar(), waiting.scalar() or 0, orphans.scalar() or 0)
+
+
+def book_entry(row: PaymentRow) -> dict[str, Any]:
+    """One line of an export."""
+    assert row.settled_at is not None
+    return {
+        "time": iso(row.settled_at),
+        "network": row.key.network,
+        "asset": checksum(row.key.asset),
+        "amount": UsdgAmount(row.amount_raw).text(),
+        "payer": checksum(row.key.payer),
+        "route": row.route,
+        "transaction": row.mined or row.transaction or "",
+        "block": row.mined_block if row.mined_block is not None else "",
+        "creditedDay": row.settled_at.date().isoformat() if row.proof == "credited" else "",
+    }
+
+
+def life_of(row: PaymentRow) -> dict[str, Any]:
+    """Everything that happened to a payment, without what its caller asked or got."""
+    moments = {
+        "begunAt": row.begun_at,
+        "settledAt": row.settled_at,
+        "deliveredAt": row.delivered_at,
+        "nextLookAt": row.look_at,
+    }
+    return {
+        "id": row.key.nonce,
+        "network": row.key.network,
+        "payer": checksum(row.key.payer),
+        "amount": UsdgAmount(row.amount_raw).text(),
+        "route": row.route,
+        "state": row.state,
+        "proof": row.proof,
+        "reason": row.reason,
+        **{name: None if moment is None else iso(moment) for name, moment in moments.items()},
+        "validBefore": row.valid_before,
+        "facilitator": row.facilitator,
+        "settles": row.settles,
+        "looks": row.looks or 0,
+        "transaction": row.transaction,
+        "mined": row.mined,
+        "block": row.mined_block,
+    }
+
+
+def refund_of(row: PaymentRow) -> dict[str, Any]:
+    """A transfer back to the payer, for a person to sign. Nothing here can."""
+    data = _TRANSFER + address_word(row.key.payer) + uint_word(row.amount_raw)
+    return {
+        "chainId": int(row.key.network.removeprefix("eip155:")),
+        "from": checksum(row.pay_to),
+        "to": checksum(row.key.asset),
+        "data": "0x" + data.hex(),
+        "value": "0",
+    }
+
+
+def _orphaned() -> ColumnElement[bool]:
+    return and_(
+        payment.c.state == "settled",
+        payment.c.delivered_at.is_(None),
+        payment.c.mined.is_not(None),
+        payment.c.signature.is_not(None),
+    )
+
+
+def _conditions(which: Filter) -> Sequence[ColumnElement[bool]]:
+    found: list[ColumnElement[bool]] = [payment.c.nonce.is_not(None)]
+    if which.state is not None:
+        found.append(payment.c.state == which.state)
+    if which.network is not None:
+        found.append(payment.c.network == which.network)
+    if which.payer is not None:
+        found.append(payment.c.payer == Address(which.payer.lower()))
+    if which.since is not None:
+        found.append(payment.c.begun_at >= which.since)
+    if which.until is not None:
+        found.append(payment.c.begun_at < which.until)
+    return found
+
+
+async def _read(store: Store, which: ColumnElement[bool], order: Any, limit: int | None) -> list[PaymentRow]:
+    async with store.read() as tx:
+        found = await tx.execute(select(payment).where(which).order_by(order).limit(limit))
+        return [read_row(each) for each in found.mappings()]

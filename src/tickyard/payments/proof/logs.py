@@ -1,0 +1,167 @@
+"""Reading the logs that speak of payments, from the moment each was taken to its deadline and no further.
+
+A node that lags answers a range it does not have with silence. So the block at the end is asked for in the same
+request, which goes to one node: who cannot show it cannot say that nothing happened before it.
+"""
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tickyard.chain.abi import address_word, malformed
+from tickyard.chain.blocks import read_header
+from tickyard.chain.rpc.client import Rpc
+from tickyard.chain.rpc.trouble import RpcError, TooManyLogs
+from tickyard.chain.transfers import TRANSFER, ChainMoved
+from tickyard.config import pinned
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.payments.proof.span import BlockTimes
+from tickyard.payments.proof.transfer import (
+    AUTHORIZATION_USED,
+    NONCES_INVALIDATED,
+    Entry,
+    owner_topic,
+    read_entry,
+    topic,
+)
+from tickyard.payments.row import PaymentRow
+
+_TRIES: Final = 8
+_GUESSES: Final = 3
+_WIDEST: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A payment, and between which moments its transfer can be."""
+
+    since: int
+    until: int
+    row: PaymentRow
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    first: int
+    last: int
+    rows: tuple[PaymentRow, ...]
+
+
+class LogReader:
+    def __init__(self, rpc: Rpc, times: BlockTimes, *, is_eip3009: bool) -> None:
+        self._rpc = rpc
+        self._times = times
+        self._is_eip3009 = is_eip3009
+        self._widest = _WIDEST
+        """How many blocks the node shows at once, as far as it has told. Who asks for more each time then asks for the
+        parts one after the other, and loses all of them with any one that fails."""
+
+    async def read(self, spans: Sequence[Span], head: int) -> list[Entry]:
+        """Every log of these payments up to the block `head`."""
+        if not spans:
+            return []
+        for attempt in range(_TRIES):
+            is_sure = attempt >= _GUESSES
+            entries = await self._read(self._ranges(spans, head, is_sure))
+            if self._is_wide_enough(spans, head, is_sure):
+                return entries
+        raise UpstreamDown("the chain node shows no block before a payment")
+
+    async def block(self, row: PaymentRow, number: int) -> list[Entry]:
+        """The logs of one block."""
+        return await self._read([_Range(number, number, (row,))])
+
+    def _ranges(self, spans: Sequence[Span], head: int, is_sure: bool) -> list[_Range]:
+        """Ranges of blocks that hold all spans, one for all that overlap."""
+        ranges: list[_Range] = []
+        for span in sorted(spans, key=lambda each: each.since):
+            first = min(self._times.before(span.since), head)
+            last = max(first, min(self._times.after(span.until, is_sure=is_sure), head))
+            if ranges and first <= ranges[-1].last + 1:
+                before = ranges.pop()
+                ranges.append(_Range(min(before.first, first), max(before.last, last), (*before.rows, span.row)))
+            else:
+                ranges.append(_Range(first, last, (span.row,)))
+        return ranges
+
+    def _is_wide_enough(self, spans: Sequence[Span], head: int, is_sure: bool) -> bool:
+        """Whether the bounds, whose times are known by now, are what they were taken for."""
+        for span in spans:
+            first = self._times.before(span.since)
+            first_s = self._times.timestamp(first)
+            if first_s is None or (first_s >= span.since and first > 0):
+                return False
+            last = min(self._times.after(span.until, is_sure=is_sure), head)
+            last_s = self._times.timestamp(last)
+            if last < head and (last_s is None or last_s <= span.until):
+                return False
+        return True
+
+    async def _read(self, ranges: Sequence[_Range]) -> list[Entry]:
+        bounds = {number for each in ranges for number in (each.first, each.last)}
+        entries = await self._read_parts([part for each in ranges for part in _cut(each, self._widest)], bounds)
+        # A node may have been busy, or be another by now.
+        self._widest = min(self._widest + self._widest // 8, _WIDEST)
+        return entries
+
+    async def _read_parts(self, parts: Sequence[_Range], bounds: Container[int]) -> list[Entry]:
+        """Only the times of `bounds` are learned: those of every part would crowd out the ones that are needed."""
+        calls: list[tuple[str, Sequence[Any]]] = []
+        for each in parts:
+            around: list[tuple[str, Sequence[Any]]] = [
+                ("eth_getBlockByNumber", [hex(each.first), False]),
+                ("eth_getBlockByNumber", [hex(each.last), False]),
+            ]
+            queries = self._queries(each.rows)
+            where = {"fromBlock": hex(each.first), "toBlock": hex(each.last)}
+            calls += [*around, *(("eth_getLogs", [{**where, **query}]) for query in queries), around[1]]
+        answers = await self._rpc.batch(calls)
+        size = len(calls) // len(parts)
+        entries: list[Entry] = []
+        smaller: list[_Range] = []
+        for n, each in enumerate(parts):
+            first, last, *logs, again = answers[n * size : (n + 1) * size]
+            if any(isinstance(answer, TooManyLogs) for answer in logs) and each.first < each.last:
+                self._widest = max(1, min(self._widest, (each.last - each.first + 1) // 2))
+                smaller += _cut(each, max(1, (each.last - each.first + 1) // 2))
+            else:
+                entries += self._take(each, first, last, logs, again, bounds)
+        return entries + (await self._read_parts(smaller, bounds) if smaller else [])
+
+    def _take(
+        self, asked: _Range, first: Any, last: Any, logs: list[Any], again: Any, bounds: Container[int]
+    ) -> list[Entry]:
+        if any(isinstance(answer, RpcError) for answer in (first, last, *logs, again)):
+            raise UpstreamDown("the chain node refused to show logs")
+        begin, end = read_header(first), read_header(last)
+        if read_header(again).hash != end.hash:
+            raise ChainMoved("the chain was reorganised while it was read")
+        for each in (begin, end):
+            if each.number in bounds:
+                self._times.learn(each.number, each.timestamp)
+        entries = []
+        for found in logs:
+            if not isinstance(found, list):
+                raise malformed()
+            entries += [read_entry(log) for log in found]
+        if not all(asked.first <= entry.place.block <= asked.last for entry in entries):
+            raise malformed()
+        return entries
+
+    def _queries(self, rows: Sequence[PaymentRow]) -> list[dict[str, Any]]:
+        owners = sorted({owner_topic(row.key) for row in rows})
+        payees = sorted({topic(address_word(row.pay_to)) for row in rows})
+        assets = sorted({row.key.asset for row in rows})
+        if self._is_eip3009:
+            # Who is paid and which nonce is used stand in the same place of the two events.
+            either = [*payees, *sorted({row.key.nonce for row in rows})]
+            return [{"address": assets, "topics": [[TRANSFER, AUTHORIZATION_USED], owners, either]}]
+        return [
+            {"address": assets, "topics": [TRANSFER, owners, payees]},
+            {"address": [pinned.MAINNET.permit2], "topics": [NONCES_INVALIDATED, owners]},
+        ]
+
+
+def _cut(whole: _Range, size: int) -> list[_Range]:
+    starts = range(whole.first, whole.last + 1, size)
+    return [_Range(first, min(first + size - 1, whole.last), whole.rows) for first in starts]

@@ -1,0 +1,77 @@
+"""What a look at the chain means for a payment. Pure: a row, what was found, and how far the chain is.
+
+    row                    found                      so
+    unknown or failed      paid                       settled
+    unknown                spent otherwise            failed
+    unknown                unused, deadline passed    failed
+    failed                 not paid, final deadline   closed: it never will be
+    settled                paid, final                credited
+    settled, seen before   not paid, block reached    unknown again: the chain was reorganised
+    settled, never seen    not paid, final deadline   missing
+    any                    anything else              looked at again later
+
+The deadline is final when a block later than it is: what has not happened by then never will.
+"""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from tickyard.payments.proof.chain import Finding, Paid, Spent, Tip, Unused
+from tickyard.payments.proof.transfer import PaidTransfer
+from tickyard.payments.refusal import EXPIRED, NONCE_SPENT
+from tickyard.payments.row import PaymentRow
+
+EXPIRY_MARGIN_S: Final = 30
+"""How long after its deadline a payment is given up, for blocks that are reorganised."""
+
+Act = Literal["settle", "refuse", "close", "credit", "see", "unsettle", "missing", "wait"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    act: Act
+    transfers: tuple[PaidTransfer, ...] = ()
+    """The one to take first; another only where the first turns out to be somebody else's."""
+    reason: str = ""
+
+
+_WAIT: Final = Verdict("wait")
+
+
+def judge(row: PaymentRow, found: Finding, tip: Tip, final_s: int) -> Verdict:
+    """`final_s` is the time of the newest block that will not change."""
+    is_closed = final_s > row.valid_before
+    if row.state == "settled":
+        return _judge_settled(row, found, tip, is_closed)
+    if isinstance(found, Paid):
+        return Verdict("settle", _ordered(row, found))
+    if row.state == "failed":
+        return Verdict("close") if is_closed and isinstance(found, Spent | Unused) else _WAIT
+    if isinstance(found, Spent):
+        return Verdict("refuse", reason=NONCE_SPENT)
+    if isinstance(found, Unused) and tip.timestamp > row.valid_before + EXPIRY_MARGIN_S:
+        return Verdict("refuse", reason=EXPIRED)
+    return _WAIT
+
+
+def _judge_settled(row: PaymentRow, found: Finding, tip: Tip, is_closed: bool) -> Verdict:
+    if isinstance(found, Paid):
+        transfers = _ordered(row, found)
+        seen = transfers[0]
+        if seen.block <= tip.final:
+            return Verdict("credit", transfers)
+        return (
+            _WAIT if (row.mined, row.mined_hash) == (seen.transaction, seen.block_hash) else Verdict("see", transfers)
+        )
+    if not isinstance(found, Spent | Unused):
+        return _WAIT
+    if row.mined is not None:
+        # A node that has not come as far as the transfer's block cannot say that it is gone.
+        return Verdict("unsettle") if row.mined_block is None or tip.number >= row.mined_block else _WAIT
+    return Verdict("missing") if is_closed else _WAIT
+
+
+def _ordered(row: PaymentRow, found: Paid) -> tuple[PaidTransfer, ...]:
+    """First the one that we saw before or that the receipt names."""
+    names = (row.mined, row.transaction)
+    return tuple(sorted(found.transfers, key=lambda each: each.transaction not in names))

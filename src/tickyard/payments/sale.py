@@ -1,0 +1,60 @@
+"""A sale: what it is called, who goes along in it, and how it ends."""
+
+import asyncio
+from datetime import datetime
+
+import msgspec
+
+from tickyard.payments.reply import Reply
+from tickyard.payments.row import PaymentRow, Reservation
+from tickyard.payments.signed.key import Key
+from tickyard.payments.standing import Order
+
+Name = tuple[Key, str, str]
+"""A payment exactly as it was signed: nobody waits for, or hears of, what somebody else brought under its nonce."""
+
+
+class Sale(msgspec.Struct, frozen=True):
+    reply: Reply
+    transaction: str | None
+    """None: the operation failed, and nothing was taken."""
+    settled_at: datetime | None = None
+
+
+class Flight:
+    """A sale under way. Copies of its request go along in it."""
+
+    __slots__ = ("is_public", "order", "task")
+
+    def __init__(self, order: Order) -> None:
+        self.order = order
+        # Until the ledger was looked at nobody knows how far the payment is: the bytes alone let nobody in.
+        self.is_public = True
+        self.task: asyncio.Task[Sale]
+
+
+def name_of(order: Order) -> Name:
+    return order.payment.key, order.bearer.digest, order.bearer.signature
+
+
+def sale_of(row: PaymentRow) -> Sale:
+    assert row.reply is not None
+    return Sale(row.reply, row.transaction, row.settled_at)
+
+
+def claim_of(order: Order) -> Reservation:
+    payment, bearer = order.payment, order.bearer
+    return Reservation(
+        key=payment.key,
+        fingerprint=order.fingerprint,
+        route=order.route,
+        amount_raw=payment.entry.amount_raw,
+        pay_to=payment.entry.pay_to,
+        valid_before=payment.valid_before,
+        network_time=payment.entry.clock.seconds(),
+        request=order.request,
+        digest=bearer.digest,
+        signature=bearer.signature,
+        client=bearer.client,
+        identifier=bearer.identifier,
+    )

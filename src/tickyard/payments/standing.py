@@ -1,0 +1,80 @@
+"""Who a request comes from: the payer of a payment that we know, or anybody else.
+
+Payer and nonce are public as soon as a payment is on the chain, and so is its signature: in the calldata of the
+settlement. What proves the payer is the payment exactly as it was signed, or another signature of theirs over the same
+authorization; and once it may be on the chain, something beside it that is not: the name that the first request gave
+the payment, the address it came from, or a fresh signature. Whoever shows less is judged as if we knew nothing.
+"""
+
+import hashlib
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from tickyard.payments.budgets import Place
+from tickyard.payments.reply import Reply
+from tickyard.payments.row import PaymentRow
+from tickyard.payments.signed.authorization import Payment
+from tickyard.payments.signed.key import Key
+
+
+class Bearer(msgspec.Struct, frozen=True, gc=False):
+    """What a request shows, as hashes where it is nobody's business."""
+
+    digest: str
+    signature: str
+    is_signature_seen: bool
+    """We recovered the payer from it ourselves."""
+    client: str
+    identifier: str | None
+    is_signed_in: bool
+    """The payer has signed in with this very request."""
+
+
+class Order(msgspec.Struct, frozen=True):
+    """One paid request."""
+
+    payment: Payment
+    bearer: Bearer
+    fingerprint: str
+    route: str
+    request: bytes
+    """What the facilitator is asked, for verifying and for settling."""
+    run: Callable[[], Awaitable[Reply]]
+    place: Place
+    """In the budget of bad payments."""
+
+
+def bearer_of(payment: Payment, client: str, *, is_signature_seen: bool, is_signed_in: bool) -> Bearer:
+    named = None if payment.identifier is None else _hidden(payment.key, payment.identifier)
+    return Bearer(
+        digest=payment.digest.hex(),
+        signature=hashlib.sha256(payment.signature).hexdigest(),
+        is_signature_seen=is_signature_seen,
+        client=_hidden(payment.key, client),
+        identifier=named,
+        is_signed_in=is_signed_in,
+    )
+
+
+def is_payer(bearer: Bearer, row: PaymentRow) -> bool:
+    """Whether a request may hear of this row."""
+    if not _has_signed(bearer, row.digest, row.signature):
+        return False
+    return not row.may_be_public or shows_more(bearer, row.client, row.identifier)
+
+
+def shows_more(bearer: Bearer, client: str | None, identifier: str | None) -> bool:
+    """Whether a request shows something that the chain does not."""
+    if bearer.is_signed_in or bearer.client == client:
+        return True
+    return bearer.identifier is not None and bearer.identifier == identifier
+
+
+def _has_signed(bearer: Bearer, digest: str | None, signature: str | None) -> bool:
+    return bearer.digest == digest and (bearer.signature == signature or bearer.is_signature_seen)
+
+
+def _hidden(key: Key, text: str) -> str:
+    """Salted with the payer, so that the same text of another is another hash."""
+    return hashlib.sha256(f"{key.payer} {text}".encode()).hexdigest()

@@ -1,0 +1,241 @@
+"""What the desk has done, for good: its events in final blocks end lines, and used-up nonces end batches.
+
+Nothing is ever decided by an error, a time-out or a missing answer.
+
+    Paid                paid, whoever sent it, also when the books know nothing of it
+    Skipped             paid before, by an event that was not shown to us
+    Failed              the transfer was refused; the claim is released
+    none of these       the transaction was replaced, reverted or kept from us: its lines are sent again, which is
+                        harmless, because the desk pays nobody twice
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Row, bindparam, select, text, update
+
+from tickyard.chain.blocks import Header
+from tickyard.chain.quantity import quantity
+from tickyard.chain.rpc.client import Rpc
+from tickyard.chain.rpc.trouble import RpcError, TooManyLogs
+from tickyard.chain.transfers import RawLogs, read_logs
+from tickyard.features.earn.desk import EVENTS, DeskEvent, read_event, read_payer
+from tickyard.features.earn.holders import Stride
+from tickyard.features.earn.tables import earn_batch, earn_claim, earn_close, earn_desk_mark, earn_epoch, earn_line
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.kernel.ids import Address
+from tickyard.observe import metrics
+from tickyard.observe.log import log
+from tickyard.payout.halt import Halted
+from tickyard.payout.ledger import Batch, count
+from tickyard.store.engine import Store, Transaction
+from tickyard.store.leases import Lease, guard
+from tickyard.store.statement import Bulk
+
+_AT_ONCE: Final = 500
+_set_mark: Final = Bulk(
+    earn_desk_mark,
+    key=["desk"],
+    merge=lambda new: {"block_number": new.block_number, "block_hash": new.block_hash},
+)
+_MARK: Final = select(earn_desk_mark).where(earn_desk_mark.c.desk == bindparam("of_desk"))
+_new_lines: Final = Bulk(earn_line, only_new=True)
+
+
+@dataclass(slots=True)
+class Ended:
+    confirmed: int = 0
+    failed: int = 0
+    again: int = 0
+
+
+@dataclass(slots=True)
+class Endings:
+    store: Store
+    rpc: Rpc
+    desk: Address
+    first_block: int = 0
+    """The desk is not older than this block."""
+    stride: Stride = field(default_factory=Stride)
+
+    async def read_on(self, lease: Lease, final: Header, ended: Ended, *, steps: int = 50) -> bool:
+        """Read the desk's events up to the final block. False: there is more to read."""
+        for _ in range(steps):
+            mark = await self._mark()
+            first = self.first_block if mark is None else mark[0] + 1
+            if first > final.number:
+                return True
+            last = min(first + self.stride.blocks - 1, final.number)
+            try:
+                found = await read_logs(self.rpc, self.desk, [list(EVENTS)], first, last)
+            except TooManyLogs:
+                if not self.stride.refused(last - first + 1):
+                    raise
+                continue
+            except UpstreamDown:
+                self.stride.stumbled(last - first + 1)
+                raise
+            if mark is not None and found.parent_hash != mark[1]:
+                raise Halted(f"block {mark[0]} was final, and is not on the chain any more")
+            await self._apply(lease, last, found, ended)
+            self.stride.went_well(len(found.logs))
+        return False
+
+    async def end_batches(self, lease: Lease, final: Header, batches: Sequence[Batch], ended: Ended) -> None:
+        """End those whose nonce a final block has used, all of whose events have been read by now."""
+        used = {payer: await self._used(payer, final) for payer in {batch.payer for batch in batches}}
+        over = {(batch.payer, batch.nonce) for batch in batches if batch.nonce < used[batch.payer]}
+        if not over:
+            return
+        async with self.store.begin() as tx:
+            await guard(tx, lease)
+            now = await self.store.now(tx)
+            for payer, nonce in sorted(over):
+                mine = (earn_line.c.payer == payer, earn_line.c.nonce == nonce, text("earn_line.state = 'sent'"))
+                again = (await tx.execute(update(earn_line).where(*mine).values(state="due"))).rowcount
+                ended.again += again
+                if again:
+                    log.warning("a batch ended without a word about its lines, they go again", nonce=nonce, lines=again)
+                ending = update(earn_batch).where(earn_batch.c.payer == payer, earn_batch.c.nonce == nonce)
+                await tx.execute(ending.values(ended_at=now))
+
+    async def _used(self, payer: Address, final: Header) -> int:
+        """How many nonces are used for good. All, when the desk takes nothing from this payer any more."""
+        if await read_payer(self.rpc, self.desk, final.hash) != payer:
+            return 2**63
+        try:
+            used = await self.rpc.call("eth_getTransactionCount", [payer, {"blockHash": final.hash}])
+        except RpcError as error:
+            raise UpstreamDown("the chain node refused to show a nonce") from error
+        return quantity(used)
+
+    async def _mark(self) -> tuple[int, str] | None:
+        async with self.store.read() as tx:
+            row = (await tx.execute(_MARK, {"of_desk": self.desk})).one_or_none()
+        return None if row is None else (row.block_number, row.block_hash)
+
+    async def _apply(self, lease: Lease, last: int, found: RawLogs, ended: Ended) -> None:
+        """End what the events are about and move the mark, in one transaction."""
+        events = sorted(read_event(each, self.desk) for each in found.logs)
+        wrong: list[str] = []
+        async with self.store.begin() as tx:
+            await guard(tx, lease)
+            now = await self.store.now(tx)
+            for epoch in sorted({event.epoch for event in events}):
+                mine = [event for event in events if event.epoch == epoch]
+                for start in range(0, len(mine), _AT_ONCE):
+                    wrong += await _end_some(tx, epoch, mine[start : start + _AT_ONCE], now, ended)
+            await _set_mark.run(tx, [{"desk": self.desk, "block_number": last, "block_hash": found.last_hash}])
+        if wrong:
+            raise Halted("; ".join(wrong[:3]))
+
+
+async def _end_some(tx: Transaction, epoch: int, events: Sequence[DeskEvent], now: datetime, ended: Ended) -> list[str]:
+    """End lines of one epoch. What must not be, for a person."""
+    lines = await _newest_lines(tx, epoch, {event.account for event in events})
+    nonces = await _nonces(tx, {event.tx for event in events})
+    wrong = []
+    paid_raw = failed_raw = failed = 0
+    for event in events:
+        line = lines.get(event.account)
+        if event.word == "paid":
+            if line is None or line.state in ("failed", "refused"):
+                wrong += await _add_unknown(tx, event, line, now)
+            elif line.state == "confirmed":
+                continue
+            elif line.amount_raw != event.amount:
+                wrong.append(f"the desk paid {event.account} {event.amount} for epoch {epoch}, not {line.amount_raw}")
+                continue
+            else:
+                await _end(tx, line, "confirmed", event, now)
+                paid_raw += event.amount
+            lines[event.account] = _Ended("confirmed", event.amount)
+            ended.confirmed += 1
+            metrics.payouts.labels("confirmed").inc()
+        elif line is None or line.state != "sent" or nonces.get(event.tx) != (line.payer, line.nonce):
+            # Of a transaction that was not ours, or of a line that has ended: it says nothing new.
+            continue
+        elif event.word == "skipped":
+            log.warning("a line was paid before, by an event that was not shown", epoch=epoch, address=event.account)
+            await _end(tx, line, "confirmed", event, now)
+            paid_raw += line.amount_raw
+            ended.confirmed += 1
+            lines[event.account] = _Ended("confirmed", event.amount)
+        else:
+            log.warning("a payout failed for good", epoch=epoch, address=event.account, hash=event.tx)
+            await _end(tx, line, "failed", event, now)
+            failed, failed_raw = failed + 1, failed_raw + line.amount_raw
+            ended.failed += 1
+            lines[event.account] = _Ended("failed", event.amount)
+            metrics.payouts.labels("failed").inc()
+    await count(tx, epoch, wallets=-failed, live_raw=-failed_raw, paid_raw=paid_raw)
+    return wrong
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """A line that an earlier event of the same read has ended."""
+
+    state: str
+    amount_raw: int
+    attempt: int = 0
+    payer: str | None = None
+    nonce: int | None = None
+
+
+async def _add_unknown(tx: Transaction, event: DeskEvent, line: Row[Any] | _Ended | None, now: datetime) -> list[str]:
+    """Somebody was paid of whom the books know nothing: they were restored, or another desk's agent pays too."""
+    found = select(earn_claim.c.attempt).where(earn_claim.c.epoch == event.epoch, earn_claim.c.address == event.account)
+    claimed = (await tx.execute(found)).scalar_one_or_none()
+    attempt = (claimed or 0) if line is None else line.attempt + 1
+    row = {
+        "epoch": event.epoch, "address": event.account, "attempt": attempt, "state": "confirmed",
+        "amount_raw": event.amount, "payer": None, "nonce": None, "hash": event.tx, "reason": None, "sent_at": now,
+        "ended_at": now, "block_number": event.block,
+    }  # fmt: skip
+    await _new_lines.run(tx, [row])
+    await count(tx, event.epoch, wallets=1, live_raw=event.amount, paid_raw=event.amount)
+    log.warning("the desk paid what the books did not know of", epoch=event.epoch, address=event.account)
+    state = (await tx.execute(select(earn_epoch.c.state).where(earn_epoch.c.id == event.epoch))).scalar_one_or_none()
+    if state != "closed":
+        return []
+    kept = await tx.execute(
+        select(earn_close.c.amount_raw).where(
+            earn_close.c.epoch == event.epoch,
+            earn_close.c.address == event.account,
+            earn_close.c.returned_to.is_(None),
+        )
+    )
+    if kept.scalar_one_or_none() == event.amount:
+        return []
+    return [f"the desk paid {event.account} for epoch {event.epoch}, though its share had gone on to another pool"]
+
+
+async def _newest_lines(tx: Transaction, epoch: int, accounts: Iterable[str]) -> dict[str, Any]:
+    found = await tx.execute(
+        select(earn_line)
+        .where(earn_line.c.epoch == epoch, earn_line.c.address.in_(sorted(accounts)))
+        .order_by(earn_line.c.attempt)
+    )
+    return {row.address: row for row in found}
+
+
+async def _nonces(tx: Transaction, hashes: Iterable[str]) -> dict[str, tuple[str, int]]:
+    found = await tx.execute(
+        select(earn_batch.c.hash, earn_batch.c.payer, earn_batch.c.nonce).where(earn_batch.c.hash.in_(sorted(hashes)))
+    )
+    return {row.hash: (row.payer, row.nonce) for row in found}
+
+
+async def _end(tx: Transaction, line: Row[Any], state: str, event: DeskEvent, now: datetime) -> None:
+    await tx.execute(
+        update(earn_line)
+        .where(
+            earn_line.c.epoch == line.epoch,
+            earn_line.c.address == line.address,
+            earn_line.c.attempt == line.attempt,
+        )
+        .values(state=state, hash=event.tx, block_number=event.block, ended_at=now)
+    )

@@ -1,0 +1,128 @@
+"""Questions to the nodes of both chains, one by one: the service fails over between them and would hide a bad one."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Final
+
+from tickyard.chain.blocks import final_header
+from tickyard.chain.boot import check_contracts
+from tickyard.chain.erc20 import DECIMALS, TOTAL_SUPPLY, balance_of, read_amount, read_decimals
+from tickyard.chain.rpc.client import Rpc, RpcError, TooManyLogs
+from tickyard.chain.transfers import TRANSFER
+from tickyard.config.pinned import SECOND_CHAIN_ID, USDC_8453
+from tickyard.config.settings import Settings
+from tickyard.kernel.clock import Clock
+from tickyard.kernel.ids import Address
+from tickyard.processes.doctor.finding import Bad, Question
+
+HEAD_AGE_MAX_S: Final = 60
+_LOG_BLOCKS: Final = 1_000
+_NODE: Final = "look at the node: is it running, is the address right, is the key good? Put a better one first"
+
+
+def questions(settings: Settings, clock: Clock, wall: Clock) -> Iterator[Question]:
+    for chain_id, urls, its_clock in (
+        (settings.chain_id, settings.rpc_urls, clock),
+        (SECOND_CHAIN_ID, settings.rpc_urls_8453, wall),
+    ):
+        for place, url in enumerate(urls, 1):
+            name = f"node {chain_id} {place}/{len(urls)}"
+            checks = (("", _identity), (" head", _head), (" state", _state), (" logs", _logs))
+            for suffix, check in checks:
+                yield Question(name + suffix, partial(check, settings, url, chain_id, its_clock), _NODE)
+
+
+@asynccontextmanager
+async def connected(url: str, chain_id: int, clock: Clock) -> AsyncIterator[Rpc]:
+    async with Rpc([url], chain_id=chain_id, clock=clock) as rpc:
+        yield rpc
+
+
+async def _identity(settings: Settings, url: str, chain_id: int, clock: Clock) -> str:
+    async with connected(url, chain_id, clock) as rpc:
+        if chain_id == settings.chain_id:
+            await check_contracts(rpc, settings.contracts)
+            return f"chain {chain_id}, every pinned contract in place"
+        code = await rpc.call("eth_getCode", [USDC_8453, "latest"])
+        if not isinstance(code, str) or len(code) <= 2:
+            raise Bad("there is no USDC on this chain", "name a node of the real chain 8453")
+        decimals = read_decimals(await rpc.eth_call(USDC_8453, DECIMALS))
+        if decimals != 6:
+            raise Bad(f"USDC has {decimals} decimals there, not 6", "name a node of the real chain 8453")
+        return f"chain {chain_id}, USDC in place"
+
+
+async def _head(_settings: Settings, url: str, chain_id: int, clock: Clock) -> str:
+    async with connected(url, chain_id, clock) as rpc:
+        head = await rpc.head()
+    age = clock.seconds() - head.timestamp
+    if age > HEAD_AGE_MAX_S:
+        raise Bad(f"block {head.number} is {age} s old", "the node has stopped following its chain: mend or replace it")
+    if age < -HEAD_AGE_MAX_S:
+        raise Bad(
+            f"block {head.number} is {-age} s in our future", "set this machine's clock (chrony, systemd-timesyncd)"
+        )
+    return f"block {head.number}, {max(age, 0)} s old"
+
+
+async def _state(settings: Settings, url: str, chain_id: int, clock: Clock) -> str:
+    """The reward program proves its books at the newest final block; payments look there as well."""
+    token = settings.contracts.usdg if chain_id == settings.chain_id else USDC_8453
+    async with connected(url, chain_id, clock) as rpc:
+        head = await rpc.block_number()
+        final = await final_header(rpc, settings.final_after if chain_id == settings.chain_id else "finalized")
+        depth = head - final.number
+        try:
+            await rpc.eth_call(token, TOTAL_SUPPLY, block=final.number)
+        except RpcError:
+            raise Bad(f"it has no state {depth} blocks back, at the newest final block",
+                      "let the node keep more state (archive, or a longer pruning window)") from None  # fmt: skip
+    return f"final block {final.number}, state {depth} blocks back"
+
+
+async def _logs(settings: Settings, url: str, chain_id: int, clock: Clock) -> str:
+    token = settings.contracts.usdg if chain_id == settings.chain_id else USDC_8453
+    async with connected(url, chain_id, clock) as rpc:
+        head = await rpc.block_number()
+        span = min(_LOG_BLOCKS, head)
+        while True:
+            try:
+                await rpc.get_logs(
+                    from_block=head - span, to_block=head, addresses=[token], topics=[TRANSFER, None, "0x" + "0" * 64]
+                )
+            except (TooManyLogs, RpcError):
+                span //= 2
+                if span < 10:
+                    raise Bad("it shows no logs", "name a node that answers eth_getLogs") from None
+            else:
+                break
+    return f"logs of {span} blocks in one answer"
+
+
+async def service_token(settings: Settings, clock: Clock) -> str:
+    token = Address(settings.service_token.lower())
+    async with Rpc(settings.rpc_urls, chain_id=settings.chain_id, clock=clock) as rpc:
+        code = await rpc.call("eth_getCode", [token, "latest"])
+        if not isinstance(code, str) or len(code) <= 2:
+            raise Bad("there is no contract at this address", "set TICKYARD_SERVICE_TOKEN to the token's address")
+        decimals = read_decimals(await rpc.eth_call(token, DECIMALS))
+        supply = read_amount(await rpc.eth_call(token, TOTAL_SUPPLY))
+        first = settings.service_token_first_block
+        if first and (head := await rpc.block_number()) < first:
+            raise Bad(f"its first block {first} is after the newest, {head}", "set TICKYARD_SERVICE_TOKEN_FIRST_BLOCK")
+    if supply == 0:
+        raise Bad("nobody holds any: its supply is 0", "is this the right token?")
+    return f"{decimals} decimals, {supply // 10**decimals} tokens in all"
+
+
+async def payout_account(settings: Settings, clock: Clock, account: Address) -> str:
+    """What the agent pays from: dollars for the claims, and gas."""
+    async with Rpc(settings.rpc_urls, chain_id=settings.chain_id, clock=clock) as rpc:
+        gas = await rpc.call("eth_getBalance", [account, "latest"])
+        dollars = read_amount(await rpc.eth_call(settings.contracts.usdg, balance_of(account)))
+    if not isinstance(gas, str) or int(gas, 16) == 0:
+        raise Bad(f"{account} has no gas", f"send ETH on chain {settings.chain_id} to it")
+    if dollars == 0:
+        raise Bad(f"{account} has no USDG", "send USDG to it: claims stay closed until it holds the pool")
+    return f"{account} holds {dollars // 10**6} USDG and gas"

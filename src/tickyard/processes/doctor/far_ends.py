@@ -1,0 +1,157 @@
+"""Questions to what is neither ours nor a chain: facilitators, the issuer, the filings database, the votes feed."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import partial
+from random import Random
+from typing import Any, Final
+
+import aiohttp
+import msgspec
+
+from tickyard.config.settings import Settings
+from tickyard.kernel.clock import Clock
+from tickyard.processes.doctor.finding import Bad, Question
+from tickyard.sources.filings.database import MAX_BYTES as FILINGS_MAX_BYTES
+from tickyard.sources.filings.database import TICKERS_PATH
+from tickyard.sources.http import Source
+from tickyard.sources.issuer.api import MAX_BYTES, Issuer
+
+_ANSWER_MAX_BYTES: Final = 256 * 1024
+_NAMES: Final = {"eip155:4663": ("eip155:4663",), "eip155:8453": ("eip155:8453", "base")}
+CLOCK_OFF_MAX_S: Final = 5
+
+
+def questions(settings: Settings, clock: Clock, wall: Clock) -> Iterator[Question]:
+    by_network = {"eip155:4663": settings.facilitator_4663, "eip155:8453": settings.facilitator_8453}
+    for network, urls in by_network.items():
+        for url in urls:
+            variable = f"TICKYARD_FACILITATOR_{network.rpartition(':')[2]}"
+            mend = f"ask the facilitator's operator, or name another in {variable}; until then nobody can pay there"
+            yield Question(f"facilitator {network[7:]}", partial(_supported, url, network), mend)
+    yield Question(
+        "issuer", partial(_issuer, settings, clock), "look at TICKYARD_ISSUER_URL and at this machine's way out"
+    )
+    yield Question(
+        "filings contact",
+        partial(_filings, settings, clock),
+        "the filings database answers nobody without a real e-mail address in TICKYARD_FILINGS_CONTACT",
+    )
+    if settings.votes_url:
+        yield Question("votes feed", partial(_votes, settings, clock), "look at TICKYARD_VOTES_URL, or leave it out")
+    yield Question("clock", partial(_clock, settings, wall), "let chrony or systemd-timesyncd set this machine's clock")
+
+
+async def _supported(url: str, network: str) -> str:
+    answer, _ = await _get(f"{url}/supported")
+    kinds = answer.get("kinds") if isinstance(answer, dict) else None
+    if not isinstance(kinds, list):
+        raise Bad("/supported gives no list of kinds", "is this the address of an x402 facilitator?")
+    fitting = [
+        kind
+        for kind in kinds
+        if isinstance(kind, dict) and kind.get("scheme") == "exact" and kind.get("network") in _NAMES[network]
+    ]
+    if not fitting:
+        raise Bad(f"it does not settle exact payments on {network}", "name a facilitator that does")
+    return f"settles exact payments on {network}"
+
+
+async def _get(url: str) -> tuple[Any, datetime | None]:
+    """JSON, and the time at the far end."""
+    timeout = aiohttp.ClientTimeout(total=8)
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=timeout, trust_env=False) as session,
+            session.get(url, allow_redirects=False) as response,
+        ):
+            body = await response.content.read(_ANSWER_MAX_BYTES)
+            date = response.headers.get("Date")
+            if response.status != 200:
+                raise Bad(f"it answers {response.status}", "look at the address and at whoever runs it")
+    except (aiohttp.ClientError, OSError):
+        raise Bad("it does not answer", "look at the address and at whoever runs it") from None
+    try:
+        return msgspec.json.decode(body), parsedate_to_datetime(date) if date else None
+    except (msgspec.MsgspecError, ValueError):
+        raise Bad("what it answers is not JSON", "look at the address and at whoever runs it") from None
+
+
+async def _issuer(settings: Settings, clock: Clock) -> str:
+    source = _source("issuer", settings.issuer_url, clock, MAX_BYTES)
+    await source.start()
+    try:
+        listing = await Issuer(source, chain_id=settings.chain_id).assets()
+    finally:
+        await source.close()
+    if not listing.assets:
+        raise Bad("it lists no assets", "look at TICKYARD_ISSUER_URL")
+    return f"{len(listing.assets)} assets listed, {listing.refused} entries refused"
+
+
+async def _filings(settings: Settings, clock: Clock) -> str:
+    headers = {"User-Agent": f"tickyard {settings.filings_contact}"}
+    source = _source(
+        "filings database", settings.filings_files_url, clock, FILINGS_MAX_BYTES, headers, judged=(403, 404, 429)
+    )
+    await source.start()
+    try:
+        fetched = await source.get(TICKERS_PATH)
+    finally:
+        await source.close()
+    if fetched.status != 200:
+        raise Bad(
+            f"the database answers {fetched.status}",
+            "it does not take this contact, or too much was asked: set TICKYARD_FILINGS_CONTACT, and wait ten minutes",
+        )
+    return f"asked as {settings.filings_contact}, {len(fetched.body) // 1024} KiB of tickers"
+
+
+async def _votes(settings: Settings, clock: Clock) -> str:
+    source = _source("votes feed", settings.votes_url, clock, _ANSWER_MAX_BYTES)
+    await source.start()
+    try:
+        await source.get("")
+    finally:
+        await source.close()
+    return "answers"
+
+
+async def _clock(settings: Settings, wall: Clock) -> str:
+    """Against whoever tells the time first: signatures, windows and leases rest on it."""
+    for url in (*settings.facilitator_8453, *settings.facilitator_4663, settings.issuer_url):
+        if not url:
+            continue
+        try:
+            _, there = await _get(f"{url}/supported" if url != settings.issuer_url else url)
+        except Bad:
+            continue
+        if there is not None:
+            off = round((wall.now() - there.astimezone(UTC)).total_seconds())
+            if abs(off) > CLOCK_OFF_MAX_S:
+                raise Bad(f"this machine's clock is {off} s off", "let chrony or systemd-timesyncd set it")
+            return f"within {max(abs(off), 1)} s of others'"
+    raise Bad("nobody was there to compare with", "mend the facilitators first")
+
+
+def _source(
+    name: str,
+    url: str,
+    clock: Clock,
+    max_bytes: int,
+    headers: dict[str, str] | None = None,
+    judged: tuple[int, ...] = (404,),
+) -> Source:
+    rng = Random()  # noqa: S311  jitter, not secrets
+    return Source(
+        name,
+        url,
+        clock=clock,
+        rng=rng,
+        max_bytes=max_bytes,
+        tries=1,
+        headers=headers,
+        judged=judged,
+        title=f"the {name}",
+    )

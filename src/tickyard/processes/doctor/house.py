@@ -1,0 +1,105 @@
+"""Questions to what is on this machine, or ours: the store, key files, the data folder."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from tickyard.config.settings import Settings
+from tickyard.features.alerts.secret import AlertKeys
+from tickyard.kernel.clock import Clock
+from tickyard.kernel.ids import Address, is_address
+from tickyard.processes.doctor.chains import payout_account, service_token
+from tickyard.processes.doctor.finding import Bad, Question
+from tickyard.store.migrate import is_ready, schema_version
+from tickyard.store.opening import open_store
+
+_ROOM_MIN: Final = 1024**3
+_STORE_OFF_MAX_S: Final = 5
+
+
+def questions(settings: Settings, clock: Clock) -> Iterator[Question]:
+    yield Question("data folder", partial(_folder, settings), "make it, and let the service's account own it")
+    yield Question("database", partial(_database, settings, clock), "look at TICKYARD_DATABASE_URL and at the database")
+    if settings.secret_key_file:
+        yield Question("alert keys", partial(_alert_keys, settings), "`tickyard keys new alert FILE` makes a file")
+    if settings.has_earn:
+        yield Question("service token", partial(service_token, settings, clock), "look at TICKYARD_SERVICE_TOKEN")
+    if settings.payout_keystore:
+        yield Question("payout account", partial(_payout, settings, clock), "look at TICKYARD_PAYOUT_KEYSTORE")
+
+
+async def _folder(settings: Settings) -> str:
+    folder = settings.data_path.absolute()
+    if not folder.is_dir():
+        raise Bad(f"{folder} is not there", f"mkdir -p -m 0700 {folder}")
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise Bad(f"nothing can be written to {folder}: {error.strerror}", "let this account own it") from None
+    free = shutil.disk_usage(folder).free
+    if free < _ROOM_MIN:
+        raise Bad(f"{free // 2**20} MiB are left at {folder}", "make room: a full disk stops samples and alerts")
+    return f"{folder}, {free // 2**30} GiB free"
+
+
+async def _database(settings: Settings, clock: Clock) -> str:
+    where = "PostgreSQL" if "://" in settings.store_url else "SQLite"
+    if where == "SQLite" and not os.path.exists(settings.store_url):  # noqa: ASYNC240  nobody else is waiting
+        raise Bad(f"there is no store at {settings.store_url}", "run `tickyard migrate`")
+    store = open_store(settings.store_url, clock)
+    try:
+        version = await schema_version(store)
+        ready = await is_ready(store)
+        async with store.read() as tx:
+            off = round((await store.now(tx) - clock.now()).total_seconds())
+    finally:
+        await store.close()
+    if version is None:
+        raise Bad(f"{where} answers, but it is empty", "run `tickyard migrate`")
+    if not ready:
+        raise Bad(f"the schema is at {version}, older than this code", "run `tickyard migrate`")
+    if abs(off) > _STORE_OFF_MAX_S:
+        raise Bad(f"the database's clock is {off} s off ours", "let chrony or systemd-timesyncd set both")
+    return f"{where}, schema {version}"
+
+
+async def _alert_keys(settings: Settings) -> str:
+    path = Path(settings.secret_key_file)
+    text, mode = _read(path, f"`tickyard keys new alert {path}` makes one")
+    try:
+        keys = AlertKeys.read(text)
+    except ValueError as error:
+        raise Bad(str(error), "restore the file from its backup: alerts made under a lost key are lost") from None
+    if mode & 0o007:
+        raise Bad(f"{path} can be read by everybody", f"chmod 0600 {path}")
+    return f"{path}, newest version {keys.version}"
+
+
+async def _payout(settings: Settings, clock: Clock) -> str:
+    path = Path(settings.payout_keystore)
+    mend = "run this as the payout agent's account, on its machine"
+    for each in (path, Path(settings.payout_password_file)):
+        if _read(each, mend)[1] & 0o077:
+            raise Bad(f"{each} is open to other accounts", f"chmod 0600 {each}")
+    try:
+        kept = msgspec.json.decode(_read(path, mend)[0], type=dict[str, object])
+    except msgspec.MsgspecError:
+        raise Bad(f"{path} is no keystore", "restore it from its backup") from None
+    address = "0x" + str(kept.get("address", ""))[-40:]
+    if not is_address(address):
+        raise Bad(f"{path} does not name its account", "restore it from its backup")
+    return await payout_account(settings, clock, Address(address.lower()))
+
+
+def _read(path: Path, mend: str) -> tuple[str, int]:
+    try:
+        return path.read_text(), path.stat().st_mode
+    except (OSError, UnicodeDecodeError):
+        raise Bad(f"{path} cannot be read", mend) from None

@@ -1,0 +1,129 @@
+"""`tickyard trade`: shows the check of a trade, asks, sends it, shows what moved.
+
+In a sandbox the demo wallet signs. Elsewhere a keystore and a node of the user's own are needed: the service holds no
+key and sends nothing.
+"""
+
+import argparse
+import asyncio
+import getpass
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import aiohttp
+
+from tickyard.client import AsyncClient, Order, TickyardError, TradeUnsettled
+from tickyard.client.operations.execution_answers import TradeCheck
+from tickyard.kernel.units import TokenAmount, UsdgAmount
+from tickyard.terminal.commands import INTERRUPTED, WrongCommand, base_url, said
+
+
+class Signer(NamedTuple):
+    account: Any
+    rpc_url: str
+
+
+def trade_command(args: argparse.Namespace, answer: Callable[[str], str] = input) -> int:
+    """0: traded, 1: not traded, 2: it cannot be asked so, 3: sent, and the outcome is not known yet."""
+    try:
+        url = base_url(args.url)
+        order = Order(args.symbol, args.side, args.amount, args.denom, args.slippage_bps)
+        return asyncio.run(_trade(url, order, args, answer))
+    except WrongCommand as wrong:
+        print(wrong, file=sys.stderr)
+        return 2
+    except TradeUnsettled as unsettled:
+        print(f"{unsettled}\nlook the transaction up before you trade again", file=sys.stderr)
+        return 3
+    except TickyardError as error:
+        print(said(error, url), file=sys.stderr)
+        return 1
+    except (KeyboardInterrupt, EOFError):
+        return INTERRUPTED
+
+
+async def _trade(url: str, order: Order, args: argparse.Namespace, answer: Callable[[str], str]) -> int:
+    signer = await _signer(url, args)
+    async with AsyncClient(url) as client:
+        check = await client.check_trade(
+            symbol=order.symbol,
+            side=order.side,
+            amount=order.amount,
+            denom=order.denom,
+            slippage_bps=order.slippage_bps,
+            recipient=signer.account.address,
+        )
+        print(shown(check))
+        run = check.simulation
+        if run is not None and not run.success:
+            print("nothing was sent: it would fail", file=sys.stderr)
+            return 1
+        if not args.yes and answer("sign and send? [y/N] ").strip().lower() not in ("y", "yes"):
+            print("nothing was sent", file=sys.stderr)
+            return 1
+        done = await client.send(check.build, signer.account, order=order, rpc_url=signer.rpc_url)
+    is_buy = order.side == "buy"
+    dollars, tokens = (done.paid, done.received) if is_buy else (done.received, done.paid)
+    usdg, token = f"{UsdgAmount(dollars).text()} USDG", f"{TokenAmount(tokens).text()} {check.build.symbol}"
+    print(f"paid {usdg if is_buy else token}, received {token if is_buy else usdg}")
+    for receipt in done.receipts:
+        print(f"  {receipt.hash}  block {receipt.block_number}  gas {receipt.gas_used}")
+    return 0
+
+
+def shown(check: TradeCheck) -> str:
+    """The check, for somebody who is about to sign."""
+    figures, run = check.figures, check.simulation
+    bound = figures.minimum_received or figures.maximum_paid
+    assert bound is not None
+    lines = [
+        check.build.note,
+        "",
+        f"  {'at least' if figures.minimum_received else 'at most'}  {bound.text} {bound.unit}",
+        f"  price     {check.build.quote.effective_price_per_token} USDG, {figures.spot_price} before the trade",
+        f"  impact    {figures.price_impact_pct} %, of it {figures.pool_fee_usdg} USDG to the pool",
+        f"  gas       {figures.gas.units}, {figures.gas.eth} ETH",
+        f"  block     {check.block_number}, good until {figures.expires_at}",
+    ]
+    if run is None:
+        lines.append(f"  not run   {check.simulation_note}")
+    for step in run.steps if run is not None else []:
+        lines.append(f"  {'works' if step.success else 'FAILS'}     {step.description}")
+        if step.reason is not None:
+            lines.append(f"            {step.reason.message}")
+    lines += [f"  {issue.severity:9} {issue.message}" for issue in check.issues]
+    return "\n".join(lines)
+
+
+async def _signer(url: str, args: argparse.Namespace) -> Signer:
+    try:
+        from eth_account import Account
+    except ImportError:
+        raise WrongCommand('signing needs another package: pip install "tickyard[trade]"') from None
+    if args.keystore:
+        if not args.rpc:
+            raise WrongCommand("a keystore needs --rpc, the address of your own node")
+        return Signer(_open(Account, Path(args.keystore), args.password_file), args.rpc)
+    try:
+        async with aiohttp.ClientSession() as session, session.get(f"{url}/sandbox") as response:
+            if response.status != 200:
+                raise WrongCommand("this is no sandbox: give --keystore FILE and --rpc URL of your own")
+            sandbox = await response.json()
+        return Signer(Account.from_key(sandbox["wallets"][0]["privateKey"]), args.rpc or sandbox["rpcUrl"])
+    except (aiohttp.ClientError, KeyError, ValueError):
+        raise WrongCommand(f"there is no service at {url}; start one with: make up") from None
+
+
+def _open(accounts: Any, keystore: Path, password_file: str | None) -> Any:
+    try:
+        text = keystore.read_text()
+        password = Path(password_file).read_text().strip("\r\n") if password_file else getpass.getpass("password: ")
+    except OSError:
+        raise WrongCommand("the keystore or its password cannot be read") from None
+    try:
+        return accounts.from_key(accounts.decrypt(json.loads(text), password))
+    except (ValueError, KeyError, TypeError, NotImplementedError):
+        raise WrongCommand("the keystore does not open with this password") from None

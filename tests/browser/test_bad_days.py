@@ -1,0 +1,94 @@
+"""What the page says when something is away, and that it recovers by itself."""
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = [pytest.mark.node, pytest.mark.timeout(300)]
+LONG_MS = 60_000
+
+
+@pytest.fixture
+def api(running, up, tmp_path):
+    """One more API process of the sandbox, on a port of its own, that can be killed and started again."""
+    settings = json.loads((up.run_dir / "settings.json").read_text())
+    port = running.free_port()
+    base = f"http://127.0.0.1:{port}"
+    environ = {**settings, "TICKYARD_PORT": str(port), "TICKYARD_METRICS_PORT": str(port + 1000)}
+    environ["TICKYARD_BASE_URL"] = base
+
+    def start():
+        return running.Process("serve", tmp_path / "api.log", environ).wait_ready()
+
+    started = [start()]
+    yield base, started, start
+    started[-1].stop()
+
+
+def test_a_service_that_dies_is_told_and_its_return_is_noticed(api, opened):
+    base, started, start = api
+    page = opened(base)
+    expect(page.locator("table.markets tbody tr").first.locator(".price")).to_have_text(re.compile(r"\d"))
+    started[-1].kill()
+    expect(page.get_by_text("The service does not answer since")).to_be_visible(timeout=LONG_MS)
+    expect(page.locator("table.markets tbody tr")).to_have_count(194)
+    started.append(start())
+    expect(page.get_by_text("The service does not answer since")).to_have_count(0, timeout=LONG_MS)
+
+
+@pytest.mark.parametrize("target", ["issuer", "rpc"])
+def test_a_source_that_is_down_hides_prices_and_says_since_when(up, opened, target):
+    page = opened(up.base)
+    first = page.locator("table.markets tbody tr").first.locator(".price")
+    expect(first).to_have_text(re.compile(r"\d"))
+    up.post("/sandbox/fault", {"target": target, "mode": "down"})
+    try:
+        expect(page.get_by_text("Prices are hidden, not guessed.")).to_be_visible(timeout=LONG_MS)
+        expect(page.locator(".banner")).to_contain_text(re.compile(r"down since \d\d:\d\d UTC"))
+        expect(first).to_have_text("hidden")
+    finally:
+        up.post("/sandbox/fault", {"target": target, "mode": "ok"})
+    expect(first).to_have_text(re.compile(r"\d"), timeout=LONG_MS)
+    expect(page.locator(".banner")).to_have_count(0)
+
+
+def test_an_unknown_token_and_an_unknown_page_have_a_way_back(up, opened):
+    page = opened(up.base, "/portfolio/nonsense")
+    expect(page.get_by_text("This is not an address.")).to_be_visible()
+    page.get_by_role("link", name="Trade", exact=True).click()
+    page.get_by_label("Symbol").fill("NOSUCH")
+    page.get_by_role("button", name="Choose").click()
+    expect(page.get_by_text("There is no token called NOSUCH.")).to_be_visible()
+    page.get_by_role("link", name="All markets", exact=True).click()
+    expect(page.locator("table.markets tbody tr")).to_have_count(194)
+
+
+HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>'\"&amp;javascript:alert(3)"
+
+
+def test_hostile_words_from_upstreams_are_text(up, opened):
+    page = opened(up.base, "/status")
+
+    def poison(route):
+        answer = route.fetch()
+        body = json.loads(answer.text(), object_hook=_poisoned)
+        route.fulfill(response=answer, json=body)
+
+    page.route(re.compile(r"/v1/(stats|assets|research|corporate-actions|portfolio)"), poison)
+    page.on("dialog", lambda dialog: pytest.fail(f"the page ran {dialog.message}"))
+    page.get_by_role("link", name="Markets", exact=True).click()
+    expect(page.locator("table.markets small").first).to_have_text(HOSTILE)
+    page.get_by_role("link", name="AAPL", exact=True).click()
+    expect(page.locator(".lead").first).to_contain_text(HOSTILE)
+    page.goto(f"{up.base}/app/asset/%3Cimg%20src=x%20onerror=alert(1)%3E")
+    expect(page.get_by_text("There is no token called")).to_be_visible()
+    assert page.locator("main img").count() == 0
+    assert page.locator("main script").count() == 0
+    page.unroute_all(behavior="ignoreErrors")
+
+
+def _poisoned(record):
+    names = {"name", "note", "companyName", "industry", "type"}
+    return {key: HOSTILE if key in names and isinstance(value, str | None) else value for key, value in record.items()}

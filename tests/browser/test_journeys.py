@@ -1,0 +1,146 @@
+"""What people do with the app, in a real browser against a real sandbox."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = [pytest.mark.node, pytest.mark.timeout(300)]
+
+
+def connect(page):
+    page.get_by_role("button", name="Connect", exact=True).click()
+    page.get_by_role("button", name="Demo wallet").click()
+    expect(page.locator(".wallet")).to_contain_text("0x875F")
+
+
+def confirm(page):
+    page.get_by_role("dialog").get_by_role("button", name="Confirm").click()
+
+
+def test_a_newcomer_understands_the_market_finds_a_token_and_comes_back(up, opened):
+    page = opened(up.base)
+    rows = page.locator("table.markets tbody tr")
+    expect(rows).to_have_count(194)
+    expect(rows.first.locator(".price")).to_have_text(re.compile(r"\d"))
+    page.keyboard.press("/")
+    page.get_by_role("searchbox").fill("apple")
+    expect(rows.first).to_contain_text("AAPL")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{up.base}/app/asset/AAPL")
+    expect(page.get_by_role("heading", name="AAPL")).to_be_visible()
+    expect(page.locator(".chart canvas").first).to_be_visible()
+    page.go_back()
+    expect(rows).to_have_count(194)
+    page.go_forward()
+    page.reload()
+    expect(page.get_by_role("heading", name="AAPL")).to_be_visible()
+
+
+def test_a_newcomer_buys_with_the_demo_wallet_and_sees_the_position(up, opened):
+    page = opened(up.base, "/trade/AAPL")
+    connect(page)
+    page.get_by_label("Amount", exact=True).fill("250")
+    expect(page.get_by_test_id("tokens")).to_contain_text("AAPL")
+    page.get_by_role("button", name="Review").click()
+    expect(page.get_by_text("Pay exactly")).to_be_visible()
+    expect(page.locator(".decoded")).to_contain_text("250 USDG")
+    page.get_by_role("button", name=re.compile("Sign and send")).click()
+    confirm(page)
+    confirm(page)
+    expect(page.get_by_text("This is what really moved")).to_be_visible()
+    expect(page.get_by_text("−250 USDG")).to_be_visible()
+    page.get_by_role("link", name=re.compile("Portfolio of")).click()
+    expect(page.get_by_role("row", name=re.compile("AAPL"))).to_be_visible()
+    expect(page.get_by_text("Vote power")).to_be_visible()
+
+
+def test_a_no_in_the_wallet_sends_nothing(up, opened):
+    page = opened(up.base, "/trade/MSFT")
+    connect(page)
+    page.get_by_role("button", name="Review").click()
+    page.get_by_role("button", name=re.compile("Sign and send")).click()
+    page.get_by_role("dialog").get_by_role("button", name="Reject").click()
+    expect(page.get_by_role("alert")).to_contain_text("You said no in the wallet")
+    expect(page.get_by_role("button", name=re.compile("Sign and send"))).to_be_enabled()
+
+
+def test_a_build_that_says_something_else_than_what_was_asked_is_never_shown_to_the_wallet(up, opened):
+    page = opened(up.base, "/trade/AAPL")
+    connect(page)
+    thief = "22" * 20
+
+    def steal(route):
+        answer = route.fetch()
+        body = answer.text().replace("875f7121a37a8af309b8e85f297b46aa19d85dad", thief)
+        route.fulfill(response=answer, body=body)
+
+    page.route("**/v1/trade/*", steal)
+    page.get_by_role("button", name="Review").click()
+    expect(page.get_by_role("alert")).to_contain_text("The swap pays somebody else")
+    expect(page.get_by_role("button", name=re.compile("Sign and send"))).to_have_count(0)
+
+
+def test_a_quote_changes_while_the_pool_moves(up, opened):
+    page = opened(up.base, "/trade/TSLA")
+    shown = page.get_by_test_id("tokens")
+    expect(shown).to_contain_text("TSLA")
+    before = shown.inner_text()
+    now = float(up.get("/v1/stats/TSLA")[1]["price"]["dexUsd"])
+    up.post("/sandbox/price", {"symbol": "TSLA", "price": str(round(now * 0.9, 2))})
+    expect(shown).not_to_have_text(before)
+
+
+@pytest.mark.parametrize("network", ["USDG on 4663", "USDC on 8453"])
+def test_a_call_is_paid_step_by_step(up, opened, network):
+    page = opened(up.base, "/pay")
+    connect(page)
+    page.get_by_role("button", name="Ask without paying").click()
+    expect(page.get_by_text("402: pay one of these")).to_be_visible()
+    page.get_by_role("button", name=network).click()
+    page.get_by_role("button", name="Sign and pay").click()
+    confirm(page)
+    expect(page.get_by_text("The answer and its receipt")).to_be_visible()
+    expect(page.get_by_text("May still be signed for: $0.04")).to_be_visible()
+    page.locator(".side .link").first.click()
+    expect(page.locator(".side")).to_contain_text("/v1/x402/quote")
+
+
+@pytest.mark.parametrize("network", ["eip155:4663", "eip155:8453"])
+def test_the_stock_client_pays_from_the_page(up, opened, stock_payer, network):
+    page = opened(up.base, "/pay")
+    key = up.get("/sandbox")[1]["wallets"][0]["privateKey"]
+    page.evaluate(stock_payer)
+    url = "/v1/x402/quote?symbol=AAPL&side=buy&amount=100"
+    paid = page.evaluate("([url, key, network]) => stockPay(url, key, network)", [up.base + url, key, network])
+    assert (paid["status"], paid["body"]["symbol"], paid["receipt"]["network"]) == (200, "AAPL", network)
+
+
+# It lives through a tick: after it an ordinary wallet can no longer pay in USDG, so it comes last.
+def test_an_alert_is_dragged_on_the_chart_fires_and_shows_in_the_inbox(up, opened):
+    up.post("/sandbox/tick", {})
+    page = opened(up.base, "/asset/NVDA")
+    handle = page.get_by_role("slider")
+    expect(handle).to_be_visible()
+    box = handle.bounding_box()
+    start = handle.get_attribute("aria-valuenow")
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, y + 12, steps=4)
+    page.mouse.up()
+    expect(page.get_by_role("button", name="Set alert")).to_be_visible()
+    assert handle.get_attribute("aria-valuenow") != start
+    level = float(page.get_by_label("Price", exact=True).input_value())
+    expect(page.get_by_label("Webhook")).to_have_value(re.compile("^https://"))
+    page.get_by_role("button", name="Set alert").click()
+    expect(page.get_by_text("Set: NVDA")).to_be_visible()
+    condition = "above" if page.get_by_text("Set: NVDA above").count() else "below"
+    page.get_by_role("link", name="My alerts").click()
+    expect(page.locator(".alerts li")).to_contain_text("active")
+    beyond = level * (1.02 if condition == "above" else 0.98)
+    up.post("/sandbox/price", {"symbol": "NVDA", "price": f"{beyond:.2f}"})
+    assert up.ask("POST", "/sandbox/tick", {}, limit_s=60)[1]["fired"] >= 1
+    expect(page.locator(".alerts li")).to_contain_text("delivered")
+    expect(page.get_by_text("POST /from-the-app")).to_be_visible()
+    assert "secret" not in page.url

@@ -1,0 +1,121 @@
+"""Fast, reachable by everybody, and within its budgets."""
+
+import gzip
+import json
+import re
+import urllib.request
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = [pytest.mark.node, pytest.mark.timeout(300)]
+
+ROOT = Path(__file__).parents[2]
+AXE = (ROOT / "node_modules" / "axe-core" / "axe.min.js").read_text()
+VIEWS = ("", "/asset/AAPL", "/trade/AAPL", "/portfolio", "/alerts", "/pay", "/earn", "/status", "/sandbox")
+DEMO = "0x875F7121A37a8Af309B8e85f297B46Aa19d85daD"
+FIRST_VIEW_MAX_BYTES = 60 * 1024
+
+
+def settled(page):
+    expect(page.locator("h1")).to_be_visible()
+    expect(page.locator(".skeleton")).to_have_count(0)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("view", [*VIEWS, f"/portfolio/{DEMO}"])
+def test_axe_finds_nothing_serious(up, opened, view, scheme):
+    page = opened(up.base, view, color_scheme=scheme, viewport={"width": 1280, "height": 900})
+    settled(page)
+    page.evaluate(AXE)
+    found = page.evaluate("() => axe.run(document, { resultTypes: ['violations'] })")
+    serious = [
+        f"{each['id']}: {each['nodes'][0]['html'][:160]}"
+        for each in found["violations"]
+        if each["impact"] in ("serious", "critical")
+    ]
+    assert serious == []
+
+
+@pytest.mark.parametrize("width", [360, 768, 2560])
+def test_no_view_is_wider_than_the_screen(up, opened, width):
+    page = opened(up.base, "", viewport={"width": width, "height": 800})
+    for view in VIEWS:
+        page.goto(f"{up.base}/app{view}")
+        settled(page)
+        too_wide = page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
+        assert too_wide <= 0, view
+
+
+def test_the_first_view_is_small(up, chrome):
+    sizes = {}
+
+    def note(response):
+        if "/app/files/" in response.url and response.url.endswith(".js"):
+            sizes[response.url] = len(gzip.compress(response.body(), 9))
+
+    context = chrome.new_context()
+    first = context.new_page()
+    first.on("response", note)
+    first.goto(f"{up.base}/app")
+    expect(first.locator("table.markets tbody tr")).to_have_count(194)
+    context.close()
+    assert sizes
+    assert sum(sizes.values()) <= FIRST_VIEW_MAX_BYTES, sizes
+
+
+def test_filling_the_table_costs_the_page_no_more_than_it_did(up, chrome):
+    """The page's own share, in time of the processor: whoever else runs here at the same time does not count."""
+    best = min(_seconds_to_fill(up, chrome) for _ in range(3))
+    print(f"{best:.2f} s of the main thread")
+    # The goal is 0.25: a second on a machine four times as slow. It took 0.55 on two small cores with much else to do.
+    assert best <= 0.9
+
+
+def _seconds_to_fill(up, chrome):
+    """What the page's main thread worked from a cold cache until every row was there, with its price."""
+    context = chrome.new_context()
+    page = context.new_page()
+    session = context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    page.goto(f"{up.base}/app")
+    page.wait_for_selector("table.markets tbody tr:nth-child(194) .price:not(:has(.coming))")
+    metrics = {each["name"]: each["value"] for each in session.send("Performance.getMetrics")["metrics"]}
+    context.close()
+    return metrics["TaskDuration"]
+
+
+def test_the_page_lets_nothing_in_and_nothing_out(up):
+    with urllib.request.urlopen(f"{up.base}/app/asset/AAPL", timeout=10) as answer:
+        policy, powers = answer.headers["content-security-policy"], answer.headers["permissions-policy"]
+    for part in ("default-src 'none'", "script-src 'self';", "frame-ancestors 'none'", "require-trusted-types-for"):
+        assert part in policy
+    assert "unsafe" not in policy
+    assert "camera=()" in powers
+    nodes = re.search(r"connect-src ([^;]*)", policy)[1].split()
+    world = up.get("/sandbox")[1]
+    assert nodes[0] == "'self'"
+    assert {re.sub(r"(?<=\d)/.*", "", world[name]) for name in ("rpcUrl", "rpcUrl8453")} == set(nodes[1:])
+
+
+def test_memory_stays_flat_while_prices_come_in(up, opened):
+    """Ten minutes of polling, lived through quickly: the page's timers run sixty times as fast."""
+    page = opened(up.base, "/status")
+    page.add_init_script(
+        "const wait = globalThis.setTimeout; globalThis.setTimeout = (run, ms, ...rest) => wait(run, (ms ?? 0) / 60, ...rest)"
+    )
+    page.goto(f"{up.base}/app")
+    expect(page.locator("table.markets tbody tr")).to_have_count(194)
+    session = page.context.new_cdp_session(page)
+
+    def used():
+        session.send("HeapProfiler.collectGarbage")
+        return session.send("Runtime.getHeapUsage")["usedSize"]
+
+    stats = "() => new Promise((done) => setTimeout(done, 60 * 60000 / 12))"
+    page.evaluate(stats)
+    before = used()
+    page.evaluate(stats)
+    page.evaluate(stats)
+    assert used() < before * 1.25 + 1_000_000, json.dumps([before, used()])

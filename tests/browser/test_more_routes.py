@@ -1,0 +1,138 @@
+"""What the app does where the service offers more: depth, explanations, series, reserves, a stream; and where a wallet
+can do more: a batch. The far end is replaced at the wire."""
+
+import json
+import re
+from functools import partial
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = [pytest.mark.node, pytest.mark.timeout(300)]
+
+STEPS = [{"movePct": pct, "usdg": str(1000 * n), "tokens": "3"} for n, pct in enumerate(("0.1", "0.5", "1", "2"), 1)]
+DEPTH = {
+    "symbol": "AAPL",
+    "chainId": 4663,
+    "blockNumber": 7,
+    "asOf": "2026-11-15T00:00:00Z",
+    "pools": [],
+    "all": {"up": STEPS, "down": STEPS},
+    "largest": {"buyUsd": "2500.000000", "sellTokens": "9"},
+}
+CANDIDATE = {
+    "concept": "us-gaap:Revenues",
+    "value": 416161000000,
+    "unit": "USD",
+    "periodStart": "2024-09-29",
+    "periodEnd": "2025-09-27",
+    "form": "10-K",
+    "accession": "0000320193-25-000079",
+    "filed": "2025-10-31",
+    "verdict": "chosen",
+    "reason": "The total of the newest year.",
+}
+EXPLAINED = {
+    "symbol": "AAPL",
+    "asOf": "2026-11-15T00:00:00Z",
+    "facts": {"revenue": {"chosen": CANDIDATE, "candidates": [CANDIDATE, {**CANDIDATE, "verdict": "rejected"}]}},
+}
+FIGURE = {"value": 416161000000, "unit": "USD", "reason": None}
+PERIOD = {"periodStart": "2024-09-29", "fiscalYear": 2025, "revenue": FIGURE, "netIncome": {**FIGURE, "value": -9}}
+SERIES = {"symbol": "AAPL", "annual": [{**PERIOD, "periodEnd": f"202{n}-09-27"} for n in (5, 4, 3)], "quarterly": []}
+RESERVES = {
+    "blockNumber": 7,
+    "asOf": "2026-11-15T00:00:00Z",
+    "desk": "0x" + "d" * 40,
+    "payer": {"address": "0x" + "e" * 40, "usdg": "1234.500000", "eth": "1", "allowance": "9"},
+    "owedUsd": "0.000000",
+    "sealedUsd": "0.010000",
+    "paidUsd": "5.000000",
+    "epochs": [],
+}
+LATER = {
+    "GET /v1/depth/{symbol}": ("/v1/depth/", DEPTH),
+    "GET /v1/research/{symbol}/explain": ("/explain", EXPLAINED),
+    "GET /v1/research/{symbol}/financials": ("/financials", SERIES),
+    "GET /v1/earn/reserves": ("/v1/earn/reserves", RESERVES),
+}
+
+
+def offer_more(page, up, *lines):
+    index = up.get("/")[1]
+    endpoints = [*index["endpoints"], *lines]
+    page.route(f"{up.base}/", lambda route: route.fulfill(json={**index, "endpoints": endpoints}))
+    for part, body in LATER.values():
+        page.route(re.compile(re.escape(part)), partial(answer, body))
+
+
+def answer(body, route):
+    route.fulfill(json=body)
+
+
+def test_depth_explanations_series_and_reserves_are_shown_where_they_exist(up, opened):
+    page = opened(up.base, "/status")
+    offer_more(page, up, *LATER)
+    page.goto(f"{up.base}/app/asset/AAPL")
+    expect(page.get_by_role("heading", name="Depth")).to_be_visible()
+    expect(page.get_by_text("Up to $2,500.00 can be bought")).to_be_visible()
+    expect(page.get_by_role("heading", name="Financials")).to_be_visible()
+    expect(page.locator(".bars .loss")).to_have_count(3)
+    page.get_by_text("Why these figures").click()
+    expect(page.get_by_text("0000320193-25-000079").first).to_be_visible()
+    page.goto(f"{up.base}/app/earn")
+    expect(page.get_by_text("$1,234.50")).to_be_visible()
+
+
+def test_prices_come_by_the_stream_where_there_is_one(up, opened):
+    page = opened(up.base, "/status")
+    event = {"symbol": "AAPL", "price": "123.45", "premium": "1.5000"}
+    text = f"event: price\ndata: {json.dumps(event)}\n\n"
+    offer_more(page, up, "GET /v1/stream")
+    page.route("**/v1/stream*", lambda route: route.fulfill(body=text, content_type="text/event-stream"))
+    page.goto(f"{up.base}/app")
+    row = page.get_by_role("row", name=re.compile("^AAPL"))
+    expect(row.locator(".price")).to_have_text("123.45")
+    expect(row.locator(".premium")).to_have_text("+1.50 %")
+    page.close()
+
+
+BATCHING = """
+const asked = (globalThis.asked = []);
+const account = '0x875F7121A37a8Af309B8e85f297B46Aa19d85daD';
+const answers = {
+  eth_requestAccounts: () => [account],
+  eth_chainId: () => '0x1237',
+  wallet_getCapabilities: () => ({ '0x1237': { atomic: { status: 'supported' } } }),
+  wallet_sendCalls: () => ({ id: 'b1' }),
+  wallet_getCallsStatus: () => ({
+    status: 200,
+    receipts: [{ status: '0x1', transactionHash: '0x' + 'ab'.repeat(32), blockNumber: '0x7', gasUsed: '0x9', logs: [] }],
+  }),
+};
+const provider = {
+  async request({ method, params }) {
+    asked.push({ method, params });
+    return answers[method]();
+  },
+};
+const info = { uuid: 'u1', name: 'Batching wallet', icon: 'javascript:alert(1)', rdns: 'example.batching' };
+const tell = () => dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail: { info, provider } }));
+addEventListener('eip6963:requestProvider', tell);
+"""
+
+
+def test_a_wallet_that_can_batch_confirms_once(up, opened):
+    page = opened(up.base, "/status")
+    page.add_init_script(BATCHING)
+    page.goto(f"{up.base}/app/trade/GOOGL")
+    page.get_by_role("button", name="Connect", exact=True).click()
+    page.get_by_role("button", name="Batching wallet").click()
+    page.get_by_role("button", name="Review").click()
+    page.get_by_role("button", name="Sign and send 2 steps").click()
+    expect(page.get_by_text("This is what really moved")).to_be_visible()
+    asked = page.evaluate("() => asked")
+    (batch,) = [each["params"][0] for each in asked if each["method"] == "wallet_sendCalls"]
+    assert (batch["chainId"], batch["atomicRequired"], len(batch["calls"])) == ("0x1237", True, 2)
+    assert {each["value"] for each in batch["calls"]} == {"0x0"}
+    assert "eth_sendTransaction" not in {each["method"] for each in asked}

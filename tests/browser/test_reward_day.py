@@ -1,0 +1,35 @@
+"""A reward day by moving the clock: it comes last, because after it ordinary wallets live in the past."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = [pytest.mark.node, pytest.mark.timeout(300)]
+
+
+def test_a_day_is_lived_through_claimed_and_its_books_are_checked_on_the_chain(up, opened, stock_payer):
+    page = opened(up.base, "/pay")
+    key = up.get("/sandbox")[1]["wallets"][0]["privateKey"]
+    page.evaluate(stock_payer)
+    url = f"{up.base}/v1/x402/quote?symbol=AAPL&side=buy&amount=100"
+    assert page.evaluate("([url, key]) => stockPay(url, key, 'eip155:8453')", [url, key])["status"] == 200
+    page.get_by_role("link", name="Sandbox").click()
+    page.get_by_role("button", name="To 23:00, snapshot").click()
+    expect(page.get_by_text(re.compile("It is .* 23:00"))).to_be_visible(timeout=90_000)
+    page.get_by_role("button", name="To 00:00, claims").click()
+    expect(page.get_by_text(re.compile("It is .* 00:00"))).to_be_visible(timeout=90_000)
+    page.get_by_role("link", name="Earn").click()
+    page.get_by_role("button", name="Connect", exact=True).click()
+    page.get_by_role("button", name="Demo wallet").click()
+    claim = page.get_by_role("button", name=re.compile(r"Claim \$"))
+    expect(claim).to_be_visible(timeout=60_000)
+    claim.click()
+    page.get_by_role("dialog").get_by_role("button", name="Confirm").click()
+    expect(page.locator(".note.good")).to_contain_text(re.compile(r"Paid .*Transaction 0x[0-9a-f]{64}"), timeout=60_000)
+    expect(page.get_by_test_id("claimable")).to_have_text("claimed")
+    page.get_by_role("button", name="Check them here").click()
+    findings = page.locator(".findings li")
+    expect(findings.first).to_be_visible(timeout=60_000)
+    assert [each.inner_text() for each in page.locator(".findings li[data-ok=false]").all()] == []
+    assert page.locator(".findings li[data-ok=true]").count() >= 5

@@ -1,0 +1,89 @@
+"""`tickyard trade` typed in a sandbox, and where there is none."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from eth_account import Account
+
+pytestmark = pytest.mark.node
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def up(running):
+    sandbox = running.Up().wait_ready()
+    yield sandbox
+    sandbox.stop()
+
+
+def trade(base, *words, typed=""):
+    return subprocess.run(
+        [sys.executable, "-m", "tickyard", "trade", *words],
+        input=typed,
+        cwd=ROOT,
+        env={**os.environ, "TICKYARD_BASE_URL": base},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_a_trade_is_shown_asked_for_sent_and_told(up):
+    done = trade(up.base, "buy", "AAPL", "25", typed="y\n")
+    assert done.returncode == 0, done.stderr
+    assert "Two steps: approve the router for exactly 25.000000 USDG" in done.stdout
+    assert "works     Buy AAPL in the" in done.stdout
+    assert "sign and send?" in done.stdout
+    assert "paid 25.000000 USDG, received 0." in done.stdout
+    again = trade(up.base, "sell", "aapl", "0.01", "--denom", "token", "--yes")
+    assert again.returncode == 0, again.stderr
+    assert "paid 0.01 AAPL, received" in again.stdout
+    assert "sign and send?" not in again.stdout
+
+
+@pytest.mark.parametrize("typed", ["n\n", "\n", "", "yesterday\n"])
+def test_nothing_is_sent_unless_somebody_says_yes(up, typed):
+    done = trade(up.base, "buy", "AAPL", "25", typed=typed)
+    assert done.returncode in (1, 130)
+    assert "paid" not in done.stdout
+
+
+def test_what_would_fail_is_not_even_asked_for(up):
+    done = trade(up.base, "sell", "MSFT", "1", "--yes")
+    assert done.returncode == 1
+    assert "FAILS     Sell MSFT" in done.stdout
+    assert "does not hold what would have to be paid" in done.stdout
+    assert "nothing was sent" in done.stderr
+
+
+def test_a_keystore_signs_elsewhere(up, tmp_path):
+    account = Account.from_key("0x" + "6b" * 32)
+    (tmp_path / "key.json").write_text(json.dumps(Account.encrypt(account.key, "secret", iterations=2)))
+    (tmp_path / "password").write_text("secret\n")
+    for asset, amount in (("ETH", "1"), ("USDG", "50")):
+        up.post("/sandbox/fund", {"address": account.address, "asset": asset, "amount": amount})
+    own = ("--keystore", str(tmp_path / "key.json"), "--password-file", str(tmp_path / "password"))
+    rpc = up.get("/sandbox")[1]["rpcUrl"]
+    done = trade(up.base, "buy", "KO", "10", *own, "--rpc", rpc, "--yes")
+    assert done.returncode == 0, done.stderr
+    assert "paid 10.000000 USDG" in done.stdout
+    assert "6b6b6b" not in done.stdout + done.stderr
+    (tmp_path / "password").write_text("guess\n")
+    for words in ((*own, "--rpc", rpc), own, ("--keystore", str(tmp_path / "none"), "--rpc", rpc)):
+        done = trade(up.base, "buy", "KO", "10", *words, "--yes")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.count("\n") == 1
+
+
+def test_where_there_is_no_sandbox_it_says_what_is_missing(up):
+    done = trade("http://127.0.0.1:1", "buy", "KO", "10")
+    assert done.returncode == 2
+    assert "there is no service at" in done.stderr
+    assert trade(up.base, "buy", "NOPE", "10").returncode == 1
+    assert trade(up.base, "hold", "KO", "10").returncode == 2

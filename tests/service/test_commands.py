@@ -1,0 +1,159 @@
+"""Every foreseeable mistake at the command line, and the one sentence that answers it. Never a traceback."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tickyard.features.alerts.secret import AlertKeys
+
+NOWHERE = "http://127.0.0.1:1"
+
+
+def run(folder, *words, **settings):
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("TICKYARD_")}
+    environ |= {f"TICKYARD_{name}": str(value) for name, value in settings.items()}
+    return subprocess.run(
+        [sys.executable, "-m", "tickyard", *words], cwd=folder, env=environ, capture_output=True, text=True, timeout=60
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("commands")
+    (folder / "file").write_text("not a folder, not a database, not a key\n")
+    (folder / "binary").write_bytes(bytes(range(256)))
+    (folder / "sealed").mkdir(mode=0o500)
+    (folder / "keys").write_text(f"1 {'5a' * 32}\n")
+    return folder
+
+
+GOOD = {
+    "RPC_URLS": NOWHERE,
+    "RPC_URLS_8453": NOWHERE,
+    "PAY_TO": "0x" + "7a" * 20,
+    "FACILITATOR_4663": NOWHERE,
+    "FACILITATOR_8453": NOWHERE,
+    "FILINGS_CONTACT": "me@node.test",
+    "SECRET_KEY_FILE": "keys",
+    "ISSUER_URL": NOWHERE,
+    "FILINGS_FILES_URL": NOWHERE,
+}
+PROGRAM = {"SERVICE_TOKEN": "0x" + "7e" * 20, "PAYOUT_DESK": "0x" + "de" * 20}
+
+MISTAKES = [
+    (["serve"], {}, "TICKYARD_RPC_URLS is not set"),
+    (["work"], {}, "TICKYARD_RPC_URLS is not set"),
+    (["payout"], GOOD, "there is no reward program"),
+    (["payout"], GOOD | {"SERVICE_TOKEN": "0x" + "7e" * 20}, "TICKYARD_PAYOUT_DESK is not set"),
+    (["payout"], GOOD | PROGRAM, "TICKYARD_PAYOUT_KEYSTORE"),
+    (["payout"], GOOD | PROGRAM | {"PAYOUT_KEYSTORE": "none", "PAYOUT_PASSWORD_FILE": "none"}, "cannot be read"),
+    (["serve"], GOOD | {"PORT": "x"}, "TICKYARD_PORT must be a whole number"),
+    (["serve"], GOOD | {"DATA_DIR": "file/data"}, "the data folder"),
+    (["serve"], GOOD | {"HOST": "203.0.113.77"}, "it cannot listen on 203.0.113.77:8402"),
+    (["migrate"], GOOD | {"DATA_DIR": "file/data"}, "the data folder"),
+    (["migrate"], GOOD | {"DATABASE_URL": "postgresql://127.0.0.1:1/none"}, "the store"),
+    (["migrate"], GOOD | {"SETTINGS": "nothing.toml"}, "nothing.toml"),
+    (["migrate"], GOOD | {"SETTINGS": "binary"}, "binary"),
+    (["migrate"], GOOD | {"DATABASE_URL": "file"}, "the store does not answer"),
+    (["backup", "file"], GOOD | {"DATA_DIR": "made"}, "exists already"),
+    (["backup", "nofolder/copy"], GOOD | {"DATA_DIR": "made"}, ""),
+    (["backup", "copy"], GOOD | {"DATA_DIR": "empty"}, ""),
+    (["restore", "nothing"], GOOD | {"DATA_DIR": "other"}, ""),
+    (["restore", "file"], GOOD | {"DATA_DIR": "other2"}, ""),
+    (["restore", "binary"], GOOD | {"DATA_DIR": "other3"}, ""),
+    (["up"], {"PORT": "abc"}, "invalid int value: 'abc'"),
+    (["keys", "new", "alert", "file"], {}, "never overwritten"),
+    (["keys", "new", "alert", "nofolder/key"], {}, "cannot be written"),
+    (["keys", "rotate", "nothing"], {}, "cannot be read"),
+    (["keys", "rotate", "file"], {}, "is no file of alert keys"),
+    (["keys", "rotate", "binary"], {}, "cannot be read"),
+    (["call", "get_price", "symbol=AAPL"], {"BASE_URL": NOWHERE}, NOWHERE),
+    (["call", "get_price"], {"BASE_URL": NOWHERE}, "needs symbol"),
+    (["call", "get_prise", "symbol=AAPL"], {}, "did you mean"),
+    (["call", "get_price", "symbol=AAPL"], {"BASE_URL": "nowhere"}, "is not an address"),
+    (["watch", "AAPL"], {"BASE_URL": NOWHERE}, NOWHERE),
+    (["pay", "/v1/x402/quote"], {"BASE_URL": NOWHERE}, "there is no sandbox"),
+    (["pay", "/v1/x402/quote"], {"BASE_URL": "nonsense"}, "there is no sandbox"),
+    (["claim"], {"BASE_URL": NOWHERE}, "there is no sandbox"),
+    (["doctor"], {}, "TICKYARD_RPC_URLS is not set"),
+    (["nonsense"], {}, "invalid choice"),
+    ([], {}, "required"),
+]
+
+
+def test_no_foreseeable_mistake_shows_a_traceback(folder):
+    # A copy to refuse to overwrite, and a store to refuse to fill.
+    made = run(folder, "migrate", **GOOD | {"DATA_DIR": "made"})
+    assert made.returncode == 0, made.stderr
+    wrong = {}
+    with ThreadPoolExecutor(4) as pool:
+        for (words, settings, says), done in zip(
+            MISTAKES, pool.map(lambda each: run(folder, *each[0], **each[1]), MISTAKES), strict=True
+        ):
+            said = done.stdout + done.stderr
+            if done.returncode == 0 or "Traceback" in said or says not in said or not said.strip():
+                wrong[f"{words} {settings}"] = (done.returncode, said[-700:])
+    assert not wrong, "\n".join(f"{what}: {said}" for what, said in wrong.items())
+
+
+def test_a_taken_port_is_a_sentence(folder):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = run(folder, "serve", **GOOD | {"PORT": taken.getsockname()[1], "DATA_DIR": "made"})
+    assert done.returncode == 2
+    assert re.search(r"^tickyard does not start: it cannot listen on 127\.0\.0\.1:\d+", done.stderr)
+
+
+def test_the_doctor_says_what_is_bad_and_how_to_mend_it(folder):
+    done = run(folder, "doctor", **GOOD | {"DATA_DIR": "none", "FACILITATOR_8453": NOWHERE})
+    assert done.returncode == 1
+    lines = done.stdout.splitlines()
+    bad = [line.split(None, 1)[1] for line in lines if line.startswith("  BAD")]
+    for name in ("node 4663 1/1", "node 8453 1/1", "facilitator 4663", "facilitator 8453", "issuer", "filings contact",
+                 "clock", "data folder", "database"):  # fmt: skip
+        assert any(line.startswith(name) for line in bad), (name, bad)
+    assert len([line for line in lines if "-> " in line]) == len(bad)
+    assert "All well" not in done.stdout
+
+
+@pytest.mark.parametrize("closing", ["2>&-", "2>/dev/full", "0<&- 1>&- 2>&-"])
+def test_a_process_without_standard_streams_lives_and_refuses_as_any_other(folder, closing):
+    """A closed one gives its number to the next socket, and the event loop aborts when that is closed."""
+    environ = {**os.environ, **{f"TICKYARD_{name}": value for name, value in GOOD.items()}, "TICKYARD_DATA_DIR": "made"}
+    command = ["/bin/sh", "-c", f"exec {sys.executable} -m tickyard doctor {closing}"]
+    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stdout + done.stderr
+    environ["TICKYARD_PORT"] = "x"
+    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+
+
+def test_the_version_is_told(folder):
+    done = run(folder, "--version")
+    assert (done.returncode, done.stdout) == (0, "tickyard 1.0.0\n")
+
+
+def test_keys_are_made_for_their_owner_alone_and_renewed_beside_the_old(folder):
+    path = folder / "fresh.key"
+    assert run(folder, "keys", "new", "alert", str(path)).returncode == 0
+    assert path.stat().st_mode & 0o777 == 0o600
+    first = path.read_text()
+    before = AlertKeys.read(first)
+    done = run(folder, "keys", "rotate", str(path))
+    assert done.returncode == 0
+    assert "restart all workers" in done.stdout
+    assert path.read_text().startswith(first)
+    after = AlertKeys.read(path.read_text())
+    assert (before.version, after.version) == (1, 2)
+    assert after.secret_text("x", 1) == before.secret_text("x", 1) != after.secret_text("x", 2)
+    assert path.stat().st_mode & 0o777 == 0o600
+    # What is secret is never shown.
+    assert not set(re.findall(r"[0-9a-f]{64}", path.read_text())) & set(re.findall(r"[0-9a-f]{64}", done.stdout))
+    receipt = folder / "receipt.key"
+    assert run(folder, "keys", "new", "receipt", str(receipt)).returncode == 0
+    assert re.fullmatch(r"[0-9a-f]{64}\n", receipt.read_text())

@@ -1,0 +1,112 @@
+"""The mirror through the door: no round trips while it is fresh, the same figures, and nothing when it is not."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+from tickyard.catalog import CATALOG
+from tickyard.doors.app import Plan, build_app
+from tickyard.kernel.clock import WallClock
+from tickyard.market.mirror.mirror import QUIET_S
+from tickyard.sandbox.standins.faults import FaultBoard
+from tickyard.sandbox.standins.issuer import IssuerStandIn
+from tickyard.sandbox.standins.process import open_port
+from tickyard.sandbox.world.listing import load
+from yards import asgi, house, paperyard, rpcnode
+
+QUOTE = "/v1/quote?symbol=AAPL&side=buy&amount=100"
+
+
+class MovableClock(WallClock):
+    """Wall time, which the test may push forward."""
+
+    ahead_s = 0.0
+
+    def monotonic(self):
+        return super().monotonic() + self.ahead_s
+
+
+@asynccontextmanager
+async def mirrored(folder):
+    clock, chain = MovableClock(), paperyard.LyingChain()
+    async with rpcnode.Node() as node:
+        node.results = {
+            "eth_call": lambda params: chain.rpc("eth_call", params),
+            "eth_getCode": "0x6001",
+            "eth_blockNumber": lambda _: chain.rpc("eth_blockNumber", []),
+            "eth_getBlockByNumber": lambda _: chain.rpc("eth_getBlockByNumber", []),
+        }
+        standins, port = await open_port([IssuerStandIn(FaultBoard(), clock, load(), began=clock.now())])
+        try:
+            issuer = f"http://127.0.0.1:{port}/issuer"
+            async with house.open_house(folder, node.url, issuer, clock, MIRROR="on") as deps:
+                yield clock, node, deps, build_app(Plan(CATALOG, deps), access_log=None).edge
+        finally:
+            await standins.cleanup()
+
+
+async def woken(deps):
+    pools = deps.market.pools.of(deps.market.registry.find("AAPL").address)
+    while deps.market.live.serve(pools) is None:
+        await WallClock().sleep(0.02)
+
+
+def test_a_quote_from_memory_asks_nobody_and_says_the_same(tmp_path):
+    async def scenario():
+        async with asyncio.timeout(60), mirrored(tmp_path) as (_, _, deps, app):
+            asked = await asgi.ask_app(app, "GET", QUOTE)
+            await woken(deps)
+            before = deps.rpc.round_trips
+            remembered = await asgi.ask_app(app, "GET", QUOTE)
+            assert deps.rpc.round_trips == before
+            for name in ("usdAmount", "tokenAmount", "feeTier", "effectivePricePerToken", "asOf"):
+                assert remembered.json()[name] == asked.json()[name]
+            too_much = QUOTE.replace("100", "1" + "0" * 30)
+            assert (await asgi.ask_app(app, "GET", too_much)).status == 422
+
+    asyncio.run(scenario())
+
+
+def test_what_was_not_confirmed_lately_is_not_served(tmp_path):
+    async def scenario():
+        async with asyncio.timeout(60), mirrored(tmp_path) as (clock, node, deps, app):
+            await woken(deps)
+            node.mode = "500"
+            clock.ahead_s += 2
+            answer = await asgi.ask_app(app, "GET", QUOTE)
+            assert answer.status == 502
+            node.mode = "ok"
+            await woken(deps)
+            assert (await asgi.ask_app(app, "GET", QUOTE)).status == 200
+
+    asyncio.run(scenario())
+
+
+def test_when_nobody_asks_for_a_minute_nothing_is_followed(tmp_path):
+    async def scenario():
+        async with asyncio.timeout(60), mirrored(tmp_path) as (clock, _, deps, app):
+            await woken(deps)
+            assert deps.market.live.mirror.hot()
+            clock.ahead_s += QUIET_S + 1
+            assert deps.market.live.mirror.hot() == []
+            # The next one takes the round trip, and wakes it.
+            before = deps.rpc.round_trips
+            assert (await asgi.ask_app(app, "GET", QUOTE)).status == 200
+            assert deps.rpc.round_trips > before
+            await woken(deps)
+
+    asyncio.run(scenario())
+
+
+def test_every_pool_is_held_as_soon_as_one_is_asked_about(tmp_path):
+    async def scenario():
+        async with asyncio.timeout(60), mirrored(tmp_path) as (_, _, deps, app):
+            await woken(deps)
+            mirror = deps.market.live.mirror
+            while not all(pool.address in mirror._held for pool in deps.market.pools.every()):
+                await woken(deps)
+                await mirror.step()
+            before = deps.rpc.round_trips
+            answer = await asgi.ask_app(app, "GET", QUOTE.replace("AAPL", "MSFT"))
+            assert (answer.status, deps.rpc.round_trips - before) == (200, 0)
+
+    asyncio.run(scenario())

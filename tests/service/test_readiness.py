@@ -1,0 +1,139 @@
+"""`/readyz` tells the truth within a second, from a look that all who ask share."""
+
+import asyncio
+import sqlite3
+import time
+
+import pytest
+
+from tickyard.kernel.clock import WallClock
+from yards import paperyard
+
+
+class SkippedClock(WallClock):
+    """So many seconds seem to have passed, without the chain falling behind."""
+
+    skipped = 0
+
+    def monotonic(self):
+        return super().monotonic() + self.skipped
+
+
+def live(scenario, folder):
+    async def run():
+        async with asyncio.timeout(60), paperyard.open_yard(folder, clock=SkippedClock()) as yard:
+            await scenario(yard)
+
+    asyncio.run(run())
+
+
+async def look(yard):
+    """A look of its own: the one before is let grow old first."""
+    yard.deps.clock.skipped += 2
+    began = time.monotonic()
+    answer = await yard.get("/readyz")
+    assert time.monotonic() - began < 1.0, "nobody waits longer than a second"
+    return answer.status, answer.json()
+
+
+async def reason(yard):
+    status, body = await look(yard)
+    assert status == 503
+    assert body["error"]["code"] == "upstream_error"
+    return body["error"]["message"]
+
+
+def test_who_is_ready_says_how_old_things_are(tmp_path):
+    async def scenario(yard):
+        answer = await yard.get("/readyz")
+        assert answer.status == 200
+        body = answer.json()
+        assert body["status"] == "ready"
+        assert 0 <= body["headAgeSeconds"] < 60
+        assert 0 <= body["registryAgeSeconds"] < 60
+        assert set(body["tasks"]) == {"registry", "pools"}
+
+    live(scenario, tmp_path)
+
+
+@pytest.mark.parametrize("mode", ["500", "hang", "html", "truncated", "wrong-id", "reset", "rpc-throttle"])
+def test_a_node_that_is_of_no_use_is_told_and_so_is_its_return(tmp_path, mode):
+    async def scenario(yard):
+        yard.node.mode = mode
+        assert "chain node" in await reason(yard)
+        yard.node.mode = "ok"
+        await recovered(yard)
+
+    live(scenario, tmp_path)
+
+
+async def recovered(yard):
+    """Also the look that was still under way must have come to its end."""
+    while (await look(yard))[0] != 200:
+        await yard.deps.clock.sleep(0.05)
+
+
+def test_a_frozen_node_is_told(tmp_path):
+    async def scenario(yard):
+        yard.chain.time -= 250
+        assert "chain node" in await reason(yard)
+        yard.chain.time += 250
+        await recovered(yard)
+
+    live(scenario, tmp_path)
+
+
+def test_a_store_that_cannot_be_read_is_told(tmp_path):
+    async def scenario(yard):
+        with sqlite3.connect(tmp_path / "tickyard.db") as books:
+            books.execute("ALTER TABLE alembic_version RENAME TO gone")
+            books.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        books.close()
+        data = (tmp_path / "tickyard.db").read_bytes()
+        await yard.deps.store.close()
+        (tmp_path / "tickyard.db").write_bytes(b"\0" * len(data))
+        assert "the store does not answer" in await reason(yard)
+
+    live(scenario, tmp_path)
+
+
+def test_five_hundred_who_ask_at_once_are_one_question_to_the_node(tmp_path):
+    async def scenario(yard):
+        await look(yard)
+        before = len(yard.node.seen)
+        yard.deps.clock.skipped += 2
+        answers = await asyncio.gather(*(yard.get("/readyz") for _ in range(480)))
+        assert {answer.status for answer in answers} == {200}
+        assert len(yard.node.seen) - before == 1
+        yard.node.mode = "hang"
+        yard.deps.clock.skipped += 2
+        before = len(yard.node.seen)
+        answers = await asyncio.gather(*(yard.get("/readyz") for _ in range(480)))
+        assert {answer.status for answer in answers} == {503}
+        assert len(yard.node.seen) - before <= 2
+
+    live(scenario, tmp_path)
+
+
+def test_a_registry_that_nobody_has_confirmed_for_a_day_is_told_and_an_hour_is_not(tmp_path):
+    async def scenario(yard):
+        yard.issuer.is_down = True
+        yard.deps.clock.skipped += 3600
+        assert (await look(yard))[0] == 200
+        yard.deps.clock.skipped += 24 * 3600
+        assert "the asset registry was confirmed 25 hours ago" in await reason(yard)
+
+    live(scenario, tmp_path)
+
+
+def test_a_task_that_is_down_is_told(tmp_path):
+    async def scenario(yard):
+        async def dies():
+            raise KeyError
+
+        yard.deps.tasks.start("frail", dies)
+        await yard.deps.clock.sleep(0)
+        await yard.deps.clock.sleep(0.01)
+        assert "the task frail is down" in await reason(yard)
+
+    live(scenario, tmp_path)

@@ -1,0 +1,324 @@
+"""The stream through a real socket: what is told, who is refused, who is cut off, how it ends."""
+
+import asyncio
+import contextlib
+import io
+
+import aiohttp
+import pytest
+
+from tickyard.catalog import CATALOG
+from tickyard.client import AsyncClient, BadRequest, Client
+from tickyard.doors.app import Plan, build_app
+from tickyard.features.history.store import record
+from tickyard.features.history.stream.cursor import Cursor
+from tickyard.kernel.clock import WallClock
+from tickyard.kernel.ids import Symbol
+from tickyard.market.rounds import Round, slot_number, slot_start
+from tickyard.sandbox.standins.faults import FaultBoard
+from tickyard.sandbox.standins.issuer import IssuerStandIn
+from tickyard.sandbox.standins.process import open_port
+from tickyard.sandbox.world.listing import load
+from tickyard.store.tokens import token_ids
+from tickyard.terminal.commands import watch
+from yards import house, paperyard, rpcnode, serving
+
+
+@contextlib.asynccontextmanager
+async def open_stream(folder, **settings):
+    """The service on a socket, with the address, its parts and a hand that records rounds."""
+    clock = WallClock()
+    chain = paperyard.LyingChain()
+    async with rpcnode.Node() as node:
+        node.results = {
+            "eth_call": lambda params: chain.rpc("eth_call", params),
+            "eth_getCode": "0x6001",
+            "eth_blockNumber": lambda _: chain.rpc("eth_blockNumber", []),
+            "eth_getBlockByNumber": lambda _: chain.rpc("eth_getBlockByNumber", []),
+        }
+        standins, port = await open_port([IssuerStandIn(FaultBoard(), clock, load(), began=clock.now())])
+        try:
+            issuer = f"http://127.0.0.1:{port}/issuer"
+            async with house.open_house(folder, node.url, issuer, clock, **settings) as deps:
+                app = build_app(Plan(CATALOG, deps), access_log=None)
+                keeping = asyncio.create_task(app.hub.keep())
+                async with serving.serving(app.edge) as url:
+                    stage = Stage(url, deps, app)
+                    yield stage
+                    for told in stage.open:
+                        await told.aclose()
+                    app.hub.close()
+                keeping.cancel()
+        finally:
+            await standins.cleanup()
+
+
+class Stage:
+    def __init__(self, url, deps, app):
+        self.url, self.deps, self.app = url, deps, app
+        self.open = []
+        self.slot = slot_number(deps.clock.now()) - 400
+
+    async def record(self, prices, suspects=()):
+        assets = {asset.symbol: asset.address for asset in self.deps.market.registry.all()}
+        async with self.deps.store.begin() as tx:
+            ids = await token_ids(tx, [(Symbol(symbol), assets[symbol]) for symbol in prices])
+            by_id = {ids[assets[symbol]]: price for symbol, price in prices.items()}
+            doubted = {ids[assets[symbol]]: 5 for symbol in suspects}
+            taken = Round(self.slot, 1, "0x", by_id, 0, slot_start(self.slot), doubted)
+            await record(tx, taken, history_start=self.deps.settings.history_start_at)
+        self.slot += 1
+
+    def listen(self, **query):
+        self.open.append(AsyncClient(self.url).stream(**query))
+        return self.open[-1]
+
+
+def on_stage(folder, work, **settings):
+    async def run():
+        async with asyncio.timeout(60), open_stream(folder, **settings) as stage:
+            return await work(stage)
+
+    return asyncio.run(run())
+
+
+def test_rounds_are_told_with_their_candles_and_doubts(tmp_path):
+    async def work(stage):
+        await stage.record({"AAPL": 200 * 10**9, "MSFT": 5 * 10**8})
+        told = stage.listen(events=["sample", "candle", "status"])
+        snapshot = await anext(told)
+        assert snapshot.name == "snapshot"
+        assert [item["symbol"] for item in snapshot.data["prices"]] == ["AAPL", "MSFT"]
+        await stage.record({"AAPL": 210 * 10**9, "MSFT": 6 * 10**8}, suspects=["MSFT"])
+        sample = await anext(told)
+        assert [(each["symbol"], each["price"], each["suspect"]) for each in sample.data["samples"]] == [
+            ("AAPL", 210, False),
+            ("MSFT", 0.6, True),
+        ]
+        candle = await anext(told)
+        assert (candle.name, candle.data["interval"]) == ("candle", "5m")
+        assert candle.data["candles"][0] == {
+            "symbol": "AAPL",
+            "open": 200,
+            "high": 200,
+            "low": 200,
+            "close": 200,
+            "ticks": 1,
+        }
+        while (event := await anext(told)).name != "status":
+            assert event.name == "candle"
+        assert event.data["suspect"] == ["MSFT"]
+
+    on_stage(tmp_path, work)
+
+
+def test_a_listener_hears_only_the_symbols_that_were_asked_for(tmp_path):
+    async def work(stage):
+        await stage.record({"AAPL": 10**9})
+        told = stage.listen(symbols=["msft"], events=["sample"])
+        assert (await anext(told)).data["prices"] == []
+        await stage.record({"AAPL": 2 * 10**9})
+        await stage.record({"AAPL": 2 * 10**9, "MSFT": 10**9})
+        assert [item["symbol"] for item in (await anext(told)).data["samples"]] == ["MSFT"]
+
+    on_stage(tmp_path, work)
+
+
+def test_who_comes_back_hears_what_they_missed_and_nothing_twice(tmp_path):
+    async def work(stage):
+        for price in range(1, 30):
+            await stage.record({"AAPL": price})
+        first = stage.slot - 20
+        told = stage.listen(events=["sample"], last_event_id=Cursor((first, 999), (0, "")).text())
+        slots = [(await anext(told)).data["slot"] for _ in range(19)]
+        assert slots == [slot_start(slot).isoformat().replace("+00:00", "Z") for slot in range(first + 1, first + 20)]
+        await stage.record({"AAPL": 7})
+        assert (await anext(told)).data["samples"][0]["price"] == 7e-9
+
+    on_stage(tmp_path, work)
+
+
+@pytest.mark.parametrize("last", ["nonsense", "1.0.0.", "999999999999999.0.0.", "5.5"])
+def test_what_cannot_be_told_again_is_a_gap_and_a_snapshot(tmp_path, last):
+    async def work(stage):
+        await stage.record({"AAPL": 10**9})
+        told = stage.listen(last_event_id=last, events=["sample"])
+        assert [(await anext(told)).name for _ in range(2)] == ["gap", "snapshot"]
+
+    on_stage(tmp_path, work)
+
+
+def test_connections_are_counted_per_client(tmp_path):
+    async def work(stage):
+        async with aiohttp.ClientSession() as session:
+            held = [await session.get(f"{stage.url}/v1/stream") for _ in range(2)]
+            async with session.get(f"{stage.url}/v1/stream") as third:
+                assert (third.status, third.headers["Retry-After"]) == (429, "10")
+            for each in held:
+                each.close()
+            status = 429
+            while status == 429:
+                async with session.get(f"{stage.url}/v1/stream") as again:
+                    status = again.status
+            assert status == 200
+
+    on_stage(tmp_path, work, STREAM_MAX_PER_CLIENT="2")
+
+
+def test_who_does_not_read_is_cut_off_and_the_others_are_not(tmp_path):
+    async def work(stage):
+        await stage.record({"AAPL": 10**9})
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(stage.url.rsplit(":", 1)[1]), limit=1024)
+        writer.write(b"GET /v1/stream HTTP/1.1\r\nHost: x\r\n\r\n")
+        await reader.readuntil(b"snapshot")
+        told = stage.listen(events=["sample"])
+        await anext(told)
+        [deaf] = [each for each in stage.app.hub._listeners if "candle" in each.events]
+        for _ in range(2_000):
+            if deaf.is_cut:
+                break
+            deaf.push(b": " + b"x" * 60_000 + b"\n\n")
+            await WallClock().sleep(0)
+        assert deaf.is_cut
+        await stage.record({"AAPL": 2 * 10**9})
+        assert (await anext(told)).name == "sample"
+        writer.transport.abort()
+
+    on_stage(tmp_path, work)
+
+
+def test_a_process_that_goes_away_says_when_to_come_back(tmp_path):
+    async def work(stage):
+        async with aiohttp.ClientSession() as session, session.get(f"{stage.url}/v1/stream?events=sample") as answer:
+            assert answer.headers["Cache-Control"] == "no-store"
+            await answer.content.readuntil(b"snapshot")
+            stage.app.hub.close()
+            rest = await answer.read()
+        assert rest.endswith(b"retry: 2000\n: going away, come back soon\n\n")
+        # A browser would never come back after anything but 200, and nobody should over the same connection.
+        async with aiohttp.ClientSession() as session, session.get(f"{stage.url}/v1/stream") as answer:
+            assert (answer.status, answer.headers["Connection"]) == (200, "close")
+            assert await answer.read() == b"retry: 2000\n: going away, come back soon\n\n"
+
+    on_stage(tmp_path, work)
+
+
+class Quick(WallClock):
+    async def sleep(self, seconds):
+        await super().sleep(min(seconds, 0.01))
+
+
+def test_a_listener_whose_process_goes_away_in_order_hears_the_rest_elsewhere(tmp_path):
+    async def work(stage):
+        """Behind one address, as behind a proxy: first the process that leaves, then its successor."""
+        await stage.record({"AAPL": 10**9})
+        successor = build_app(Plan(CATALOG, stage.deps), access_log=None)
+        keeping = asyncio.create_task(successor.hub.keep())
+
+        async def proxy(scope, receive, send):
+            leaving = stage.app.hub.is_closed and next(tries, None) is None
+            await (successor if leaving else stage.app).edge(scope, receive, send)
+
+        tries = iter([1, 2])
+        async with serving.serving(proxy) as url, AsyncClient(url, clock=Quick()) as client:
+            told = client.stream(events=["sample"])
+            assert (await anext(told)).name == "snapshot"
+            await stage.record({"AAPL": 2 * 10**9})
+            assert (await anext(told)).data["samples"][0]["price"] == 2
+            stage.app.hub.close()
+            for price in (3, 4):
+                await stage.record({"AAPL": price * 10**9})
+            assert [(await anext(told)).data["samples"][0]["price"] for _ in range(2)] == [3, 4]
+            await told.aclose()
+            successor.hub.close()
+        keeping.cancel()
+
+    on_stage(tmp_path, work)
+
+
+def test_prices_are_told_when_they_move(tmp_path):
+    async def work(stage):
+        await stage.record({"AAPL": 10**9})
+        told = stage.listen(symbols=["AAPL"], events=["price"])
+        await anext(told)
+        price = await anext(told)
+        assert (price.name, price.id, price.data["symbol"]) == ("price", None, "AAPL")
+        assert float(price.data["price"]) > 0
+        assert abs(float(price.data["premiumPct"])) < 5
+
+    on_stage(tmp_path, work)
+
+
+class Screen(io.StringIO):
+    """A terminal that tells when it has shown a text."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.shown, self._text = asyncio.Event(), text
+
+    def isatty(self):
+        return True
+
+    def write(self, text):
+        if self._text in text:
+            self.shown.set()
+        return super().write(text)
+
+
+class Still(WallClock):
+    """Nothing is drawn again because time has passed."""
+
+    async def sleep(self, seconds):
+        await asyncio.Event().wait()
+
+
+def test_watch_draws_a_price_the_moment_it_is_told(tmp_path):
+    async def work(stage):
+        await stage.record({"AAPL": 10**9})
+        screen = Screen("  now ")
+        watching = asyncio.create_task(watch("AAPL", "5m", stage.url, out=screen, clock=Still()))
+        await screen.shown.wait()
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+
+    on_stage(tmp_path, work)
+
+
+def test_the_client_without_an_event_loop_listens_too_and_leaves_nothing_open(tmp_path):
+    async def work(stage):
+        await stage.record({"AAPL": 10**9})
+
+        def leave():
+            with Client(stage.url) as client:
+                for event in client.stream(events=["sample"]):
+                    assert event.name == "snapshot"
+                    break
+                kept = client.stream(events=["sample"])
+                assert next(kept).name == "snapshot"
+            return kept
+
+        kept = await asyncio.to_thread(leave)
+        while stage.app.hub._listeners:
+            await WallClock().sleep(0.01)
+        kept.close()
+
+    on_stage(tmp_path, work)
+
+
+@pytest.mark.parametrize("query", ["events=gossip", "symbols=", "events="])
+def test_what_cannot_be_listened_to_is_refused(tmp_path, query):
+    async def work(stage):
+        async with aiohttp.ClientSession() as session, session.get(f"{stage.url}/v1/stream?{query}") as answer:
+            assert answer.status == 400
+        async with aiohttp.ClientSession() as session, session.head(f"{stage.url}/v1/stream") as answer:
+            assert answer.status == 200
+
+    on_stage(tmp_path, work)
+
+
+def test_a_refusal_is_the_clients_own_exception(tmp_path):
+    async def work(stage):
+        with pytest.raises(BadRequest):
+            await anext(stage.listen(events=["gossip"]))
+
+    on_stage(tmp_path, work)

@@ -1,0 +1,108 @@
+"""How the web app is served: files that never change, a page that is asked for again, and strict guards around it."""
+
+import asyncio
+import gzip
+
+import pytest
+from starlette.testclient import TestClient
+
+from tickyard.doors.http.web_app import FOLDER, guards, web_routes
+from tickyard.doors.routes import build_router
+
+SCRIPT = "app-ABCDEFG2.js"
+BODY = b"console.log('hello')" * 99
+
+
+@pytest.fixture
+def built(tmp_path):
+    for name, body in {"index.html": b"<!doctype html>", SCRIPT: BODY, "look-ABCDEFG3.css": b"a{}"}.items():
+        (tmp_path / name).write_bytes(body)
+        (tmp_path / f"{name}.gz").write_bytes(gzip.compress(body))
+    for name in ("meta.json", "ready", "secret.env", "app.js"):
+        (tmp_path / name).write_text("{}")
+    return tmp_path
+
+
+@pytest.fixture
+def client(built):
+    routes = web_routes([], built)
+
+    async def app(scope, receive, send):
+        if scope["type"] == "http":
+            scope["path"] = scope["raw_path"].decode("latin-1")
+            await build_router(routes)(scope, receive, send)
+
+    return TestClient(app, base_url="http://127.0.0.1")
+
+
+def test_a_file_is_kept_for_ever_because_its_name_changes_with_it(client):
+    answer = client.get(f"/app/files/{SCRIPT}")
+    assert answer.content == BODY
+    assert answer.headers["content-encoding"] == "gzip"
+    assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert answer.headers["content-type"] == "text/javascript; charset=utf-8"
+    plain = client.get(f"/app/files/{SCRIPT}", headers={"accept-encoding": "identity"})
+    assert plain.content == BODY
+    assert "content-encoding" not in plain.headers
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/app/files/app-ZZZZZZZZ.js",
+        "/app/files/meta.json",
+        "/app/files/secret.env",
+        "/app/files/app.js",
+        "/app/files/..%2findex.html",
+        "/app/files/",
+        "/app/",
+        "/app/none",
+        "/app/asset",
+        "/app/asset/AAPL/more",
+        "/APP",
+    ],
+)
+def test_nothing_but_hashed_files_and_views_is_there(client, path):
+    assert client.get(path).status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/app", "/app/asset/AAPL", "/app/trade/BRK.B", "/app/portfolio/0xabc", "/app/earn"])
+def test_every_view_is_the_same_page_with_its_guards(client, path):
+    answer = client.get(path)
+    assert answer.text == "<!doctype html>"
+    assert answer.headers["cache-control"] == "no-cache"
+    policy = answer.headers["content-security-policy"]
+    assert "script-src 'self';" in policy
+    assert "connect-src 'self';" in policy
+    assert "unsafe" not in policy
+    again = client.get(path, headers={"if-none-match": answer.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert again.headers["content-security-policy"] == policy
+
+
+def test_only_a_sandbox_lets_the_page_talk_to_its_nodes():
+    policy = dict(guards(["http://127.0.0.1:41/rpc", "http://127.0.0.1:42"]))[b"content-security-policy"].decode()
+    assert "connect-src 'self' http://127.0.0.1:41 http://127.0.0.1:42;" in policy
+
+
+def test_an_installation_without_the_app_says_so(tmp_path):
+    sent = []
+
+    async def collect(message):
+        sent.append(message)
+
+    (page,) = {endpoint for _, path, endpoint in web_routes([], tmp_path / "none") if path == "/app"}
+    asyncio.run(page({"type": "http", "headers": []}, None, collect))
+    assert sent[0]["status"] == 404
+    assert b"without the web app" in sent[1]["body"]
+
+
+def test_the_package_carries_what_was_built():
+    names = {path.name for path in FOLDER.iterdir()}
+    assert {"index.html", "index.html.gz"} <= names
+    page = (FOLDER / "index.html").read_text()
+    for name in names - {"meta.json", "ready"}:
+        assert name.endswith((".js", ".css", ".html", ".gz"))
+    assert [name for name in names if name.startswith("app-") and name in page]
+    assert "<style" not in page
+    assert "onload" not in page

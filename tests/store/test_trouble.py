@@ -1,0 +1,272 @@
+"""Whatever happens to a database is an upstream that is down: told in time, with nothing half-written, and healed by itself."""
+
+import asyncio
+import sqlite3
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import psycopg
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+
+from tickyard.features.history import store as history
+from tickyard.kernel.clock import WallClock
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.market.rounds import Round, slot_number
+from tickyard.store.engine import Contended
+from tickyard.store.opening import open_store
+from yards.schema import lay
+
+CLOCK = WallClock()
+START = datetime(2026, 9, 16, tzinfo=UTC)
+FIRST = slot_number(START)
+TOKENS = 40
+
+# What only our own mistake brings about.
+BUGS = {
+    "07", "09", "0A", "0B", "0F", "0L", "0P", "0Z", "20", "21", "22", "23", "24", "26", "27", "2B", "2D", "2F", "34",
+    "38", "39", "3B", "42", "44", "P0",
+}  # fmt: skip
+SURELY_DOWN = (
+    "08006",
+    "25P03",
+    "25006",
+    "53100",
+    "53300",
+    "55P03",
+    "57014",
+    "57P01",
+    "57P03",
+    "58030",
+    "XX000",
+    "XX001",
+)
+
+
+async def _raise(store, state):
+    async with store.begin() as tx:
+        await tx.execute(text(f"DO $$ BEGIN RAISE EXCEPTION 'x' USING ERRCODE = '{state}'; END $$"))
+
+
+@pytest.mark.database
+def test_every_error_that_a_server_knows_is_a_bug_or_the_store_in_trouble(postgres_server):
+    states = sorted(
+        state for state in psycopg.errors._sqlcodes if state.isalnum() and state[:2] not in ("00", "01", "02")
+    )
+    assert set(SURELY_DOWN) <= set(states)
+
+    async def go():
+        store = open_store(postgres_server.new_database(), CLOCK)
+        told = {}
+        for state in states:
+            try:
+                await _raise(store, state)
+            except Contended:
+                told[state] = "contended"
+            except UpstreamDown:
+                told[state] = "down"
+            except DBAPIError as error:
+                told[state] = "bug" if error.orig.sqlstate == state else "another"
+        await store.close()
+        return told
+
+    told = asyncio.run(go())
+    assert {state for state, what in told.items() if what == "contended"} == {"40001", "40P01"}
+    assert {told[state] for state in SURELY_DOWN} == {"down"}
+    order = {"25000", "25001", "25P01", "25P02"}
+    assert {state for state, what in told.items() if what == "bug"} == {
+        state for state in states if state[:2] in BUGS or state in order
+    }
+
+
+@pytest.mark.database
+def test_a_transaction_that_slept_too_long_is_the_store_in_trouble(postgres_server):
+    """As after a process was frozen for a while: the server has hung up in the middle."""
+
+    async def sleep(store, *then):
+        async with store.begin() as tx:
+            await tx.execute(text("SET LOCAL idle_in_transaction_session_timeout = 50"))
+            await CLOCK.sleep(0.4)
+            for statement in then:
+                await tx.execute(text(statement))
+
+    async def go():
+        store = open_store(postgres_server.new_database(), CLOCK)
+        with pytest.raises(UpstreamDown):
+            await sleep(store, "SELECT 1")
+        with pytest.raises(UpstreamDown):
+            await sleep(store)
+        async with store.begin() as tx:
+            assert (await tx.execute(text("SELECT 1"))).scalar_one() == 1
+        await store.close()
+
+    asyncio.run(go())
+
+
+async def _ways(store):
+    """Each way of using the store, and how long it took to say that it is down; None: it answered."""
+    took = {}
+    for name in ("begin", "read", "glance"):
+        began = time.monotonic()
+        try:
+            async with getattr(store, name)() as tx:
+                await tx.execute(text("SELECT 1"))
+        except UpstreamDown:
+            took[name] = time.monotonic() - began
+        else:
+            took[name] = None
+    return took
+
+
+@pytest.mark.database
+def test_a_frozen_server_is_told_within_six_seconds_and_used_again_when_it_is_back(doomed_server):
+    async def go():
+        store = open_store(doomed_server.new_database(), CLOCK, is_hurried=True)
+        assert set((await _ways(store)).values()) == {None}
+
+        async def interrupted():
+            async with store.begin() as tx:
+                await tx.execute(text("SELECT 1"))
+                doomed_server.freeze()
+                await tx.execute(text("SELECT 1"))
+
+        began = time.monotonic()
+        with pytest.raises(UpstreamDown):
+            await interrupted()
+        assert time.monotonic() - began < 6
+        # Many at once: those who wait for a connection are told in time too.
+        told = await asyncio.gather(*(_ways(store) for _ in range(30)))
+        doomed_server.thaw()
+        assert all(seconds is not None and seconds < 6 for each in told for seconds in each.values()), told
+        assert set((await _ways(store)).values()) == {None}
+        await store.close()
+
+    asyncio.run(go())
+
+
+@pytest.mark.database
+def test_a_server_that_is_stopped_and_started_again_is_used_again_without_a_restart_of_ours(doomed_server):
+    async def go():
+        store = open_store(doomed_server.new_database(), CLOCK, is_hurried=True)
+        for _ in range(2):
+            assert set((await _ways(store)).values()) == {None}
+            doomed_server.kill()
+            assert all(seconds is not None and seconds < 6 for seconds in (await _ways(store)).values())
+            doomed_server.start()
+            # What was lent a moment ago may fail once; then all of it is dialled again.
+            await _ways(store)
+            assert set((await _ways(store)).values()) == {None}
+        await store.close()
+
+    asyncio.run(go())
+
+
+def _round(slot):
+    return Round(slot, slot, "0x", {n: 10**9 + n for n in range(1, TOKENS + 1)}, 0, START)
+
+
+async def _record(store, slot):
+    async with store.begin() as tx:
+        await history.record(tx, _round(slot), history_start=START)
+
+
+async def _until_full(store):
+    """How many rounds were recorded before the store said no."""
+    for number in range(100_000):
+        try:
+            await _record(store, FIRST + number)
+        except UpstreamDown:
+            return number
+    raise AssertionError("it never filled")
+
+
+def _whole(rounds, samples):
+    assert samples == dict.fromkeys(rounds, TOKENS), "a round is half-written"
+
+
+def test_a_full_disk_refuses_a_round_as_a_whole_on_sqlite(tmp_path):
+    where = tmp_path / "tickyard.db"
+    # In a process of its own: a file that may not grow is the same to it as a disk without room.
+    script = f"""
+import asyncio, resource, signal, sys
+sys.path[:0] = {[str(Path(__file__).parent), *sys.path]!r}
+import test_trouble as t
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+async def go():
+    store = t.open_store({str(where)!r}, t.CLOCK)
+    await t.lay(store)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, resource.RLIM_INFINITY))
+    done = await t._until_full(store)
+    try:
+        await t._record(store, t.FIRST + done)
+    except t.UpstreamDown:
+        print("still full")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    await t._record(store, t.FIRST + done)
+    print(done + 1)
+    await store.close()
+asyncio.run(go())
+"""
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 0, ran.stderr
+    still, recorded = ran.stdout.split("\n")[:2]
+    assert still == "still full"
+    with sqlite3.connect(where) as books:
+        assert books.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        rounds = [row[0] for row in books.execute("SELECT slot FROM round")]
+        assert len(rounds) == int(recorded) > 10
+        _whole(rounds, dict(books.execute("SELECT slot, count(*) FROM sample GROUP BY slot")))
+    books.close()
+
+
+def test_a_database_that_may_not_grow_refuses_a_round_as_a_whole_on_sqlite(tmp_path):
+    async def go():
+        store = open_store(tmp_path / "tickyard.db", CLOCK)
+        await lay(store)
+        async with store.begin() as tx:
+            await tx.execute(text("PRAGMA max_page_count = 150"))
+        assert await _until_full(store) > 5
+        await store.close()
+
+    asyncio.run(go())
+    with sqlite3.connect(tmp_path / "tickyard.db") as books:
+        rounds = [row[0] for row in books.execute("SELECT slot FROM round")]
+        _whole(rounds, dict(books.execute("SELECT slot, count(*) FROM sample GROUP BY slot")))
+    books.close()
+
+
+@pytest.mark.database
+def test_a_full_disk_refuses_a_round_as_a_whole_on_postgresql(doomed_server):
+    url = doomed_server.new_database()
+
+    async def go():
+        store = open_store(url, CLOCK)
+        await lay(store)
+        with psycopg.connect(url, autocommit=True) as books:
+            books.execute("INSERT INTO sample SELECT 1, n, 1 FROM generate_series(-500000, -1) AS n")
+            room = books.execute("SELECT pg_relation_size('sample'), pg_indexes_size('sample')").fetchone()
+        # A little more than the largest file has; those of the write-ahead log have 16 MB from the start.
+        await restart(2**17 + max(*room, 17 * 2**20))
+        done = await _until_full(store)
+        with pytest.raises(UpstreamDown):
+            await _record(store, FIRST + done)
+        await restart(None)
+        await _ways(store)
+        await _record(store, FIRST + done)
+        await store.close()
+        return done + 1
+
+    async def restart(limit):
+        doomed_server.shut_down()
+        doomed_server.file_max_bytes = limit
+        doomed_server.start()
+
+    recorded = asyncio.run(go())
+    with psycopg.connect(url) as books:
+        rounds = [row[0] for row in books.execute("SELECT slot FROM round")]
+        assert len(rounds) == recorded > 10
+        _whole(rounds, dict(books.execute("SELECT slot, count(*) FROM sample WHERE slot > 0 GROUP BY slot").fetchall()))

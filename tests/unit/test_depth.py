@@ -1,0 +1,148 @@
+"""How deep a pool is: over the ticks that are there, the smaller of both directions, and what an impact allows."""
+
+import itertools
+from dataclasses import replace
+from fractions import Fraction
+from math import isqrt
+from random import Random
+
+import pytest
+
+from proof import SEED
+from tickyard.chain.v3.depth import largest_trade, to_move, usdg_depth
+from tickyard.chain.v3.math import PoolState, swap
+from tickyard.chain.v3.quoter import price_limit
+from tickyard.chain.v3.ticks import sqrt_ratio_at, tick_at
+from tickyard.kernel.ids import Address
+from tickyard.market.pools import Pool, PoolSpot, sampled
+
+Q96 = 2**96
+DOLLAR = 10**6
+# A stock of 200 dollars, as token0 and as token1.
+ROOTS = {True: isqrt(200 * 2**192 // 10**12), False: isqrt(10**12 * 2**192 // 200)}
+
+
+def flat(depth_usd, *, token_is_0, reach=20_000, spacing=10, fee=500):
+    """A pool whose liquidity reaches far, and takes so many dollars to move by 1 %."""
+    root = ROOTS[token_is_0]
+    tick = tick_at(root)
+    share = Fraction(isqrt(101 * 10**60), 10**31) - 1
+    unit = share * (Fraction(root, Q96) if token_is_0 else Fraction(Q96, root))
+    liquidity = int(depth_usd * DOLLAR / unit)
+    low, high = ((tick + side * reach) // spacing * spacing for side in (-1, 1))
+    return PoolState(root, tick, liquidity, fee, spacing, ((low, liquidity), (high, -liquidity)))
+
+
+def one_tick(usd, *, token_is_0, spacing=1, fee=100):
+    """So many dollars, all of it in the one interval that holds the price: half in USDG, half in the stock."""
+    root = ROOTS[token_is_0]
+    tick = tick_at(root)
+    low = tick // spacing * spacing
+    a, b, s = (Fraction(each, Q96) for each in (sqrt_ratio_at(low), sqrt_ratio_at(low + spacing), root))
+    # Dollars per unit of liquidity: what lies below the price and what lies above it, at the price.
+    worth = (s - a) + s * s * (1 / s - 1 / b) if token_is_0 else (1 / s - 1 / b) + (s - a) / (s * s)
+    liquidity = int(usd * DOLLAR / worth)
+    return PoolState(root, tick, liquidity, fee, spacing, ((low, liquidity), (low + spacing, -liquidity)))
+
+
+@pytest.mark.parametrize("token_is_0", [True, False])
+def test_a_thousand_dollars_in_one_tick_are_no_hundred_thousand(token_is_0):
+    narrow = one_tick(1_000, token_is_0=token_is_0)
+    endless = replace(narrow, ticks=())
+    assert usdg_depth(endless, token_is_0=token_is_0) > 50_000 * DOLLAR, "what it used to be taken for"
+    assert usdg_depth(narrow, token_is_0=token_is_0) < 1_000 * DOLLAR
+    honest = flat(5_000, token_is_0=token_is_0)
+    assert usdg_depth(honest, token_is_0=token_is_0) > 4_900 * DOLLAR
+
+
+@pytest.mark.parametrize("token_is_0", [True, False])
+def test_a_wall_on_one_side_does_not_make_a_pool_deep(token_is_0):
+    """Cheap to push the other way: the smaller of both directions counts."""
+    walled = one_tick(1_000_000, token_is_0=token_is_0)
+    tick = walled.tick
+    above = replace(walled, liquidity=0, ticks=((tick + 20, 10**20), (tick + 60, -(10**20))))
+    assert max(to_move(above, bps, token_is_0=token_is_0).usdg for bps in (100, -100)) > 0
+    assert usdg_depth(above, token_is_0=token_is_0) == 0
+
+
+def test_the_sample_is_taken_where_it_is_dear_to_move():
+    pools = [Pool(Address(f"0x{n:040x}"), Address("0x" + "1" * 40), 500, True, 10) for n in (1, 2)]
+    narrow, honest = one_tick(1_000, token_is_0=True), flat(5_000, token_is_0=True)
+    spots = [
+        PoolSpot(pool, curve.sqrt_price_x96, curve.liquidity, curve)
+        for pool, curve in zip(pools, (narrow, honest), strict=True)
+    ]
+    assert sampled(spots, 500 * DOLLAR).pool == pools[1]
+    assert sampled(spots[:1], 10**6 * DOLLAR).pool == pools[0], "below the floor, and there is no other"
+    assert sampled([], 0) is None
+
+
+def random_pool(rng):
+    token_is_0 = rng.random() < 0.5
+    spacing = rng.choice([1, 10, 60, 200])
+    root = int(ROOTS[token_is_0] * rng.uniform(0.2, 5))
+    tick = tick_at(root)
+    nets = {}
+    for _ in range(rng.randint(1, 6)):
+        low, high = sorted(rng.sample(range(-40, 41), 2))
+        middle = tick // spacing
+        size = rng.randint(1, 10 ** rng.choice([12, 16, 20]))
+        nets[(middle + low) * spacing] = nets.get((middle + low) * spacing, 0) + size
+        nets[(middle + high) * spacing] = nets.get((middle + high) * spacing, 0) - size
+    liquidity = sum(net for at, net in nets.items() if at <= tick)
+    return PoolState(root, tick, liquidity, 500, spacing, tuple(sorted(nets.items()))), token_is_0
+
+
+def by_area(pool, target):
+    """(token0, token1) between two prices, summed over the stretches between ticks, without fee and rounding."""
+    low, high = sorted((pool.sqrt_price_x96, target))
+    edges = sorted({low, high, *(sqrt_ratio_at(t) for t, _ in pool.ticks if low < sqrt_ratio_at(t) < high)})
+    zero = one = Fraction(0)
+    for a, b in itertools.pairwise(edges):
+        liquidity = sum(net for t, net in pool.ticks if sqrt_ratio_at(t) <= a)
+        zero += liquidity * (Fraction(Q96, a) - Fraction(Q96, b))
+        one += liquidity * Fraction(b - a, Q96)
+    return zero, one
+
+
+@pytest.mark.parametrize("case", range(60))
+def test_what_moves_the_price_is_the_area_between_the_prices(case):
+    pool, token_is_0 = random_pool(Random(f"{SEED}/area/{case}"))
+    for bps in (10, 100, 1000, -10, -100, -1000):
+        num, den = (10_000 + bps, 10_000) if token_is_0 else (10_000, 10_000 + bps)
+        target = isqrt(pool.sqrt_price_x96**2 * num // den)
+        zero, one = by_area(pool, target)
+        usdg, tokens = (one, zero) if token_is_0 else (zero, one)
+        move = to_move(pool, bps, token_is_0=token_is_0)
+        # Each step rounds by a unit, and what goes in pays the fee of 0.05 %.
+        steps = 3 * (len(pool.ticks) + 2 + 1_100 // (256 * pool.tick_spacing) * 2) + 9
+        fee = Fraction(10_000, 9_995)
+        given, got = (usdg, tokens) if bps > 0 else (tokens, usdg)
+        paid, out = (move.usdg, move.tokens) if bps > 0 else (move.tokens, move.usdg)
+        assert given * fee <= paid <= given * fee + steps
+        assert got - steps <= out <= got
+
+
+@pytest.mark.parametrize("case", range(30))
+def test_the_largest_trade_is_within_the_impact_and_one_unit_more_is_not(case):
+    rng = Random(f"{SEED}/largest/{case}")
+    pool, token_is_0 = random_pool(rng)
+    bps = rng.choice([1, 10, 50, 100, 500, 2_000])
+    for is_buy in (True, False):
+        zero_for_one = token_is_0 != is_buy
+        limit = price_limit(pool.sqrt_price_x96, zero_for_one)
+        most = largest_trade(pool, bps, limit, token_is_0=token_is_0, is_buy=is_buy)
+        assert not most or impact(pool, most, limit, zero_for_one, is_buy) <= Fraction(bps, 10_000)
+        if pool.liquidity > 10**10:
+            after = swap(pool, zero_for_one=zero_for_one, amount=most + 1, sqrt_price_limit=limit)
+            is_dry = after.sqrt_price_after == limit
+            assert is_dry or impact(pool, most + 1, limit, zero_for_one, is_buy) > Fraction(bps, 10_000)
+
+
+def impact(pool, amount, limit, zero_for_one, is_buy):
+    filled = swap(pool, zero_for_one=zero_for_one, amount=amount, sqrt_price_limit=limit)
+    if not filled.amount_out:
+        return Fraction(10**9)
+    spot = Fraction(pool.sqrt_price_x96, Q96) ** 2
+    out_at_spot = amount * (spot if zero_for_one else 1 / spot)
+    return out_at_spot / filled.amount_out - 1 if is_buy else 1 - filled.amount_out / out_at_spot

@@ -1,0 +1,127 @@
+"""Settings that are wrong are refused in words that an operator understands, never a library's."""
+
+import pytest
+
+from tickyard.config.settings import Settings, SettingsError, read_settings
+from tickyard.config.wallet import PUBLIC_KEYS
+from tickyard.kernel.ids import EXAMPLE_WALLET
+from tickyard.sandbox.world.wallets import wallets
+
+GOOD = {
+    "TICKYARD_RPC_URLS": "https://node.test",
+    "TICKYARD_RPC_URLS_8453": "https://node.test",
+    "TICKYARD_PAY_TO": "0x52908400098527886E0F7030069857D2E4169EE7",
+    "TICKYARD_FACILITATOR_4663": "https://facilitator.test",
+    "TICKYARD_FACILITATOR_8453": "https://facilitator.test/",
+    "TICKYARD_SECRET_KEY_FILE": "/keys",
+    "TICKYARD_FILINGS_CONTACT": "me@node.test",
+}
+
+
+def refusal(**wrong):
+    with pytest.raises(SettingsError) as caught:
+        read_settings(GOOD | {f"TICKYARD_{name}": value for name, value in wrong.items()})
+    return str(caught.value)
+
+
+def test_good_settings_are_taken():
+    settings = read_settings(GOOD | {"TICKYARD_EARN": "off", "TICKYARD_FEE_TIERS": "100, 500", "TICKYARD_SEED": "5"})
+    assert (settings.earn, settings.fee_tiers) == (False, (100, 500))
+    assert settings.facilitator_8453 == ("https://facilitator.test",)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("RATE_LIMIT", "-5", "TICKYARD_RATE_LIMIT must be 0 or more"),
+        ("RATE_LIMIT", "many", "TICKYARD_RATE_LIMIT must be a whole number, 0 or more"),
+        ("PORT", "0", "TICKYARD_PORT must be from 1 to 65535"),
+        ("PORT", "80.5", "TICKYARD_PORT must be a whole number, from 1 to 65535"),
+        ("REPLICAS", "99999", "TICKYARD_REPLICAS must be from 1 to 10000"),
+        ("ACCESS_LOG", "perhaps", "TICKYARD_ACCESS_LOG must be on or off"),
+        ("PROFILE", "testnet", "TICKYARD_PROFILE must be mainnet or sandbox"),
+        ("FEE_TIERS", "100,x", "TICKYARD_FEE_TIERS must be a list of which each part is"),
+        ("TRUSTED_PROXIES", "0.0.0.0/0", "the whole internet"),
+        ("TRUSTED_PROXIES", "10.0.0.0/8,::/0", "the whole internet"),
+        ("TRUSTED_PROXIES", "proxy.local", "is not a network such as 10.0.0.0/8"),
+        ("RPC_URLS", "https://a,node", "must be http or https addresses"),
+        ("RPC_WS_URLS", "wss://a,https://node", "must be ws or wss addresses"),
+        ("ISSUER_URL", "http://[::1", "must be an http or https address"),
+        ("FINALITY", "soon", "the word finalized or a number of blocks"),
+        ("FILINGS_CONTACT", "me", "an e-mail address"),
+        ("DATABASE_URL", "mysql://x", "a postgresql:// address"),
+        ("HISTORY_START", "yesterday", "an ISO 8601 time"),
+        ("PAY_TO", "0x0000000000000000000000000000000000000000", "TICKYARD_PAY_TO is a placeholder"),
+        ("PAY_TO", "0x000000000000000000000000000000000000dEaD", "is a placeholder"),
+        ("PAY_TO", "0x" + "1" * 40, "is a placeholder"),
+        ("PAY_TO", EXAMPLE_WALLET, "put your own wallet here"),
+        ("PAY_TO", "0x875F7121A37a8Af309B8e85f297B46Aa19d85daD", "key is public"),
+        ("PAY_TO", "0x5fc5360d0400a0fd4f2af552add042d716f1d168", "is a contract"),
+        ("PAY_TO", "0x52908400098527886E0F7030069857D2E4169Ee7", "wrong checksum"),
+        ("PAY_TO", "somebody", "0x followed by 40 hex digits"),
+        ("LAME_DUCK_S", "-1", "TICKYARD_LAME_DUCK_S must be from 0 to 600"),
+    ],
+)
+def test_a_wrong_value_is_refused_in_plain_words(name, value, says):
+    said = refusal(**{name: value})
+    assert says in said
+    for foreign in ("Expected", "`", "validation", "msgspec", "$"):
+        assert foreign not in said
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("RATELIMIT", "RATE_LIMIT"), ("PAYTO", "PAY_TO"), ("RPC_URL", "RPC_URLS"), ("TRUSTED_PROXY", "TRUSTED_PROXIES")],
+)
+def test_a_mistyped_name_is_refused_with_the_nearest_right_one(typed, meant):
+    assert refusal(**{typed: "1"}) == f"TICKYARD_{typed} is no setting: did you mean TICKYARD_{meant}?"
+
+
+def test_a_name_near_nothing_is_refused_too():
+    assert refusal(QQQ="1") == "TICKYARD_QQQ is no setting"
+
+
+def test_a_file_is_held_to_the_same_words(tmp_path):
+    file = tmp_path / "settings.toml"
+    for line, says in (
+        ("rate_limit = -1", "rate_limit must be 0 or more"),
+        ("host = 5", "host must be a text in quotes"),
+        ("replica = 2", "replica is no setting: did you mean replicas?"),
+        ("rpc_urls = 5", "rpc_urls must be a list"),
+        ("= 5", "is not TOML"),
+    ):
+        file.write_text(line)
+        with pytest.raises(SettingsError) as caught:
+            read_settings(GOOD | {"TICKYARD_SETTINGS": str(file)})
+        assert says in str(caught.value)
+    file.write_text("rpc_urls = 'https://a'\nfacilitator_4663 = ['https://b/', 'https://c']")
+    settings = read_settings(
+        {key: text for key, text in GOOD.items() if "4663" not in key and "RPC_URLS" not in key}
+        | {"TICKYARD_SETTINGS": str(file), "TICKYARD_RPC_URLS_8453": "https://d"}
+    )
+    assert (settings.rpc_urls, settings.facilitator_4663) == (("https://a",), ("https://b", "https://c"))
+    with pytest.raises(SettingsError, match=r"nowhere\.toml.*cannot be read"):
+        read_settings(GOOD | {"TICKYARD_SETTINGS": str(tmp_path / "nowhere.toml")})
+
+
+def test_all_that_is_wrong_is_said_at_once():
+    said = refusal(PORT="x", RATELIMIT="1")
+    assert "TICKYARD_PORT" in said
+    assert "TICKYARD_RATELIMIT" in said
+
+
+def test_every_setting_can_be_refused_in_words():
+    """No kind of setting falls through to a library's sentence."""
+    said = []
+    for name in Settings.__struct_fields__:
+        for value in ("\x00", "-7", "x y"):
+            try:
+                read_settings(GOOD | {f"TICKYARD_{name.upper()}": value})
+            except SettingsError as error:
+                said.append(str(error))
+    assert len(said) > 50
+    assert [each for each in said if "Expected" in each or "$" in each] == []
+
+
+def test_wallets_with_public_keys_never_receive_payments():
+    assert {wallet.address for wallet in wallets()} <= PUBLIC_KEYS

@@ -1,0 +1,44 @@
+// Builds the app into hashed files that the Python package carries: node web/build.mjs [FOLDER]
+import { build } from 'esbuild';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import path from 'node:path';
+
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const folder = path.resolve(process.argv[2] ?? path.join(root, 'src/tickyard/web'));
+const client = path.join(root, 'clients/typescript/src');
+
+await rm(folder, { recursive: true, force: true });
+await mkdir(folder, { recursive: true });
+const made = await build({
+  absWorkingDir: root,
+  entryPoints: { app: 'web/src/main.tsx', look: 'web/src/look.css' },
+  outdir: folder,
+  entryNames: '[name]-[hash]',
+  chunkNames: '[name]-[hash]',
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  target: 'es2022',
+  minify: true,
+  legalComments: 'none',
+  jsx: 'automatic',
+  jsxImportSource: 'preact',
+  define: { 'process.env.NODE_ENV': '"production"' },
+  alias: Object.fromEntries(['pay', 'trade', 'sandbox'].map((name) => [`tickyard/${name}`, `${client}/${name}.ts`]).concat([['tickyard', `${client}/index.ts`]])),
+  metafile: true,
+  logLevel: 'warning',
+});
+const names = Object.keys(made.metafile.outputs).map((file) => path.basename(file));
+const script = names.find((name) => /^app-.*\.js$/.test(name));
+const sheet = names.find((name) => /^look-.*\.css$/.test(name));
+const page = await readFile(path.join(root, 'web/index.html'), 'utf8');
+await writeFile(path.join(folder, 'index.html'), page.replace('{script}', script).replace('{sheet}', sheet));
+// The server sends these as they are: compressing costs it nothing.
+for (const name of [...names, 'index.html']) {
+  const file = path.join(folder, name);
+  await writeFile(`${file}.gz`, gzipSync(await readFile(file), { level: 9 }));
+}
+await writeFile(path.join(folder, 'meta.json'), JSON.stringify(made.metafile.outputs));
+await writeFile(path.join(folder, 'ready'), '');

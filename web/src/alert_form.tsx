@@ -1,0 +1,54 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { client, sandbox, useAsk, useRoute } from './api';
+import { price as shown } from './figures';
+import { keep, myAlerts } from './my_alerts';
+import { Choice, Said, useAct } from './parts';
+import { Link } from './router';
+
+/** Where an alert goes: a webhook of one's own; in the sandbox the inbox stands ready. */
+export function AlertForm(props: { symbol?: string; condition?: 'above' | 'below'; price?: number; onClose?: () => void; onCreated?: () => void }): JSX.Element {
+  const isSandbox = useRoute('GET /sandbox');
+  const world = useAsk(isSandbox ? 'world' : null, () => sandbox.showSandbox());
+  const [symbol, setSymbol] = useState(props.symbol ?? '');
+  const [condition, setCondition] = useState(props.condition ?? 'above');
+  const [level, setLevel] = useState(props.price ? String(props.price) : '');
+  const [url, setUrl] = useState('');
+  const [done, setDone] = useState(false);
+  const { act, busy, error } = useAct();
+  useEffect(() => {
+    if (props.price !== undefined) setLevel(String(props.price));
+  }, [props.price]);
+  useEffect(() => {
+    if (world.data && !url) setUrl(`${world.data.inboxUrl}/from-the-app`);
+  }, [world.data]);
+  const create = (event: Event) => {
+    event.preventDefault();
+    void act(async () => {
+      const alert = await client.createAlert({ symbol, condition, price: Number(level), webhookUrl: url });
+      keep([{ id: alert.id, secret: alert.secret, symbol: alert.symbol, condition: alert.condition, price: alert.price }, ...myAlerts()]);
+      setDone(true);
+      props.onCreated?.();
+    });
+  };
+  if (done && props.onClose) {
+    return (
+      <p class="note good" role="status">
+        Set: {symbol.toUpperCase()} {condition} {shown(level)}. <Link to="/alerts">My alerts</Link> <button type="button" class="quiet" onClick={props.onClose}>Close</button>
+      </p>
+    );
+  }
+  return (
+    <form class="row" onSubmit={create} aria-label="New alert">
+      {props.symbol === undefined && (
+        <label>Symbol<input value={symbol} onInput={(event) => setSymbol(event.currentTarget.value)} required maxLength={16} placeholder="AAPL" autocapitalize="characters" /></label>
+      )}
+      <div class="field">When<Choice of={[['above', 'above'], ['below', 'below']] as const} value={condition} onPick={setCondition} label="Direction" /></div>
+      <label>Price<input value={level} onInput={(event) => setLevel(event.currentTarget.value)} required inputMode="decimal" pattern="[0-9]*\.?[0-9]+" placeholder="250" /></label>
+      <label class="grow">Webhook<input type="url" value={url} onInput={(event) => setUrl(event.currentTarget.value)} required placeholder="https://…" /></label>
+      <button class="primary" disabled={busy}>{busy ? 'Setting…' : 'Set alert'}</button>
+      {props.onClose && <button type="button" class="quiet" onClick={props.onClose}>Not now</button>}
+      <Said error={error} />
+    </form>
+  );
+}

@@ -1,0 +1,116 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { type AlertRecord, NotFound } from 'tickyard';
+import { AlertForm } from './alert_form';
+import { client, sandbox, useAsk, useRoute } from './api';
+import { day, price } from './figures';
+import { keep, type MyAlert, myAlerts, read } from './my_alerts';
+import { Card, Empty, Said, Shown, useAct } from './parts';
+import { Link } from './router';
+
+export function AlertsView(): JSX.Element {
+  const [mine, setMine] = useState(myAlerts);
+  const isSandbox = useRoute('GET /sandbox');
+  const change = (alerts: MyAlert[]) => {
+    keep(alerts);
+    setMine(alerts);
+  };
+  return (
+    <>
+      <div class="head"><h1>Alerts</h1></div>
+      <div class="columns">
+        <div class="wide">
+          <Card title="New alert"><AlertForm onCreated={() => setMine(myAlerts())} /></Card>
+          <Card title="Mine" aside={<Carry mine={mine} onChange={change} />}>
+            {mine.length ? (
+              <ul class="alerts">{mine.map((alert) => <Alert key={alert.id} alert={alert} onForget={() => change(mine.filter(({ id }) => id !== alert.id))} />)}</ul>
+            ) : (
+              <Empty title="No alert yet.">Set one above, or drag the line on a chart. An alert fires once, when the sampled price crosses it.</Empty>
+            )}
+            <p class="legend">Ids and secrets are kept in this browser only. An export holds the secrets: whoever has it can cancel your alerts.</p>
+          </Card>
+        </div>
+        {isSandbox && <div class="side"><Inbox /></div>}
+      </div>
+    </>
+  );
+}
+
+function Alert({ alert, onForget }: { alert: MyAlert; onForget: () => void }): JSX.Element {
+  const state = useAsk<AlertRecord>(`alert ${alert.id}`, (signal) => client.getAlert({ id: alert.id, secret: alert.secret }, { signal }), 3000);
+  const { act, busy, error } = useAct();
+  const now = state.data;
+  const cancel = () => act(async () => void (await client.cancelAlert({ id: alert.id, secret: alert.secret }), state.reload()));
+  return (
+    <li>
+      <div>
+        <Link to={`/asset/${encodeURIComponent(alert.symbol)}`}><strong>{alert.symbol}</strong></Link> {alert.condition} <span class="figure">{price(alert.price)}</span>{' '}
+        {state.error instanceof NotFound ? <span class="mark warn">gone</span> : <span class={`mark ${now?.status === 'fired' ? 'good' : ''}`}>{now?.status ?? '…'}</span>}
+        {now?.delivery && <span class={`mark ${now.delivery === 'delivered' ? 'good' : 'warn'}`}>{now.delivery}</span>}
+      </div>
+      <small>
+        {now?.firedAt ? `fired ${day(now.firedAt)} at ${price(now.firedPrice)}` : now ? `until ${day(now.expiresAt)}` : ''} {now && `→ ${now.webhookUrl}`}
+      </small>
+      <div class="buttons">
+        {now?.status === 'active' && <button type="button" class="quiet" disabled={busy} onClick={() => void cancel()}>Cancel</button>}
+        {(now?.status !== 'active' || state.error) && <button type="button" class="quiet" onClick={onForget}>Forget</button>}
+      </div>
+      <Said error={error} />
+    </li>
+  );
+}
+
+function Carry({ mine, onChange }: { mine: MyAlert[]; onChange: (alerts: MyAlert[]) => void }): JSX.Element {
+  const { act, error } = useAct();
+  const save = () => {
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(new Blob([JSON.stringify(mine, null, 1)], { type: 'application/json' }));
+    link.download = 'tickyard-alerts.json';
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  };
+  const load = (event: Event) =>
+    act(async () => {
+      const [file] = (event.currentTarget as HTMLInputElement).files ?? [];
+      if (!file) return;
+      const found = read(await file.text());
+      onChange([...found.filter(({ id }) => !mine.some((each) => each.id === id)), ...mine]);
+    });
+  return (
+    <span class="buttons">
+      <button type="button" class="quiet" disabled={!mine.length} onClick={save}>Export</button>
+      <label class="button quiet">Import<input type="file" accept="application/json" class="out" onChange={(event) => void load(event)} /></label>
+      <Said error={error} />
+    </span>
+  );
+}
+
+function Inbox(): JSX.Element {
+  const inbox = useAsk('inbox', (signal) => sandbox.readSandboxInbox({}, { signal }), 3000);
+  return (
+    <Card title="Inbox of the sandbox">
+      <Shown of={inbox} what="deliveries">
+        {({ deliveries }) =>
+          deliveries.length ? (
+            <ul class="list">
+              {deliveries.slice(-20).reverse().map((each, index) => (
+                <li key={index}><strong>{each.method} {each.path}</strong> <small>{day(each.receivedAt)}</small><pre tabIndex={0} aria-label="Body of the webhook">{pretty(each.body)}</pre></li>
+              ))}
+            </ul>
+          ) : (
+            <Empty title="Nothing arrived yet.">Move a price and the clock under <Link to="/sandbox">Sandbox</Link>; a webhook that fires shows here.</Empty>
+          )
+        }
+      </Shown>
+    </Card>
+  );
+}
+
+function pretty(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 1);
+  } catch {
+    return text;
+  }
+}
+

@@ -1,0 +1,93 @@
+// The public API through the TypeScript client, and how views read from it.
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { Client, ServiceError, TickyardError, Unreachable } from 'tickyard';
+import { Sandbox } from 'tickyard/sandbox';
+
+export const client = new Client(location.origin, { retries: 1, timeoutMs: 15_000 });
+export const sandbox = new Sandbox(location.origin, { retries: 0 });
+
+interface Index {
+  description: string;
+  endpoints: string[];
+}
+
+let index: Promise<Index> | undefined;
+
+/** What this service offers; asked once. */
+export function offers(): Promise<Index> {
+  index ??= client.ask<Index>('GET', '/').catch((error: unknown) => {
+    index = undefined;
+    throw error;
+  });
+  return index;
+}
+
+export interface Asked<T> {
+  data: T | null;
+  error: Error | null;
+  /** When the data came, by this machine's clock. */
+  at: number | null;
+  /** Since when it fails. */
+  since: number | null;
+  reload: () => void;
+}
+
+/** Asks, keeps what came, asks again every so often while somebody looks, and goes on after a failure. */
+export function useAsk<T>(key: string | null, ask: (signal: AbortSignal) => Promise<T>, everyMs = 0): Asked<T> {
+  const [state, setState] = useState<Omit<Asked<T>, 'reload'> & { key: string | null }>({ key, data: null, error: null, at: null, since: null });
+  const latest = useRef(ask);
+  latest.current = ask;
+  const again = useRef<() => void>(() => {});
+  useEffect(() => {
+    if (key === null) return;
+    const stop = new AbortController();
+    let timer = 0;
+    let failures = 0;
+    const run = async () => {
+      clearTimeout(timer);
+      try {
+        const data = await latest.current(stop.signal);
+        if (stop.signal.aborted) return;
+        failures = 0;
+        setState({ key, data, error: null, at: Date.now(), since: null });
+      } catch (error) {
+        if (stop.signal.aborted) return;
+        // What is wrong with the question stays wrong.
+        if (error instanceof ServiceError && error.status < 500 && error.status !== 429) failures = 0;
+        else failures++;
+        setState((old) => ({ ...(old.key === key ? old : { data: null, at: null }), key, error: error as Error, since: (old.key === key && old.since) || Date.now() }));
+      }
+      const wait = failures ? Math.min(2000 * failures, 10_000) : everyMs;
+      if (wait) timer = setTimeout(() => (document.hidden ? wake() : run()), wait);
+    };
+    // A page in the background asks nothing; it catches up when somebody looks again.
+    const wake = () => document.addEventListener('visibilitychange', () => void run(), { once: true, signal: stop.signal });
+    again.current = () => void run();
+    void run();
+    return () => {
+      stop.abort();
+      clearTimeout(timer);
+    };
+  }, [key, everyMs]);
+  const reload = useCallback(() => again.current(), []);
+  return state.key === key ? { ...state, reload } : { data: null, error: null, at: null, since: null, reload };
+}
+
+/** Whether the service has a route, such as `GET /v1/stream`. */
+export function useRoute(line: string): boolean | null {
+  const { data } = useAsk('index', offers);
+  return data && data.endpoints.includes(line);
+}
+
+/** A failure in the words of the page. */
+export function inWords(error: unknown): string {
+  if (error instanceof Unreachable) return 'The service does not answer.';
+  if (error instanceof ServiceError || error instanceof TickyardError) return sentence(error.message);
+  const message = (error as { shortMessage?: string; message?: string } | null)?.shortMessage ?? (error as Error | null)?.message;
+  return sentence(message || 'Something went wrong.');
+}
+
+function sentence(text: string): string {
+  const first = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(first) ? first : `${first}.`;
+}

@@ -1,0 +1,219 @@
+// One token: candles against the equity quote, pools and depth, research with its sources.
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { CorporateAction, History, Stats } from 'tickyard';
+import { AlertForm } from './alert_form';
+import { client, useAsk } from './api';
+import type { Chart, Interval } from './chart';
+import { DepthChart } from './depth';
+import { percent, price, shortAddress, short, tokens, usd } from './figures';
+import { useMarket } from './live';
+import { Card, Change, Choice, Code, Empty, Facts, Failed, Shown } from './parts';
+import { Research } from './research';
+import { Link } from './router';
+
+const INTERVALS = [['5m', '5 m'], ['15m', '15 m'], ['1h', '1 h'], ['4h', '4 h'], ['1d', '1 d']] as const;
+
+export function AssetView({ rest }: { rest: string }): JSX.Element {
+  const symbol = rest.toUpperCase();
+  const [interval, setInterval] = useState<Interval>('15m');
+  const { rows, trouble } = useMarket();
+  const row = rows?.find((each) => each.symbol === symbol);
+  // What is not listed is not asked for; when the list itself is away, the service must say it.
+  const about = (what: string) => (row || (!rows && trouble) ? `${what} ${symbol}` : null);
+  const stats = useAsk<Stats>(about('stats'), (signal) => client.getStats({ symbol }, { signal }), 5000);
+  const quote = useAsk(about('price'), (signal) => client.getPrice({ symbol }, { signal }), 10_000);
+  const history = useAsk<History>(about(`history ${interval}`), (signal) => client.getHistory({ symbol, interval, limit: 300 }, { signal }), 15_000);
+  const actions = useAsk(about('actions'), (signal) => client.listCorporateActions({ symbol }, { signal }));
+  if (rows && !row) {
+    return <Empty title={`There is no token called ${symbol}.`}><Link to="/">All markets</Link></Empty>;
+  }
+  const shown = stats.data?.price;
+  const live = row && !row.error ? row.price : shown?.dexUsd;
+  return (
+    <>
+      <div class="head asset">
+        <h1>{symbol}</h1>
+        <span class="name">{stats.data?.name ?? row?.name}</span>
+        <strong class="big figure">{stats.error ? <span class="hidden">hidden</span> : price(live)}</strong>
+        <Change of={shown?.change24hPct} />
+        {quote.data?.halted && <span class="mark warn">halted</span>}
+        <Link to={`/trade/${encodeURIComponent(symbol)}`} class="button primary">Trade</Link>
+      </div>
+      <div class="columns">
+        <div class="wide">
+          <Card title="Price" aside={<Choice of={INTERVALS} value={interval} onPick={setInterval} label="Length of a candle" />}>
+            {history.error && !history.data ? (
+              <Failed what="history" error={history.error} since={history.since} onRetry={history.reload} />
+            ) : history.data && !history.data.candles.length ? (
+              <Empty title="No sample yet.">The price is sampled every five minutes; the first candle appears then.</Empty>
+            ) : (
+              <Candles symbol={symbol} history={history.data} interval={interval} equity={shown ? Number(shown.equityTokenUsd) : null} pool={shown?.dexUsd ? Number(shown.dexUsd) : null} actions={actions.data?.corpActions ?? []} />
+            )}
+          </Card>
+          {about('') !== null && <Research symbol={symbol} />}
+        </div>
+        <div class="side">
+          <Card title="Now">
+            <Shown of={stats} what="prices" rows={5}>
+              {(data) => (
+                <Facts
+                  of={[
+                    ['Pool price', <span class="figure">{usd(data.price.dexUsd)}</span>],
+                    ['Equity quote × multiplier', <span class="figure">{usd(data.price.equityTokenUsd)}</span>],
+                    ['Premium', <Change of={data.price.dexPremiumPct} quiet />],
+                    ['24 h', data.price.change24hPct === null ? 'after a day of history' : <Change of={data.price.change24hPct} />],
+                    ['Underlying', <span class="figure">{usd(data.price.underlyingMidUsd)}</span>],
+                    ['Shares per token', <span class="figure">{tokens(data.price.multiplier)}</span>],
+                    ...(quote.data?.dailyLow && quote.data.dailyHigh ? [['Day range', <span class="figure">{price(quote.data.dailyLow)} – {price(quote.data.dailyHigh)}</span>] as [string, JSX.Element]] : []),
+                    ['Supply', <span class="figure">{short(data.supply.totalTokens)} · {usd(data.supply.valueUsd)}</span>],
+                    ['Contract', data.tokenAddress ? <Code>{data.tokenAddress}</Code> : 'none on the chain'],
+                  ]}
+                />
+              )}
+            </Shown>
+          </Card>
+          {about('') !== null && <DepthChart symbol={symbol} />}
+          <Card title="Pools">
+            <Shown of={stats} what="pools" rows={2}>
+              {(data) =>
+                data.pools.length ? (
+                  <table class="plain">
+                    <thead><tr><th scope="col">Pool</th><th scope="col">Fee</th><th scope="col">Price</th><th scope="col">TVL</th></tr></thead>
+                    <tbody>
+                      {data.pools.map((pool) => (
+                        <tr key={pool.pool}>
+                          <td title={pool.pool}>{shortAddress(pool.pool)}</td>
+                          <td class="figure">{(pool.feeTier / 10_000).toFixed(2)} %</td>
+                          <td class="figure">{price(pool.price)}</td>
+                          <td class="figure">{short(pool.tvlUsd)}</td>
+                        </tr>
+                      ))}
+                    </tbody>
+                  </table>
+                ) : (
+                  <Empty title="No pool trades this token." />
+                )
+              }
+            </Shown>
+          </Card>
+          <Actions of={actions.data?.corpActions ?? []} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function Actions({ of }: { of: CorporateAction[] }): JSX.Element | null {
+  if (!of.length) return null;
+  return (
+    <Card title="Corporate actions">
+      <ul class="list">
+        {of.map((action) => (
+          <li key={action.id}><strong>{action.type}</strong> {action.processDate ?? 'no date yet'} <span class="mark">{action.status}</span></li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+/** The chart, with a line on it that becomes an alert where it is dropped. */
+function Candles(props: { symbol: string; history: History | null; interval: Interval; equity: number | null; pool: number | null; actions: CorporateAction[] }): JSX.Element {
+  const { symbol, history, interval, equity, pool, actions } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const [chart, setChart] = useState<Chart | null>(null);
+  const [failed, setFailed] = useState(false);
+  const [level, setLevel] = useState<number | null>(null);
+  const [y, setY] = useState<number | null>(null);
+  const [dragging, setDragging] = useState(false);
+  const [dropped, setDropped] = useState(false);
+  useEffect(() => {
+    let mounted: Chart | null = null;
+    let gone = false;
+    import('./chart').then(
+      ({ mount }) => {
+        if (!gone && box.current) setChart((mounted = mount(box.current)));
+      },
+      () => setFailed(true),
+    );
+    return () => {
+      gone = true;
+      mounted?.destroy();
+    };
+  }, []);
+  useEffect(() => {
+    if (chart && history) chart.draw({ candles: history.candles, interval, equity, pool, actions });
+  }, [chart, history, interval, equity, pool, actions]);
+  const last = history?.candles.at(-1)?.close ?? null;
+  const [start, setStart] = useState<number | null>(null);
+  const at = level ?? start;
+  // It begins where one sees it, not far above the picture.
+  useEffect(() => {
+    if (!chart || !history || start !== null) return;
+    const timer = setTimeout(() => setStart(round(chart.priceAt((box.current?.clientHeight ?? 300) * 0.16) ?? last ?? 1)), 120);
+    return () => clearTimeout(timer);
+  }, [chart, history, start]);
+  useEffect(() => {
+    if (!chart || at === null) return;
+    const highest = 14;
+    const place = () => {
+      const found = chart.yOf(at);
+      setY(found === null ? null : Math.max(highest, Math.min(found, (box.current?.clientHeight ?? 300) - 40)));
+    };
+    chart.onMove(place);
+    place();
+    const timer = setTimeout(place, 150);
+    return () => clearTimeout(timer);
+  }, [chart, at, history]);
+  const move = (event: PointerEvent) => {
+    if (!dragging || !chart || !box.current) return;
+    const found = chart.priceAt(event.clientY - box.current.getBoundingClientRect().top);
+    if (found !== null && found > 0) setLevel(round(found));
+  };
+  const step = (event: KeyboardEvent) => {
+    if (at === null) return;
+    const way = event.key === 'ArrowUp' ? 1 : event.key === 'ArrowDown' ? -1 : 0;
+    if (way) {
+      event.preventDefault();
+      setLevel(round(at * (1 + way * (event.shiftKey ? 0.01 : 0.001))));
+    } else if (event.key === 'Enter') setDropped(true);
+  };
+  if (failed) return <Empty title="The chart could not be loaded.">The figures beside it are complete.</Empty>;
+  const side = at !== null && last !== null && at < last ? 'below' : 'above';
+  return (
+    <>
+      <div class="chart" onPointerMove={move} onPointerUp={() => dragging && (setDragging(false), setDropped(true))}>
+        <div ref={box} class="canvas" role="img" aria-label={`Candles of ${symbol}, ${interval}; the last price is ${price(last)}`} />
+        {!chart && <div class="skeleton over" role="status" aria-label="Loading the chart"><i /></div>}
+        {y !== null && at !== null && (
+          <div class="level" style={{ transform: `translateY(${y}px)` }}>
+            <button
+              type="button"
+              role="slider"
+              aria-orientation="vertical"
+              aria-label="Alert price: drag, or use the arrow keys and press Enter"
+              aria-valuenow={at}
+              aria-valuetext={`${side} ${price(at)}`}
+              onPointerDown={(event) => (event.currentTarget.setPointerCapture(event.pointerId), setDragging(true), setDropped(false))}
+              onKeyDown={step}
+            >
+              ↕ alert {side} {price(at)}
+            </button>
+          </div>
+        )}
+      </div>
+      <p class="legend">
+        {interval === '5m' ? <span class="dash">one sample every 5 minutes</span> : <><span class="hollow">hollow: rising</span> <span class="solid">filled: falling</span></>}
+        {equity !== null && <span class="dash">equity quote {price(equity)}</span>}
+        {equity !== null && pool !== null && <span class="shade">premium {percent(((pool / equity - 1) * 100).toFixed(4))}</span>}
+        {history && <span>{history.source}</span>}
+      </p>
+      {dropped && at !== null && <AlertForm key={`${symbol} ${side}`} symbol={symbol} condition={side} price={at} onClose={() => setDropped(false)} />}
+    </>
+  );
+}
+
+function round(value: number): number {
+  return Number(value.toPrecision(value >= 1000 ? 6 : 5));
+}
+

@@ -1,0 +1,144 @@
+// The reward day: when things happen, what there is, what is mine, and books that anybody can check.
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { Earn, EpochBooks } from 'tickyard';
+import { client, useAsk, useRoute } from './api';
+import { type Finding, verify } from './books';
+import { clock, day, exactUsd, short, shortAddress, tokens, usd } from './figures';
+import type { Reserves } from './later';
+import { Card, Code, Empty, Facts, Said, Shown, useAct } from './parts';
+import { signText, useWallets } from './wallet';
+
+export function EarnView(): JSX.Element {
+  const earn = useAsk<Earn>('earn', (signal) => client.getEarn({ signal }), 5000);
+  const status = useAsk('now', (signal) => client.getStatus({ signal }), 5000);
+  const reserves = useRoute('GET /v1/earn/reserves');
+  return (
+    <>
+      <div class="head"><h1>Earn</h1></div>
+      <Shown of={earn} what="rewards" rows={6}>
+        {(data) => (
+          <div class="columns">
+            <div class="wide">
+              <Card title="The day, UTC" aside={status.data && <small>now {clock(status.data.asOf)}</small>}>
+                <Timeline earn={data} now={status.data?.asOf ?? null} />
+              </Card>
+              <Mine earn={data} />
+              {data.epoch && <Books id={data.epoch.id} />}
+            </div>
+            <div class="side">
+              <Card title={`Accruing: ${data.accruing.epoch}`}>
+                <p class="big figure">{usd(Number(data.accruing.revenueUsd) + Number(data.accruing.rolloverUsd))}</p>
+                <Facts of={[['Paid calls', <span class="figure">{data.accruing.calls}</span>], ['From calls', exactUsd(data.accruing.revenueUsd)], ['Rolled over', exactUsd(data.accruing.rolloverUsd)]]} />
+              </Card>
+              {data.epoch && (
+                <Card title={`Epoch ${data.epoch.id}`} aside={<span class={`mark ${data.epoch.claimOpen ? 'good' : ''}`}>{data.epoch.claimOpen ? 'open' : 'not open'}</span>}>
+                  <p class="big figure">{data.epoch.poolUsd === null ? 'not sealed' : exactUsd(data.epoch.poolUsd)}</p>
+                  <Facts of={[['Eligible wallets', <span class="figure">{data.epoch.eligibleWallets}</span>], ['Claimed', <span class="figure">{data.epoch.claimedWallets} · {exactUsd(data.epoch.claimedUsd)}</span>], ['Window', `${day(data.epoch.claimOpenAt)} – ${clock(data.epoch.claimCloseAt)}`]]} />
+                </Card>
+              )}
+              {reserves && <ReservesCard />}
+            </div>
+          </div>
+        )}
+      </Shown>
+    </>
+  );
+}
+
+/** Twenty-five hours from one snapshot to the end of the claims. */
+function Timeline({ earn, now }: { earn: Earn; now: string | null }): JSX.Element {
+  const hour = now === null ? null : new Date(now).getUTCHours() + new Date(now).getUTCMinutes() / 60;
+  const at = (value: number) => ({ '--at': `${(value / 24) * 100}%` }) as Record<string, string>;
+  return (
+    <>
+      <div class="day" role="img" aria-label={`Claims from ${earn.schedule.claimOpenUtc} to ${earn.schedule.claimCloseUtc}, snapshot at ${earn.schedule.snapshotUtc}`}>
+        <i class="window" style={{ width: `${100 / 24}%` }} />
+        <i class="tick" style={at(23)} />
+        {hour !== null && <i class="now" style={at(hour)} />}
+        {[0, 6, 12, 18, 24].map((each) => <span key={each} style={at(each)}>{String(each % 24).padStart(2, '0')}</span>)}
+      </div>
+      <ol class="steps">
+        <li><strong>00:00 – 01:00</strong> claims for yesterday are open; what is not claimed rolls over.</li>
+        <li><strong>all day</strong> paid calls fill the pool.</li>
+        <li><strong>23:00</strong> snapshot: whoever holds at least {short(earn.thresholdTokens)} {earn.token.symbol} takes part. Next at {day(earn.schedule.nextSnapshotAt)}.</li>
+      </ol>
+    </>
+  );
+}
+
+function Mine({ earn }: { earn: Earn }): JSX.Element {
+  const { me } = useWallets();
+  const mine = useAsk(me && `earn ${me.address}`, (signal) => client.getEarnStatus({ address: me!.address }, { signal }), 5000);
+  const { act, busy, error } = useAct();
+  const [paid, setPaid] = useState<{ tx: string; amountUsd: string } | null>(null);
+  const claim = (epoch: number, message: string) =>
+    act(async () => {
+      const signature = await signText(me!, message);
+      setPaid(await client.claimEarn({ epoch, address: me!.address, signature }));
+      mine.reload();
+    });
+  if (!me) return <Card title="My share"><Empty title="Connect a wallet to see your share.">Looking costs nothing; a claim is a signature, and the service pays the gas.</Empty></Card>;
+  return (
+    <Card title="My share" aside={<small>{shortAddress(me.address)}</small>}>
+      <Shown of={mine} what="share">
+        {({ balanceTokens, eligibleNow, epoch }) => (
+          <>
+            <Facts
+              of={[
+                [`Balance of ${earn.token.symbol}`, <span class="figure">{tokens(balanceTokens)}</span>],
+                ['Eligible now', eligibleNow ? 'yes' : 'no'],
+                [`In the snapshot of ${epoch.id}`, epoch.inSnapshot ? 'yes' : 'no'],
+                ['Claimable', <span class="figure" data-testid="claimable">{epoch.claimed ? 'claimed' : exactUsd(epoch.claimableUsd)}</span>],
+              ]}
+            />
+            {epoch.claimOpen && epoch.inSnapshot && !epoch.claimed && (
+              <>
+                <details><summary>What you sign</summary><pre tabIndex={0} aria-label="What you sign">{epoch.message}</pre></details>
+                <button type="button" class="primary" disabled={busy} onClick={() => void claim(epoch.id, epoch.message)}>{busy ? 'Claiming…' : `Claim ${exactUsd(epoch.claimableUsd)}`}</button>
+              </>
+            )}
+            {(paid || epoch.claimTx) && <p class="note good" role="status">Paid{paid ? ` ${exactUsd(paid.amountUsd)}` : ''}. Transaction <Code>{paid?.tx ?? epoch.claimTx!}</Code></p>}
+          </>
+        )}
+      </Shown>
+      <Said error={error} />
+    </Card>
+  );
+}
+
+function Books({ id }: { id: number }): JSX.Element {
+  const { me } = useWallets();
+  const books = useAsk<EpochBooks>(`books ${id}`, (signal) => client.getEpochBooks({ id }, { signal }), 15_000);
+  const [findings, setFindings] = useState<Finding[] | null>(null);
+  const { act, busy, error } = useAct();
+  const look = () => act(async () => setFindings(await verify(await client.getEpochBooks({ id }), await client.getEarn(), me?.provider ?? null)));
+  return (
+    <Card title={`Books of ${id}`} aside={<button type="button" disabled={busy} onClick={() => void look()}>{busy ? 'Checking…' : 'Check them here'}</button>}>
+      <Shown of={books} what="books">
+        {(data) => (
+          <Facts of={[['State', data.state], ['Snapshot at block', <span class="figure">{data.blockNumber ?? '–'}</span>], ['Wallets', <span class="figure">{data.eligibleWallets}</span>], ['Pool', exactUsd(data.poolUsd)], ['Paid', exactUsd(data.paidUsd)], ['Rolled over', exactUsd(data.rolledOverUsd)]]} />
+        )}
+      </Shown>
+      {findings && (
+        <ul class="findings" aria-label="What the check found">
+          {findings.map(({ ok, text }) => <li key={text} data-ok={ok}><span aria-hidden="true">{ok ? '✓' : ok === null ? '·' : '✗'}</span> {text}</li>)}
+        </ul>
+      )}
+      <Said error={error} />
+    </Card>
+  );
+}
+
+function ReservesCard(): JSX.Element {
+  const found = useAsk<Reserves>('reserves', (signal) => client.ask('GET', '/v1/earn/reserves', {}, { signal }), 15_000);
+  return (
+    <Card title="Reserves">
+      <Shown of={found} what="reserves">
+        {(data) => (
+          <Facts of={[['Held to pay with', usd(data.payer.usdg)], ['Sealed', usd(data.sealedUsd)], ['Owed', usd(data.owedUsd)], ['Paid in all', usd(data.paidUsd)], ['Desk', <Code>{data.desk}</Code>], ['At block', <span class="figure">{data.blockNumber}</span>]]} />
+        )}
+      </Shown>
+    </Card>
+  );
+}

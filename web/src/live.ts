@@ -1,0 +1,191 @@
+// The market as it is now: one copy for all views, kept up by the stream where there is one, else by asking.
+import { useEffect, useState } from 'preact/hooks';
+import { type ManyStats, type Stats, TickyardError, Unreachable } from 'tickyard';
+import { client, inWords, offers } from './api';
+import { clock } from './figures';
+
+export interface Row {
+  symbol: string;
+  name: string;
+  /** Null: hidden, because a source is down; never guessed. */
+  price: string | null;
+  equity: string | null;
+  premium: string | null;
+  change: string | null;
+  depth: string | null;
+  /** Of the largest pool: orders the rows until their depth is known. */
+  tvl: number;
+  halted: boolean;
+  pending: string | null;
+  error: string | null;
+  /** Known by name, its figures still on their way. */
+  isComing: boolean;
+}
+
+export interface Market {
+  rows: Row[] | null;
+  at: number | null;
+  trouble: { title: string; text: string } | null;
+  isStreaming: boolean;
+}
+
+interface PriceEvent {
+  symbol?: string;
+  price?: string;
+  premium?: string | null;
+  dexPremiumPct?: string | null;
+}
+
+const POLL_MS = 5000;
+const SLOW_MS = 30_000;
+let market: Market = { rows: null, at: null, trouble: null, isStreaming: false };
+const listeners = new Set<(market: Market) => void>();
+let isRunning = false;
+let since: number | null = null;
+const depths = new Map<string, string>();
+const halts = new Map<string, boolean>();
+const pending = new Map<string, string>();
+
+function tell(change: Partial<Market>): void {
+  market = { ...market, ...change };
+  for (const listener of listeners) listener(market);
+}
+
+export function useMarket(): Market {
+  const [state, setState] = useState(market);
+  useEffect(() => {
+    listeners.add(setState);
+    setState(market);
+    if (!isRunning) {
+      isRunning = true;
+      void keepUp();
+      void keepSlow();
+    }
+    return () => void listeners.delete(setState);
+  }, []);
+  return state;
+}
+
+async function keepUp(): Promise<void> {
+  const hasStream = await offers().then(
+    (index) => index.endpoints.includes('GET /v1/stream'),
+    () => false,
+  );
+  if (hasStream) void listen();
+  void readNames();
+  for (;;) {
+    await readStats();
+    await someoneLooks(market.isStreaming && !market.trouble ? SLOW_MS : market.trouble ? 2000 : POLL_MS);
+  }
+}
+
+/** Names come at once, figures a moment later. */
+async function readNames(): Promise<void> {
+  const { assets } = await client.listAssets().catch(() => ({ assets: [] }));
+  const rows = assets.map(({ symbol, name }) => ({ symbol, name, price: null, equity: null, premium: null, change: null, depth: null, tvl: 0, halted: false, pending: null, error: null, isComing: true }));
+  if (!market.rows && rows.length) tell({ rows });
+}
+
+async function readStats(): Promise<void> {
+  try {
+    const stats = await client.listStats();
+    const rows = stats.stats.map(rowOf);
+    const failed = stats.stats.filter((item) => item.error);
+    since = failed.length * 2 > rows.length ? (since ?? Date.now()) : null;
+    tell({ rows, at: Date.now(), trouble: since === null ? null : await sourceTrouble(failed[0]!.error!.message) });
+  } catch (error) {
+    since ??= Date.now();
+    if (error instanceof Unreachable) {
+      tell({ trouble: { title: `The service does not answer since ${clock(since)}.`, text: 'This page tries again by itself.' } });
+    } else if (error instanceof TickyardError) {
+      // Prices that cannot be confirmed are not shown.
+      tell({ trouble: await sourceTrouble(error.message), rows: market.rows?.map(hidden) ?? null });
+    } else throw error;
+  }
+}
+
+/** Which source is down, and since when: as this page saw it, or, if it came too late, by the service's own record. */
+async function sourceTrouble(message: string): Promise<{ title: string; text: string }> {
+  const text = `${inWords(new TickyardError(message))} Prices are hidden, not guessed.`;
+  const name = /issuer/.test(message) ? 'issuer' : /node/.test(message) ? 'node' : null;
+  let down: number | string | null = since;
+  if (market.at === null && name) {
+    const status = await client.getStatus().catch(() => null);
+    down = status?.upstreams.find((source) => source.name === name)?.lastOkAt ?? down;
+  }
+  return { title: `The ${name === 'node' ? 'chain node' : (name ?? 'source of prices')} is down${down === null ? '' : ` since ${clock(down)}`}.`, text };
+}
+
+function rowOf({ symbol, stats, error }: ManyStats['stats'][number]): Row {
+  const old = market.rows?.find((row) => row.symbol === symbol);
+  const shown = { symbol, name: stats?.name ?? old?.name ?? '', depth: depths.get(symbol) ?? null, tvl: Math.max(0, ...(stats?.pools.map(({ tvlUsd }) => Number(tvlUsd)) ?? [])), halted: halts.get(symbol) ?? false, pending: pending.get(symbol) ?? null };
+  return stats ? { ...shown, ...figures(stats), error: null, isComing: false } : { ...shown, price: null, equity: null, premium: null, change: null, error: error?.message ?? 'not known', isComing: false };
+}
+
+function figures({ price }: Stats): Pick<Row, 'price' | 'equity' | 'premium' | 'change'> {
+  return { price: price.dexUsd, equity: price.equityTokenUsd, premium: price.dexPremiumPct, change: price.change24hPct };
+}
+
+function hidden(row: Row): Row {
+  return { ...row, price: null, equity: null, premium: null, error: 'hidden while a source is down', isComing: false };
+}
+
+/** What changes slowly: depth, halts, corporate actions to come. */
+async function keepSlow(): Promise<void> {
+  // First things first: the table waits for the figures, not for these.
+  while (market.at === null && !market.trouble) await someoneLooks(50);
+  for (;;) {
+    await Promise.all([readDepths(), readHalts(), readPending()].map((work) => work.catch(() => {})));
+    const rows = market.rows?.map((row) => ({ ...row, depth: depths.get(row.symbol) ?? null, halted: halts.get(row.symbol) ?? false, pending: pending.get(row.symbol) ?? null }));
+    if (rows) tell({ rows });
+    await someoneLooks(market.trouble ? 5000 : SLOW_MS);
+  }
+}
+
+async function readDepths(): Promise<void> {
+  const found = new Map<string, string>();
+  for (let offset = 0; ; offset += 200) {
+    const { markets, total } = await client.listMarkets({ limit: 200, offset });
+    // Deepest first: the first of a symbol is its deepest.
+    for (const { symbol, depthUsd } of markets) if (!found.has(symbol)) found.set(symbol, depthUsd);
+    if (offset + 200 >= total || !markets.length) break;
+  }
+  for (const [symbol, depth] of found) depths.set(symbol, depth);
+}
+
+async function readHalts(): Promise<void> {
+  for (const { symbol, price } of (await client.listPrices()).prices) halts.set(symbol, price?.halted ?? false);
+}
+
+async function readPending(): Promise<void> {
+  const { corpActions } = await client.listCorporateActions();
+  pending.clear();
+  for (const action of corpActions) if (/pending|announced|scheduled|upcoming/i.test(action.status)) pending.set(action.symbol, `${action.type} ${action.processDate ?? ''}`.trim());
+}
+
+async function listen(): Promise<void> {
+  try {
+    for await (const { event, data } of client.stream({ events: ['price'], onState: (state) => tell({ isStreaming: state === 'open' }) })) {
+      const items = (event === 'snapshot' ? ((data as { prices?: PriceEvent[] }).prices ?? []) : [data as PriceEvent]).filter((item) => item?.symbol);
+      if (!items.length || !market.rows) continue;
+      const moved = new Map(items.map((item) => [item.symbol, item]));
+      const apply = (row: Row): Row => {
+        const item = moved.get(row.symbol);
+        if (!item?.price || row.error) return row;
+        return { ...row, price: item.price, premium: item.premium ?? item.dexPremiumPct ?? row.premium };
+      };
+      tell({ rows: market.rows.map(apply), at: Date.now() });
+    }
+  } catch {
+    tell({ isStreaming: false });
+  }
+}
+
+function someoneLooks(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(() => {
+      if (!document.hidden) return resolve();
+      document.addEventListener('visibilitychange', () => resolve(), { once: true });
+    }, ms);
+  });
+}

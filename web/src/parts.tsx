@@ -1,0 +1,132 @@
+// What all views are made of: figures with their states, sparklines, forms.
+import type { ComponentChildren, JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { type Asked, inWords } from './api';
+import { clock, percent, trend } from './figures';
+
+/** A change: colour, sign and arrow say the same. Quiet: only the sign, where neither way is the good one. */
+export function Change({ of, quiet }: { of: string | null | undefined; quiet?: boolean }): JSX.Element {
+  const way = trend(of);
+  return (
+    <span class={`figure ${quiet ? '' : way > 0 ? 'up' : way < 0 ? 'down' : 'flat'}`}>
+      {!quiet && way !== 0 && <span aria-hidden="true">{way > 0 ? '▲ ' : '▼ '}</span>}
+      {percent(of)}
+    </span>
+  );
+}
+
+/** What there is, or why there is nothing: loading, failed, stale and empty are states with a look of their own. */
+export function Shown<T>({ of, children, what, rows = 3 }: { of: Asked<T>; what: string; rows?: number; children: (data: T) => ComponentChildren }): JSX.Element {
+  if (of.data === null) {
+    if (of.error) return <Failed what={what} error={of.error} since={of.since} onRetry={of.reload} />;
+    return (
+      <div class="skeleton" role="status" aria-label={`Loading ${what}`}>
+        {Array.from({ length: rows }, (_, index) => <i key={index} />)}
+      </div>
+    );
+  }
+  return (
+    <>
+      {of.error && (
+        <p class="note stale" role="status">
+          {inWords(of.error)} {what.charAt(0).toUpperCase() + what.slice(1)} below {/s$/.test(what) ? 'are' : 'is'} from {clock(of.at!)}.
+        </p>
+      )}
+      <div class={of.error ? 'old' : undefined}>{children(of.data)}</div>
+    </>
+  );
+}
+
+export function Failed({ what, error, since, onRetry }: { what: string; error: Error; since?: number | null; onRetry?: () => void }): JSX.Element {
+  return (
+    <div class="state failed" role="alert">
+      <strong>No {what}{since ? ` since ${clock(since)}` : ''}.</strong>
+      <p>{inWords(error)}</p>
+      {onRetry && <button type="button" onClick={onRetry}>Try again</button>}
+    </div>
+  );
+}
+
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }): JSX.Element {
+  return (
+    <div class="state">
+      <strong>{title}</strong>
+      {children && <p>{children}</p>}
+    </div>
+  );
+}
+
+export function Card({ title, children, aside, class: extra }: { title: string; children: ComponentChildren; aside?: ComponentChildren; class?: string }): JSX.Element {
+  return (
+    <section class={`card ${extra ?? ''}`}>
+      <header>
+        <h2>{title}</h2>
+        {aside}
+      </header>
+      {children}
+    </section>
+  );
+}
+
+export function Facts({ of }: { of: [string, ComponentChildren][] }): JSX.Element {
+  return (
+    <dl class="facts">
+      {of.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+export function Sparkline({ of, label }: { of: number[]; label: string }): JSX.Element {
+  if (of.length < 2) return <svg class="spark" viewBox="0 0 100 28" role="img" aria-label={`${label}: no history yet`} />;
+  const low = Math.min(...of);
+  const span = Math.max(...of) - low || 1;
+  const points = of.map((value, index) => `${((index / (of.length - 1)) * 100).toFixed(1)},${(26 - ((value - low) / span) * 24).toFixed(1)}`).join(' ');
+  const way = Math.sign(of.at(-1)! - of[0]!);
+  return (
+    <svg class={`spark ${way > 0 ? 'up' : way < 0 ? 'down' : 'flat'}`} viewBox="0 0 100 28" preserveAspectRatio="none" role="img" aria-label={`${label}: ${way > 0 ? 'rising' : way < 0 ? 'falling' : 'level'}`}>
+      <polyline points={points} />
+    </svg>
+  );
+}
+
+export function Choice<T extends string>({ of, value, onPick, label }: { of: readonly (readonly [T, string])[]; value: T; onPick: (value: T) => void; label: string }): JSX.Element {
+  return (
+    <div class="choice" role="group" aria-label={label}>
+      {of.map(([each, shown]) => (
+        <button key={each} type="button" aria-pressed={each === value} onClick={() => onPick(each)}>
+          {shown}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** Something that takes a while and may fail: what it says stands below the button. */
+export function useAct(): { busy: boolean; error: Error | null; act: (work: () => Promise<void>) => Promise<void>; clear: () => void } {
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<Error | null>(null);
+  const act = async (work: () => Promise<void>) => {
+    setBusy(true);
+    setError(null);
+    try {
+      await work();
+    } catch (failure) {
+      setError(failure as Error);
+    }
+    setBusy(false);
+  };
+  return { busy, error, act, clear: () => setError(null) };
+}
+
+export function Said({ error }: { error: Error | null }): JSX.Element | null {
+  return error && <p class="note bad" role="alert">{inWords(error)}</p>;
+}
+
+export function Code({ children }: { children: string }): JSX.Element {
+  return <code class="long">{children}</code>;
+}

@@ -1,0 +1,156 @@
+// One paid call, step by step: the challenge, what is signed, the receipt.
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { Client, type Quote } from 'tickyard';
+import type { Payer } from 'tickyard/pay';
+import { client, useAsk } from './api';
+import { day, exactUsd, tokens, usd } from './figures';
+import { Card, Choice, Code, Empty, Facts, Said, Shown, useAct } from './parts';
+import { asSigner, useWallets } from './wallet';
+
+const NETWORKS = [['eip155:4663', 'USDG on 4663'], ['eip155:8453', 'USDC on 8453']] as const;
+type Network = (typeof NETWORKS)[number][0];
+
+interface Accepts {
+  scheme: string;
+  network: string;
+  asset: string;
+  amount: string;
+  payTo: string;
+  maxTimeoutSeconds: number;
+}
+
+const PAID = 'tickyard.payments';
+const earlier = (): string[] => {
+  try {
+    return (JSON.parse(localStorage.getItem(PAID) ?? '[]') as unknown[]).filter((each): each is string => /^0x[0-9a-f]{64}$/.test(String(each)));
+  } catch {
+    return [];
+  }
+};
+
+// One payer for the life of the page: its limit holds over all calls.
+let payer: Payer | null = null;
+let payerKey = '';
+
+export function PayView(): JSX.Element {
+  const { me } = useWallets();
+  const [symbol, setSymbol] = useState('AAPL');
+  const [network, setNetwork] = useState<Network>('eip155:4663');
+  const [limit, setLimit] = useState('0.05');
+  const [challenge, setChallenge] = useState<Accepts[] | null>(null);
+  const [typed, setTyped] = useState<unknown>(null);
+  const [answer, setAnswer] = useState<Quote | null>(null);
+  const [receipt, setReceipt] = useState<{ transaction: string; network: string; payer: string } | null>(null);
+  const [left, setLeft] = useState<string | null>(null);
+  const [mine, setMine] = useState(earlier);
+  const asking = useAct();
+  const paying = useAct();
+  const ask = () =>
+    asking.act(async () => {
+      setAnswer(null);
+      setReceipt(null);
+      setTyped(null);
+      const reply = await fetch(`/v1/x402/quote?${new URLSearchParams({ symbol, side: 'buy', amount: '100' })}`);
+      const body = (await reply.json()) as { accepts?: Accepts[] };
+      if (reply.status !== 402 || !body.accepts) throw new Error('The route asks for no payment.');
+      setChallenge(body.accepts);
+    });
+  const pay = () =>
+    paying.act(async () => {
+      const { Payer } = await import('tickyard/pay');
+      const key = `${me!.address} ${network} ${limit}`;
+      if (key !== payerKey) {
+        payer = new Payer(asSigner(me!, setTyped), { limitUsd: limit, network });
+        payerKey = key;
+      }
+      try {
+        setAnswer(await new Client(location.origin, { payer: payer! }).getQuote({ symbol, side: 'buy', amount: '100' }));
+        setReceipt(payer!.lastReceipt);
+        if (payer!.lastReceipt) {
+          const all = [payer!.lastReceipt.transaction, ...earlier()].slice(0, 20);
+          localStorage.setItem(PAID, JSON.stringify(all));
+          setMine(all);
+        }
+      } finally {
+        setLeft(payer!.leftUsd);
+      }
+    });
+  return (
+    <>
+      <div class="head"><h1>Pay per call</h1></div>
+      <div class="columns">
+        <div class="wide">
+          <Card title="1  The challenge">
+            <form class="row" onSubmit={(event) => (event.preventDefault(), void ask())}>
+              <label>A quote for 100 USDG of<input value={symbol} onInput={(event) => setSymbol(event.currentTarget.value)} maxLength={16} /></label>
+              <button class={challenge ? '' : 'primary'} disabled={asking.busy}>Ask without paying</button>
+            </form>
+            <Said error={asking.error} />
+            {challenge ? (
+              <table class="plain">
+                <caption>402: pay one of these and ask again</caption>
+                <thead><tr><th scope="col">Network</th><th scope="col">Amount</th><th scope="col">To</th><th scope="col">Valid</th></tr></thead>
+                <tbody>
+                  {challenge.map((each) => (
+                    <tr key={each.network}><th scope="row">{NETWORKS.find(([id]) => id === each.network)?.[1] ?? each.network}</th><td class="figure">{exactUsd((Number(each.amount) / 1e6).toFixed(6))}</td><td><Code>{each.payTo}</Code></td><td class="figure">{each.maxTimeoutSeconds} s</td></tr>
+                  ))}
+                </tbody>
+              </table>
+            ) : (
+              <p class="legend">Every data route has a paid twin. An unpaid request costs nothing and is told the price.</p>
+            )}
+          </Card>
+          <Card title="2  The signature">
+            <div class="row">
+              <div class="field">Pay with<Choice of={NETWORKS} value={network} onPick={setNetwork} label="Network to pay on" /></div>
+              <label>Spend at most, USD<input value={limit} onInput={(event) => setLimit(event.currentTarget.value)} inputMode="decimal" pattern="[0-9]+(\.[0-9]{1,6})?" /></label>
+              <button type="button" class={challenge ? 'primary' : ''} disabled={!me || !challenge || paying.busy} onClick={() => void pay()}>{paying.busy ? 'Paying…' : 'Sign and pay'}</button>
+            </div>
+            {!me && <p class="note">Connect a wallet (above, right) first.</p>}
+            {left !== null && <p class="legend">May still be signed for: {exactUsd(left)}</p>}
+            <Said error={paying.error} />
+            {typed !== null && (
+              <details open><summary>What was signed</summary><pre tabIndex={0} aria-label="What was signed">{JSON.stringify(typed, (name, value: unknown) => (name === 'types' ? undefined : typeof value === 'bigint' ? value.toString() : value), 1)}</pre></details>
+            )}
+          </Card>
+          {answer && (
+            <Card title="3  The answer and its receipt">
+              <Facts
+                of={[
+                  ['Quote', <span class="figure">{usd(answer.usdAmount)} buys {tokens(answer.tokenAmount)} {answer.symbol}</span>],
+                  ...(receipt ? ([['Transaction', <Code>{receipt.transaction}</Code>], ['Network', receipt.network], ['Payer', <Code>{receipt.payer}</Code>]] as [string, JSX.Element | string][]) : []),
+                ]}
+              />
+            </Card>
+          )}
+        </div>
+        <div class="side"><LookUp mine={mine} /></div>
+      </div>
+    </>
+  );
+}
+
+function LookUp({ mine }: { mine: string[] }): JSX.Element {
+  const [text, setText] = useState('');
+  const [wanted, setWanted] = useState<string | null>(null);
+  const found = useAsk(wanted && `payment ${wanted}`, (signal) => client.getPayment({ transaction: wanted! }, { signal }));
+  return (
+    <Card title="Earlier payments">
+      <form class="row" onSubmit={(event) => (event.preventDefault(), setWanted(text.trim()))}>
+        <label class="grow">Transaction<input value={text} onInput={(event) => setText(event.currentTarget.value)} required pattern="0x[0-9a-fA-F]{64}" placeholder="0x…" spellcheck={false} /></label>
+        <button>Look up</button>
+      </form>
+      {wanted && (
+        <Shown of={found} what="payment">
+          {(payment) => <Facts of={[['Paid', exactUsd(payment.amountUsd)], ['For', payment.route], ['On', payment.network], ['At', day(payment.settledAt)], ['State', payment.status]]} />}
+        </Shown>
+      )}
+      {mine.length ? (
+        <ul class="list">{mine.map((hash) => <li key={hash}><button type="button" class="link" onClick={() => (setText(hash), setWanted(hash))}>{hash.slice(0, 18)}…</button></li>)}</ul>
+      ) : (
+        <Empty title="None from this browser." />
+      )}
+    </Card>
+  );
+}

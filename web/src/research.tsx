@@ -1,0 +1,118 @@
+// What the company says of itself, where each figure comes from, and why it was chosen.
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { client, useAsk, useRoute } from './api';
+import { short } from './figures';
+import type { Candidate, Explanation, Financials } from './later';
+import { Card, Choice, Facts, Shown } from './parts';
+
+const NAMES: [string, string][] = [['revenue', 'Revenue'], ['netIncome', 'Net income'], ['sharesOutstanding', 'Shares'], ['marketCap', 'Market cap']];
+
+export function Research({ symbol }: { symbol: string }): JSX.Element {
+  const research = useAsk(`research ${symbol}`, (signal) => client.getResearch({ symbol }, { signal }));
+  const explains = useRoute('GET /v1/research/{symbol}/explain');
+  return (
+    <>
+      <Card title="Company">
+        <Shown of={research} what="research" rows={4}>
+          {({ underlying, facts, sources, note }) => (
+            <>
+              {underlying ? (
+                <>
+                  <p class="lead">{underlying.companyName}{underlying.industry ? ` · ${underlying.industry}` : ''}{underlying.exchange ? ` · ${underlying.exchange}` : ''}</p>
+                  <Facts
+                    of={[
+                      ['Revenue', facts.revenue ? <>{money(facts.revenue.value, facts.revenue.unit)} <small>to {facts.revenue.periodEnd}, {facts.revenue.form}</small></> : 'not known'],
+                      ['Net income', facts.netIncome ? <>{money(facts.netIncome.value, facts.netIncome.unit)} <small>to {facts.netIncome.periodEnd}, {facts.netIncome.form}</small></> : 'not known'],
+                      ['Shares outstanding', facts.sharesOutstanding ? <>{short(facts.sharesOutstanding.value)} <small>on {facts.sharesOutstanding.asOf}</small></> : 'not known'],
+                      ['Market cap', facts.marketCap ? <>{money(facts.marketCap.value, 'USD')} <small>{facts.marketCap.basis}</small></> : 'not known'],
+                    ]}
+                  />
+                </>
+              ) : (
+                <p class="lead">No filer of its own: a fund or a trust.</p>
+              )}
+              {note && <p class="note">{note}</p>}
+              {sources.length > 0 && <p class="legend">Sources: {sources.join(' · ')}</p>}
+            </>
+          )}
+        </Shown>
+        {explains && <Why symbol={symbol} />}
+      </Card>
+      <Bars symbol={symbol} />
+    </>
+  );
+}
+
+function Why({ symbol }: { symbol: string }): JSX.Element {
+  const [open, setOpen] = useState(false);
+  const why = useAsk<Explanation>(open ? `explain ${symbol}` : null, (signal) => client.ask('GET', '/v1/research/{symbol}/explain', { symbol }, { signal }));
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Why these figures</summary>
+      {open && (
+        <Shown of={why} what="explanations">
+          {({ facts }) => (
+            <>
+              {NAMES.map(([key, label]) => facts[key] && <Candidates key={key} label={label} of={facts[key].candidates} />)}
+            </>
+          )}
+        </Shown>
+      )}
+    </details>
+  );
+}
+
+function Candidates({ label, of }: { label: string; of: Candidate[] }): JSX.Element {
+  return (
+    <>
+      <h3>{label}</h3>
+      <ul class="list">
+        {of.slice(0, 12).map((each, index) => (
+          <li key={index}>
+            <span class={`mark ${each.verdict === 'chosen' ? 'good' : ''}`}>{each.verdict}</span> <span class="figure">{money(each.value, each.unit)}</span> {each.concept}{' '}
+            <small>{each.periodEnd}, {each.form}, {each.accession}. {each.reason}</small>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Bars({ symbol }: { symbol: string }): JSX.Element | null {
+  const exists = useRoute('GET /v1/research/{symbol}/financials');
+  const [span, setSpan] = useState<'annual' | 'quarterly'>('annual');
+  const found = useAsk<Financials>(exists ? `financials ${symbol}` : null, (signal) => client.ask('GET', '/v1/research/{symbol}/financials', { symbol }, { signal }));
+  if (!exists || (found.data && !found.data.annual.length && !found.data.quarterly.length)) return null;
+  return (
+    <Card title="Financials" aside={<Choice of={[['annual', 'Years'], ['quarterly', 'Quarters']] as const} value={span} onPick={setSpan} label="Length of a period" />}>
+      <Shown of={found} what="financials">
+        {(data) => {
+          const periods = data[span].slice(0, 8).reverse();
+          const most = Math.max(...periods.flatMap(({ revenue, netIncome }) => [Math.abs(revenue.value ?? 0), Math.abs(netIncome.value ?? 0)]), 1);
+          const bar = (value: number | null, kind: string) => <i class={`${kind}${(value ?? 0) < 0 ? ' loss' : ''}`} style={{ height: `${(100 * Math.abs(value ?? 0)) / most}%` }} />;
+          return (
+            <div class="bars">
+              {periods.map(({ periodEnd, revenue, netIncome }) => (
+                <figure key={periodEnd} title={[revenue.reason, netIncome.reason].filter(Boolean).join(' ')}>
+                  <div aria-hidden="true">{bar(revenue.value, 'revenue')}{bar(netIncome.value, 'income')}</div>
+                  <figcaption>
+                    <span class="figure">{short(revenue.value)}</span>
+                    <span class="figure">{short(netIncome.value)}</span>
+                    <small>{periodEnd.slice(0, 7)}</small>
+                  </figcaption>
+                </figure>
+              ))}
+            </div>
+          );
+        }}
+      </Shown>
+      <p class="legend"><span class="sold">revenue</span> <span class="earned">net income</span></p>
+    </Card>
+  );
+}
+
+function money(value: number | null, unit: string | null): string {
+  if (value === null) return 'not known';
+  return `${unit === 'USD' ? '$' : ''}${short(value)}${unit === 'USD' || unit === 'shares' ? '' : ` ${unit}`}`;
+}

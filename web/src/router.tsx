@@ -1,0 +1,44 @@
+// Every view has its address below /app; back and forward work, and so does opening one in a new tab.
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+
+const BASE = '/app';
+const listeners = new Set<() => void>();
+
+export function here(): string {
+  return location.pathname.startsWith(BASE) ? location.pathname.slice(BASE.length) || '/' : '/';
+}
+
+export function go(path: string, replace = false): void {
+  const target = BASE + (path === '/' ? '' : path);
+  if (target !== location.pathname) {
+    history[replace ? 'replaceState' : 'pushState'](null, '', target);
+    scrollTo(0, 0);
+  }
+  for (const tell of listeners) tell();
+}
+
+addEventListener('popstate', () => listeners.forEach((tell) => tell()));
+
+export function usePath(): string {
+  const [path, setPath] = useState(here);
+  useEffect(() => {
+    const tell = () => setPath(here());
+    listeners.add(tell);
+    return () => void listeners.delete(tell);
+  }, []);
+  return path;
+}
+
+export function Link(props: { to: string; children: ComponentChildren; class?: string; current?: boolean; title?: string; label?: string }): JSX.Element {
+  const follow = (event: MouseEvent) => {
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
+    event.preventDefault();
+    go(props.to);
+  };
+  return (
+    <a href={BASE + (props.to === '/' ? '' : props.to)} class={props.class} title={props.title} aria-label={props.label} aria-current={props.current ? 'page' : undefined} onClick={follow}>
+      {props.children}
+    </a>
+  );
+}

@@ -1,0 +1,122 @@
+// The frame: where one is, whether the service is there, who is connected.
+import type { FunctionComponent, JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { useRoute } from './api';
+import { clock } from './figures';
+import { useMarket } from './live';
+import { Markets } from './markets';
+import { Empty } from './parts';
+import { Link, usePath } from './router';
+import { WalletButton } from './wallet_button';
+
+type View = FunctionComponent<{ rest: string }>;
+
+const VIEWS: Record<string, () => Promise<View>> = {
+  asset: () => import('./asset').then((module) => module.AssetView),
+  trade: () => import('./trade').then((module) => module.TradeView),
+  portfolio: () => import('./portfolio').then((module) => module.PortfolioView),
+  alerts: () => import('./alerts').then((module) => module.AlertsView),
+  pay: () => import('./pay').then((module) => module.PayView),
+  earn: () => import('./earn').then((module) => module.EarnView),
+  status: () => import('./status').then((module) => module.StatusView),
+  sandbox: () => import('./sandbox').then((module) => module.SandboxView),
+};
+
+const loaded = new Map<string, View>();
+
+export function Shell(): JSX.Element {
+  const path = usePath();
+  const [, name = '', ...rest] = path.split('/');
+  const isSandbox = useRoute('GET /sandbox');
+  const hasEarn = useRoute('GET /v1/earn');
+  const links: [string, string][] = [
+    ['', 'Markets'],
+    ['trade', 'Trade'],
+    ['portfolio', 'Portfolio'],
+    ['alerts', 'Alerts'],
+    ['pay', 'Pay'],
+    ...(hasEarn === false ? [] : ([['earn', 'Earn']] as [string, string][])),
+    ['status', 'Status'],
+    ...(isSandbox ? ([['sandbox', 'Sandbox']] as [string, string][]) : []),
+  ];
+  useEffect(() => {
+    const title = links.find(([link]) => link === name)?.[1] ?? rest[0] ?? 'tickyard';
+    document.title = `${name === 'asset' ? decodeURIComponent(rest[0] ?? '') : title} · tickyard`;
+  }, [path]);
+  return (
+    <>
+      <a class="skip" href="#main">Skip to the content</a>
+      <header class="bar">
+        <Link to="/" class="brand" label="tickyard, all markets">
+          <svg viewBox="0 0 16 16" aria-hidden="true"><path d="M2 12l3.4-5 3.2 2.6L14 3.5" /></svg>
+          tickyard
+        </Link>
+        <nav aria-label="Views">
+          {links.map(([link, label]) => (
+            <Link key={link} to={`/${link}`} current={name === link || (link === '' && name === 'asset')}>
+              {label}
+            </Link>
+          ))}
+        </nav>
+        <WalletButton />
+      </header>
+      <div role="region" aria-label="Notices">
+        {isSandbox && <p class="ribbon">Sandbox: made-up prices, no real money.</p>}
+        <Connection />
+      </div>
+      <main id="main" tabIndex={-1}>
+        {name === '' ? <Markets /> : <Later name={name} rest={decodeURIComponent(rest.join('/'))} />}
+      </main>
+      <footer>
+        <a href="/docs">API documentation</a>
+        <a href="/openapi.json">OpenAPI</a>
+        <span>Non-custodial: nothing here holds your keys.</span>
+        <span>
+          Charts by <a href="https://www.tradingview.com/" rel="noopener noreferrer" target="_blank">TradingView</a> Lightweight Charts™
+        </span>
+      </footer>
+    </>
+  );
+}
+
+/** Whether what one sees is alive. */
+function Connection(): JSX.Element | null {
+  const { trouble, at } = useMarket();
+  if (!trouble) return null;
+  return (
+    <div class="banner" role="status" aria-live="polite">
+      <strong>{trouble.title}</strong> {trouble.text}
+      {at && ` The newest figures are from ${clock(at)}.`}
+    </div>
+  );
+}
+
+/** A view whose code comes when it is first opened. */
+function Later({ name, rest }: { name: string; rest: string }): JSX.Element {
+  const [, retell] = useState(0);
+  const [failed, setFailed] = useState(false);
+  const load = VIEWS[name];
+  const View = loaded.get(name);
+  useEffect(() => {
+    setFailed(false);
+    if (!load || loaded.has(name)) return;
+    load().then(
+      (view) => {
+        loaded.set(name, view);
+        retell((count) => count + 1);
+      },
+      () => setFailed(true),
+    );
+  }, [name]);
+  if (!load) return <Empty title="There is no such page."><Link to="/">All markets</Link></Empty>;
+  if (failed) {
+    return (
+      <div class="state failed" role="alert">
+        <strong>This page could not be loaded.</strong>
+        <p>The service may be away, or was renewed.</p>
+        <button type="button" onClick={() => location.reload()}>Load again</button>
+      </div>
+    );
+  }
+  return View ? <View rest={rest} /> : <div class="skeleton" role="status" aria-label="Loading the page"><i /><i /><i /></div>;
+}

@@ -1,0 +1,205 @@
+// A ticket: quoted while one types, built, decoded, signed by the user's own wallet, followed to its end.
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { BuildTradeAsk, Quote, TradeBuild } from 'tickyard';
+import { type Approval, check, encode, movedFor, send, type Swap } from 'tickyard/trade';
+import { client, useAsk, useRoute } from './api';
+import { clock, fromUnits, percent, price, shortAddress, tokens, usd } from './figures';
+import type { Check } from './later';
+import { useMarket } from './live';
+import { Card, Change, Choice, Code, Empty, Facts, Said, useAct } from './parts';
+import { go, Link } from './router';
+import { asTrader, onChain, sendTogether, useWallets } from './wallet';
+
+type Side = 'buy' | 'sell';
+type Denom = 'usd' | 'token';
+
+export function TradeView({ rest }: { rest: string }): JSX.Element {
+  const symbol = (rest || 'AAPL').toUpperCase();
+  const { rows } = useMarket();
+  const row = rows?.find((each) => each.symbol === symbol);
+  const [text, setText] = useState(symbol);
+  useEffect(() => setText(symbol), [symbol]);
+  return (
+    <>
+      <div class="head">
+        <h1>Trade</h1>
+        <form class="pick" onSubmit={(event) => (event.preventDefault(), go(`/trade/${encodeURIComponent(text.toUpperCase())}`))}>
+          <input aria-label="Symbol" list="symbols" value={text} onInput={(event) => setText(event.currentTarget.value)} maxLength={16} />
+          <datalist id="symbols">{rows?.map((each) => <option key={each.symbol} value={each.symbol}>{each.name}</option>)}</datalist>
+          <button>Choose</button>
+        </form>
+        {row && <span class="name">{row.name}</span>}
+        {row && <strong class="big figure">{row.error ? <span class="hidden">hidden</span> : price(row.price)}</strong>}
+        {row && <Change of={row.premium} quiet />}
+        {row?.halted && <span class="mark warn">halted</span>}
+      </div>
+      {rows && !row ? <Empty title={`There is no token called ${symbol}.`}><Link to="/">All markets</Link></Empty> : <Ticket key={symbol} symbol={symbol} />}
+    </>
+  );
+}
+
+interface Reviewed {
+  ask: BuildTradeAsk;
+  build: TradeBuild;
+  steps: (Approval | Swap)[];
+  issues: Check['issues'];
+}
+
+function Ticket({ symbol }: { symbol: string }): JSX.Element {
+  const { me } = useWallets();
+  const checks = useRoute('POST /v1/trade/check');
+  const [side, setSide] = useState<Side>('buy');
+  const [denom, setDenom] = useState<Denom>('usd');
+  const [amount, setAmount] = useState('100');
+  const [slippage, setSlippage] = useState('0.5');
+  const [typed, setTyped] = useState('100');
+  const [reviewed, setReviewed] = useState<Reviewed | null>(null);
+  const [done, setDone] = useState<Result | null>(null);
+  const { act, busy, error, clear } = useAct();
+  useEffect(() => {
+    const timer = setTimeout(() => setTyped(amount), 250);
+    return () => clearTimeout(timer);
+  }, [amount]);
+  // Whatever is changed makes what was reviewed another trade.
+  useEffect(() => (setReviewed(null), setDone(null), clear()), [symbol, side, denom, amount, slippage]);
+  const isAmount = /^\d+(\.\d+)?$/.test(typed) && Number(typed) > 0;
+  const quote = useAsk<Quote>(isAmount ? `quote ${symbol} ${side} ${typed} ${denom}` : null, (signal) => client.getQuote({ symbol, side, amount: typed, denom }, { signal }), 3000);
+  const review = () =>
+    act(async () => {
+      const ask: BuildTradeAsk = { symbol, side, amount, denom, recipient: me!.address, slippageBps: Math.round(Number(slippage) * 100) };
+      const found = checks ? await client.ask<Check>('POST', '/v1/trade/check', ask) : { build: await client.buildTrade(ask), issues: [] };
+      setReviewed({ ask, build: found.build, steps: check(found.build, ask), issues: found.issues });
+    });
+  return (
+    <div class="columns">
+      <div class="ticket">
+        <Card title="Ticket">
+          <form onSubmit={(event) => (event.preventDefault(), void review())} aria-label="Ticket">
+            <Choice of={[['buy', 'Buy'], ['sell', 'Sell']] as const} value={side} onPick={setSide} label="Side" />
+            <div class="field">
+              <label for="amount">Amount</label>
+              <span class="unit">
+                <input id="amount" value={amount} onInput={(event) => setAmount(event.currentTarget.value.trim())} inputMode="decimal" autocomplete="off" aria-invalid={!isAmount} />
+                <Choice of={[['usd', 'USDG'], ['token', symbol]] as const} value={denom} onPick={setDenom} label="Unit" />
+              </span>
+            </div>
+            <QuoteBox asked={quote} side={side} symbol={symbol} isAmount={isAmount} />
+            <label>
+              Slippage, %
+              <input value={slippage} onInput={(event) => setSlippage(event.currentTarget.value)} inputMode="decimal" pattern="[0-9]*\.?[0-9]{1,2}" />
+            </label>
+            {me ? <button class="primary" disabled={busy || !isAmount || !quote.data}>{busy ? 'Building…' : 'Review'}</button> : <p class="note">Connect a wallet (above, right) to go on. Nothing is sent without your signature.</p>}
+            <Said error={error} />
+          </form>
+        </Card>
+      </div>
+      <div class="wide">
+        {done ? <Outcome of={done} symbol={symbol} /> : reviewed && me ? <Review of={reviewed} onDone={setDone} /> : (
+          <Card title="What happens">
+            <ol class="steps">
+              <li>The amount is quoted on every fee tier while you type; the best fill wins.</li>
+              <li>A build is made, decoded here, word by word, and compared with what you asked for.</li>
+              <li>Your wallet signs what was decoded; an approval is for exactly this trade.</li>
+              <li>The transaction is followed, and what really moved is shown.</li>
+            </ol>
+          </Card>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function QuoteBox({ asked, side, symbol, isAmount }: { asked: ReturnType<typeof useAsk<Quote>>; side: Side; symbol: string; isAmount: boolean }): JSX.Element {
+  const row = useMarket().rows?.find((each) => each.symbol === symbol);
+  const quote = asked.data;
+  if (!isAmount) return <p class="note">Type an amount.</p>;
+  if (!quote) return asked.error ? <Said error={asked.error} /> : <div class="skeleton" role="status" aria-label="Quoting"><i /><i /></div>;
+  const over = row?.equity && quote.effectivePricePerToken ? percent(((Number(quote.effectivePricePerToken) / Number(row.equity) - 1) * 100).toFixed(4)) : '–';
+  return (
+    <div class={asked.error ? 'quote old' : 'quote'} aria-live="polite">
+      <Facts
+        of={[
+          [side === 'buy' ? 'You pay' : 'You get', <span class="figure">{usd(quote.usdAmount)}</span>],
+          [side === 'buy' ? 'You get' : 'You pay', <span class="figure" data-testid="tokens">{tokens(quote.tokenAmount)} {symbol}</span>],
+          ['Price per token', <span class="figure">{price(quote.effectivePricePerToken)}</span>],
+          ['Against the equity quote', <span class="figure">{over}</span>],
+          ['Pool fee', <span class="figure">{(quote.feeTier / 10_000).toFixed(2)} %</span>],
+          ['As of', clock(quote.asOf)],
+        ]}
+      />
+      <Said error={asked.error} />
+    </div>
+  );
+}
+
+interface Result {
+  hashes: string[];
+  moved: Record<string, bigint>;
+  token: string;
+}
+
+function Review({ of, onDone }: { of: Reviewed; onDone: (result: Result) => void }): JSX.Element {
+  const { me } = useWallets();
+  const { act, busy, error } = useAct();
+  const [stage, setStage] = useState('');
+  const { build, steps, ask, issues } = of;
+  const sign = () =>
+    act(async () => {
+      await onChain(me!.provider);
+      setStage('Waiting for your wallet…');
+      const together = steps.length > 1 ? await sendTogether(me!, steps.map(encode)) : null;
+      const { receipts, moved } = together
+        ? { receipts: together, moved: movedFor(me!.address, together) }
+        : await send(build, ask, asTrader(me!), { onStep: (_, index, hash) => setStage(hash ? `Step ${index + 1}: sent, waiting for its block…` : `Step ${index + 1} of ${steps.length}: waiting for your wallet…`) });
+      onDone({ hashes: receipts.map(({ transactionHash }) => transactionHash), moved, token: build.tokenAddress });
+    });
+  return (
+    <Card title="Review">
+      {issues.map((issue) => <p key={issue.code} class={`note ${issue.severity === 'error' || issue.severity === 'blocking' ? 'bad' : 'stale'}`}><strong>{issue.code.replaceAll('_', ' ')}</strong> {issue.message}</p>)}
+      <p class="lead">{build.note}</p>
+      <ol class="decoded">{steps.map((step, index) => <li key={index}><Decoded step={step} symbol={build.symbol} token={build.tokenAddress} /></li>)}</ol>
+      <button type="button" class="primary" disabled={busy} onClick={() => void sign()}>{busy ? stage || 'Sending…' : `Sign and send ${steps.length === 1 ? 'it' : `${steps.length} steps`}`}</button>
+      <p class="legend">What is signed is made from the figures above, not from the bytes that were received.</p>
+      <Said error={error} />
+    </Card>
+  );
+}
+
+function Decoded({ step, symbol, token }: { step: Approval | Swap; symbol: string; token: string }): JSX.Element {
+  const named = (address: string, amount: bigint) => (address === token.toLowerCase() ? `${fromUnits(amount, 18)} ${symbol}` : `${fromUnits(amount, 6)} USDG`);
+  if (step.kind === 'approval') {
+    return <Facts of={[['Allow', <span class="figure">{named(step.token, step.amount)}</span>], ['to be taken by', <Code>{step.spender}</Code>]]} />;
+  }
+  const isIn = step.kind === 'exactIn';
+  return (
+    <Facts
+      of={[
+        [isIn ? 'Pay exactly' : 'Pay at most', <span class="figure">{named(step.tokenIn, isIn ? step.amount : step.bound)}</span>],
+        [isIn ? 'Get at least' : 'Get exactly', <span class="figure">{named(step.tokenOut, isIn ? step.bound : step.amount)}</span>],
+        ['To', <Code>{step.recipient}</Code>],
+        ['Pool fee', <span class="figure">{(step.fee / 10_000).toFixed(2)} %</span>],
+        ['Through', <Code>{step.router}</Code>],
+        ['Not after', clock(step.deadline * 1000)],
+      ]}
+    />
+  );
+}
+
+function Outcome({ of, symbol }: { of: Result; symbol: string }): JSX.Element {
+  const { me } = useWallets();
+  return (
+    <Card title="Done">
+      <p class="note good" role="status">Mined. This is what really moved:</p>
+      <Facts
+        of={Object.entries(of.moved).map(([token, amount]) => {
+          const isStock = token === of.token.toLowerCase();
+          const text = `${amount > 0n ? '+' : ''}${fromUnits(amount, isStock ? 18 : 6)} ${isStock ? symbol : 'USDG'}`;
+          return [amount > 0n ? 'Received' : 'Paid', <span class="figure">{text}</span>] as [string, JSX.Element];
+        })}
+      />
+      {of.hashes.map((hash) => <p key={hash} class="legend">Transaction <Code>{hash}</Code></p>)}
+      {me && <Link to={`/portfolio/${me.address}`} class="button">Portfolio of {shortAddress(me.address)}</Link>}
+    </Card>
+  );
+}

@@ -1,0 +1,161 @@
+// The user's wallet: found by EIP-6963, spoken to by EIP-1193. Nothing here holds a key.
+import { useEffect, useState } from 'preact/hooks';
+import type { Hex, TransactionReceipt, Wallet } from 'tickyard/trade';
+import { offers } from './api';
+
+export interface Provider {
+  request(ask: { method: string; params?: unknown }): Promise<unknown>;
+  on?(event: string, listener: (value: never) => void): void;
+}
+
+export interface Announced {
+  info: { uuid: string; name: string; icon: string; rdns: string };
+  provider: Provider;
+}
+
+export interface Connected {
+  name: string;
+  address: Hex;
+  provider: Provider;
+}
+
+const CHAIN = '0x1237';
+const found = new Map<string, Announced>();
+let connected: Connected | null = null;
+const listeners = new Set<() => void>();
+const tell = () => listeners.forEach((listener) => listener());
+
+addEventListener('eip6963:announceProvider', (event) => {
+  const announced = (event as CustomEvent<Announced>).detail;
+  if (typeof announced?.info?.uuid !== 'string' || !announced.provider) return;
+  found.set(announced.info.uuid, announced);
+  tell();
+});
+
+let asked = false;
+/** Asks who is there; in the sandbox the demo wallet announces itself like any other. */
+export function discover(): void {
+  if (!asked) {
+    asked = true;
+    void offers().then(async ({ endpoints }) => {
+      if (endpoints.includes('GET /sandbox')) (await import('./demo_wallet')).announceDemoWallet();
+    }, () => (asked = false));
+  }
+  dispatchEvent(new Event('eip6963:requestProvider'));
+}
+
+export function useWallets(): { wallets: Announced[]; me: Connected | null } {
+  const [, redraw] = useState(0);
+  useEffect(() => {
+    const listener = () => redraw((count) => count + 1);
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  }, []);
+  return { wallets: [...found.values()], me: connected };
+}
+
+export async function connect({ info, provider }: Announced): Promise<Connected> {
+  const [address] = (await provider.request({ method: 'eth_requestAccounts' })) as Hex[];
+  if (!address) throw new Error('The wallet showed no account.');
+  connected = { name: info.name, address, provider };
+  provider.on?.('accountsChanged', ((accounts: Hex[]) => {
+    connected = accounts[0] && connected ? { ...connected, address: accounts[0] } : null;
+    tell();
+  }) as never);
+  sessionStorage.setItem('wallet', info.rdns);
+  tell();
+  return connected;
+}
+
+export function disconnect(): void {
+  connected = null;
+  sessionStorage.removeItem('wallet');
+  tell();
+}
+
+/** Who was connected in this tab before it was loaded anew. */
+export function reconnect(wallets: Announced[]): void {
+  const rdns = sessionStorage.getItem('wallet');
+  const last = rdns && !connected && wallets.find(({ info }) => info.rdns === rdns);
+  if (last) void connect(last).catch(() => {});
+}
+
+export async function onChain(provider: Provider, chainId: string = CHAIN): Promise<void> {
+  if ((await provider.request({ method: 'eth_chainId' })) === chainId) return;
+  await provider.request({ method: 'wallet_switchEthereumChain', params: [{ chainId }] });
+}
+
+/** The connected wallet as `tickyard/trade` wants it. */
+export function asTrader({ provider, address }: Connected): Wallet {
+  const rpc = <T>(method: string, ...params: unknown[]) => provider.request({ method, params }) as Promise<T>;
+  return {
+    account: { address },
+    getChainId: async () => Number(await rpc<string>('eth_chainId')),
+    getTransactionCount: async () => Number(await rpc<string>('eth_getTransactionCount', address, 'pending')),
+    sendTransaction: ({ to, data, nonce }: { to: Hex; data: Hex; nonce: number }) => rpc('eth_sendTransaction', { from: address, to, data, value: '0x0', nonce: `0x${nonce.toString(16)}` }),
+    waitForTransactionReceipt: async ({ hash }) => {
+      const receipt = await until(() => rpc<RawReceipt | null>('eth_getTransactionReceipt', hash));
+      return readReceipt(receipt);
+    },
+  };
+}
+
+interface RawReceipt {
+  status: string;
+  transactionHash: Hex;
+  blockNumber: string;
+  gasUsed: string;
+  logs: { address: string; topics: string[]; data: string }[];
+}
+
+function readReceipt(raw: RawReceipt): TransactionReceipt {
+  return { ...raw, status: raw.status === '0x1' ? 'success' : 'reverted', blockNumber: BigInt(raw.blockNumber), gasUsed: BigInt(raw.gasUsed) };
+}
+
+/** All steps in one confirmation, where the wallet can (EIP-5792). Null: it cannot. */
+export async function sendTogether({ provider, address }: Connected, calls: { to: Hex; data: Hex }[]): Promise<TransactionReceipt[] | null> {
+  try {
+    const able = (await provider.request({ method: 'wallet_getCapabilities', params: [address, [CHAIN]] })) as Record<string, { atomic?: { status?: string } }> | null;
+    if (!/supported|ready/.test(able?.[CHAIN]?.atomic?.status ?? '')) return null;
+  } catch {
+    return null;
+  }
+  const batch = { version: '2.0.0', chainId: CHAIN, from: address, atomicRequired: true, calls: calls.map((call) => ({ ...call, value: '0x0' })) };
+  const { id } = (await provider.request({ method: 'wallet_sendCalls', params: [batch] })) as { id: string };
+  const done = await until(async () => {
+    const state = (await provider.request({ method: 'wallet_getCallsStatus', params: [id] })) as { status: number; receipts?: RawReceipt[] };
+    return state.status >= 200 ? state : null;
+  });
+  if (done.status !== 200 || !done.receipts) throw new Error('The wallet could not carry out the batch.');
+  return done.receipts.map(readReceipt);
+}
+
+async function until<T>(look: () => Promise<T | null>): Promise<T> {
+  for (let waited = 0; waited < 300_000; waited += 500) {
+    const seen = await look();
+    if (seen !== null) return seen;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+  throw new Error('The transaction is not mined yet; look at it in your wallet.');
+}
+
+/** Signs what a standard client hands over, through the wallet. */
+export function asSigner({ provider, address }: Connected, onSign?: (typed: unknown) => void) {
+  return {
+    address,
+    async signTypedData(message: { domain: Record<string, unknown>; types: Record<string, unknown>; primaryType: string; message: Record<string, unknown> }): Promise<Hex> {
+      const kinds: Record<string, string> = { name: 'string', version: 'string', chainId: 'uint256', verifyingContract: 'address', salt: 'bytes32' };
+      const domain = Object.keys(message.domain).map((name) => ({ name, type: kinds[name] ?? 'string' }));
+      const typed = { ...message, types: { EIP712Domain: domain, ...message.types } };
+      onSign?.(typed);
+      const text = JSON.stringify(typed, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
+      await onChain(provider, `0x${Number(message.domain['chainId']).toString(16)}`).catch(() => {});
+      return (await provider.request({ method: 'eth_signTypedData_v4', params: [address, text] })) as Hex;
+    },
+  };
+}
+
+export function signText({ provider, address }: Connected, text: string): Promise<Hex> {
+  const hex = `0x${[...new TextEncoder().encode(text)].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+  return provider.request({ method: 'personal_sign', params: [hex, address] }) as Promise<Hex>;
+}

@@ -1,0 +1,57 @@
+// Who is connected, and the choice of who could be.
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { shortAddress } from './figures';
+import { Said, useAct } from './parts';
+import { go } from './router';
+import { connect, discover, disconnect, reconnect, useWallets } from './wallet';
+
+export function WalletButton(): JSX.Element {
+  const { wallets, me } = useWallets();
+  const [open, setOpen] = useState(false);
+  const { act, error, busy } = useAct();
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // After the first view has been drawn: a wallet is not what one waits for.
+    const timer = setTimeout(discover, 300);
+    const close = (event: Event) => {
+      if (event instanceof KeyboardEvent ? event.key === 'Escape' : !box.current?.contains(event.target as Node)) setOpen(false);
+    };
+    addEventListener('pointerdown', close);
+    addEventListener('keydown', close);
+    return () => {
+      clearTimeout(timer);
+      removeEventListener('pointerdown', close);
+      removeEventListener('keydown', close);
+    };
+  }, []);
+  useEffect(() => reconnect(wallets), [wallets.length]);
+  return (
+    <div class="wallet" ref={box}>
+      <button type="button" aria-expanded={open} onClick={() => (discover(), setOpen(!open))}>
+        {me ? <span class="figure">{shortAddress(me.address)}</span> : 'Connect'}
+      </button>
+      {open && (
+        <div class="menu">
+          {me ? (
+            <>
+              <p>{me.name}</p>
+              <button type="button" onClick={() => (go(`/portfolio/${me.address}`), setOpen(false))}>My portfolio</button>
+              <button type="button" onClick={() => (disconnect(), setOpen(false))}>Disconnect</button>
+            </>
+          ) : wallets.length ? (
+            wallets.map((wallet) => (
+              <button key={wallet.info.uuid} type="button" disabled={busy} onClick={() => act(async () => void (await connect(wallet), setOpen(false)))}>
+                {/^data:image\//.test(wallet.info.icon) && <img src={wallet.info.icon} alt="" width={18} height={18} />}
+                {wallet.info.name}
+              </button>
+            ))
+          ) : (
+            <p>No wallet was found in this browser. You can still look at everything, and paste an address under Portfolio.</p>
+          )}
+          <Said error={error} />
+        </div>
+      )}
+    </div>
+  );
+}
