@@ -258,6 +258,51 @@ def test_of_two_equal_transfers_in_one_block_the_payments_own_is_credited(tmp_pa
     run(tmp_path, scenario)
 
 
+@pytest.mark.parametrize("is_late", [False, True])
+def test_one_transfer_never_pays_for_two_however_many_nonces_are_used_beside_it(tmp_path, is_late):
+    """The owner of a permit may use any nonce with another one that moves nothing, in the block of a real transfer."""
+
+    async def scenario(world):
+        chain, far = world.chains[FIRST], world.facilitators[FIRST]
+        far.script["settle"] = ["cut"] * 3
+        payments, signed = [world.payment(network=FIRST) for _ in range(3)], []
+        for payment in payments:
+            assert (await call(world.app, "GET", URL, payment)).is_retry_advice
+            signed.append(parts(world, FIRST))
+        payer, nonce, amount = signed[0]
+        transfer = chain.mined[chain.pay(payer, nonce, amount)]
+        for _, other, _ in signed[1:]:
+            burnt = chain.mined[chain.pay(payer, other, amount, moves=False)]
+            burnt.logs.clear()
+            burnt.block = chain.first_use[payer.lower(), other] = transfer.block
+        asked = reversed(payments) if is_late else payments
+        answers = [await call(world.app, "GET", URL, payment) for payment in asked]
+        assert sorted(answer.status for answer in answers) == [200, 402, 402]
+        # And none of them later, when the worker has looked.
+        await worker(world, is_forced=True)
+        answers = [await call(world.app, "GET", URL, payment) for payment in payments]
+        assert sorted(answer.status for answer in answers) == [200, 402, 402]
+
+    run(tmp_path, scenario)
+
+
+def test_a_transfer_that_a_receipt_names_pays_for_nothing_else(tmp_path):
+    async def scenario(world):
+        chain, far = world.chains[FIRST], world.facilitators[FIRST]
+        far.script["settle"] = ["cut"]
+        payment = world.payment(network=FIRST)
+        assert (await call(world.app, "GET", URL, payment)).is_retry_advice
+        payer, nonce, amount = parts(world, FIRST)
+        served = await call(world.app, "GET", URL, world.payment(network=FIRST))
+        transfer = chain.mined[served.receipt["transaction"]]
+        burnt = chain.mined[chain.pay(payer, nonce, amount, moves=False)]
+        burnt.logs.clear()
+        burnt.block = chain.first_use[payer.lower(), nonce] = transfer.block
+        assert (await call(world.app, "GET", URL, payment)).reason == NONCE_SPENT
+
+    run(tmp_path, scenario)
+
+
 @BOTH
 def test_a_node_that_leaves_out_logs_cannot_hide_a_transfer(tmp_path, network):
     async def scenario(world):

@@ -24,12 +24,13 @@ from sqlalchemy import ColumnElement, and_, or_, select, update
 
 from tickyard.kernel.clock import Clock
 from tickyard.payments import statements as sql
+from tickyard.payments.proof.claim import claim
 from tickyard.payments.proof.transfer import PaidTransfer
-from tickyard.payments.refusal import IDENTIFIER_USED, Refusal
+from tickyard.payments.refusal import IDENTIFIER_USED, NONCE_SPENT, Refusal
 from tickyard.payments.reply import Reply
 from tickyard.payments.row import PaymentRow, Reservation, State, read_row
 from tickyard.payments.signed.key import Key
-from tickyard.payments.tables import payment
+from tickyard.payments.tables import payment, payment_transfer
 from tickyard.store.engine import Store, Transaction
 from tickyard.store.group_commit import Together
 from tickyard.store.statement import Prepared
@@ -100,15 +101,31 @@ class Ledger:
             return None
         return replace(row, **values, reply=reply)
 
-    async def settle(self, row: PaymentRow, transaction: str, seen: PaidTransfer | None = None) -> PaymentRow:
-        """The money arrived. True from settling, unknown and failed, whoever found out. Its request is kept until the
-        transfer is final: a reorganisation may undo it."""
-        now = self.clock.now()
-        values: dict[str, Any] = {"state": "settled", "transaction": transaction, "settled_at": now, "proof": "waiting"}
-        values |= {"look_at": now, "looks": 0, "delivered_at": None, **_where(seen)}
+    async def settle(self, row: PaymentRow, transaction: str) -> PaymentRow:
+        """The facilitator says that the money arrived. True from settling, unknown and failed, whoever found out. Its
+        request is kept until the transfer is final: a reorganisation may undo it."""
+        values = self._settled(transaction, None)
         if await self._move(sql.SETTLE, sql.key_of(row.key), values):
             return replace(row, **values)
         return await self.find(row.key) or row
+
+    async def settle_by(self, row: PaymentRow, transfers: Sequence[PaidTransfer]) -> PaymentRow:
+        """The chain says so: by one of these, which from now on pays for nothing else. All taken: nobody paid."""
+        async with self.store.begin() as tx:
+            seen = await claim(tx, payment_transfer, row, transfers)
+            if seen is not None:
+                values = self._settled(row.transaction or seen.transaction, seen)
+                await sql.SETTLE.change(tx, sql.key_of(row.key) | sql.becomes(**values))
+        if seen is None:
+            if row.state != "failed":
+                return await self.refuse(row, NONCE_SPENT)
+            await self.watch(row)
+        return await self.find(row.key) or row
+
+    def _settled(self, transaction: str, seen: PaidTransfer | None) -> dict[str, Any]:
+        now = self.clock.now()
+        values: dict[str, Any] = {"state": "settled", "transaction": transaction, "settled_at": now, "proof": "waiting"}
+        return values | {"look_at": now, "looks": 0, "delivered_at": None, **_where(seen)}
 
     async def refuse(self, row: PaymentRow, reason: str) -> PaymentRow:
         """Nothing was taken, as far as anybody knows. The answer is kept for as long as that may turn out wrong."""

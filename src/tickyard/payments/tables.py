@@ -103,15 +103,22 @@ payment_identifier: Final = Table(
 )
 Index("ix_payment_identifier_payment", *(payment_identifier.c[name] for name in ("payer", "network", "nonce")))
 
-# One transfer on the chain proves one payment, and one payment has one proof.
-payment_proof: Final = Table(
-    "payment_proof",
-    METADATA,
-    Column("network", String, primary_key=True),
-    Column("transaction", String, primary_key=True),
-    Column("log_index", Integer, primary_key=True, autoincrement=False),
-    Column("asset", String, nullable=False),
-    Column("payer", String, nullable=False),
-    Column("nonce", String, nullable=False),
-    UniqueConstraint("network", "asset", "payer", "nonce"),
-)
+
+def _of_a_transfer(name: str) -> Table:
+    return Table(
+        name,
+        METADATA,
+        Column("network", String, primary_key=True),
+        Column("transaction", String, primary_key=True),
+        Column("log_index", Integer, primary_key=True, autoincrement=False),
+        Column("asset", String, nullable=False),
+        Column("payer", String, nullable=False),
+        Column("nonce", String, nullable=False),
+        UniqueConstraint("network", "asset", "payer", "nonce"),
+    )
+
+
+# One transfer on the chain pays for one answer, and proves one payment. The first is the API's to write, the second,
+# which makes revenue, is not.
+payment_transfer: Final = _of_a_transfer("payment_transfer")
+payment_proof: Final = _of_a_transfer("payment_proof")

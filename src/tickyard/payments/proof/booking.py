@@ -7,24 +7,24 @@ over, must not be able to create revenue.
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import and_, delete, select, update
+from sqlalchemy import and_, update
 
 from tickyard.observe.log import log
 from tickyard.payments.ledger import Ledger
+from tickyard.payments.proof.claim import claim
 from tickyard.payments.proof.transfer import PaidTransfer
 from tickyard.payments.row import PaymentRow
 from tickyard.payments.signed.key import Key
 from tickyard.payments.tables import payment, payment_proof
 from tickyard.store import revenue
 from tickyard.store.engine import Transaction
-from tickyard.store.upsert import insert_new
 
 
 async def credit(ledger: Ledger, row: PaymentRow, transfers: Sequence[PaidTransfer]) -> bool:
     """Count the payment once, by a transfer that will not change and that counts for no other."""
     assert row.settled_at is not None
     async with ledger.store.begin() as tx:
-        seen = await _claim(tx, row, transfers)
+        seen = await claim(tx, payment_proof, row, transfers)
         if seen is None:
             return False
         settlement = f"{row.key.network}/{seen.transaction}/{seen.log_index}"
@@ -39,24 +39,6 @@ async def mark_missing(ledger: Ledger, row: PaymentRow) -> None:
     async with ledger.store.begin() as tx:
         await _mark(tx, row, proof="missing", request=None, look_at=None)
     log.error("a settled payment has no transfer on the chain", network=row.key.network, transaction=row.transaction)
-
-
-async def _claim(tx: Transaction, row: PaymentRow, transfers: Sequence[PaidTransfer]) -> PaidTransfer | None:
-    """The transfer that is this payment's from now on: the one it has, or the first that is nobody's."""
-    mine = {name: getattr(row.key, name) for name in Key.__struct_fields__}
-    of_mine = and_(*(payment_proof.c[name] == value for name, value in mine.items()))
-    found = (await tx.execute(select(payment_proof).where(of_mine))).one_or_none()
-    if found is not None:
-        for seen in transfers:
-            if (found.transaction, found.log_index) == (seen.transaction, seen.log_index):
-                return seen
-        # The chain was reorganised, and the transfer happened again somewhere else.
-        await tx.execute(delete(payment_proof).where(of_mine))
-    for seen in transfers:
-        proof = {**mine, "transaction": seen.transaction, "log_index": seen.log_index}
-        if (await tx.execute(insert_new(tx, payment_proof), proof)).rowcount == 1:
-            return seen
-    return None
 
 
 async def _mark(tx: Transaction, row: PaymentRow, **values: Any) -> None:

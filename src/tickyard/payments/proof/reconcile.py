@@ -87,8 +87,7 @@ async def _follow(ledger: Ledger, row: PaymentRow, verdict: Verdict) -> str:
 async def carry_out(ledger: Ledger, row: PaymentRow, verdict: Verdict) -> str:
     """What anybody may do who looked; the name of what became of the row."""
     if verdict.act == "settle":
-        seen = verdict.transfers[0]
-        return (await ledger.settle(row, row.transaction or seen.transaction, seen)).state
+        return (await ledger.settle_by(row, verdict.transfers)).state
     if verdict.act == "refuse":
         return (await ledger.refuse(row, verdict.reason)).state
     if verdict.act == "unsettle":
