@@ -95,6 +95,12 @@ class Kind:
 BANK_NOTE = "revenue is net interest plus non-interest income"
 KINDS = [
     Kind(
+        "a profit per share that is next to nothing",
+        [k10(Revenues=19_256_000_000, NetIncomeLoss=57_411_000_000, perShare=1e-20, average=17_352_119_000,
+             cover=17_001_802_000)],
+        revenue=19_256_000_000, income=57_411_000_000, shares=17_001_802_000,
+    ),
+    Kind(
         "a regional bank that tags two parts and no total",
         [k10(netInterest=690, noninterest=354, contracts=81, NetIncomeLoss=289, ProfitLoss=289)],
         revenue=1044, income=289, says=(BANK_NOTE,),

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from fractions import Fraction
 
 from tickyard.features.research import concepts
 from tickyard.features.research.concepts import Number
@@ -21,6 +22,8 @@ from tickyard.sources.filings.border import CompanyFacts, Entry
 _UNIT = "shares"
 _THOUSANDS = (10**3, 10**6)
 _RATIO_MAX = 1000
+_LEAST_PER_SHARE = Decimal("0.02")
+"""Below it the rounding of a profit per share is all that is left of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +97,16 @@ def implied_count(facts: CompanyFacts, accession: str) -> int | None:
             currency = unit.partition("/")[0]
             for row in rows:
                 profit = profits.get((currency, row.start, row.end)) if row.accession == accession else None
-                if profit is None or not row.value or (row.value > 0) != (profit > 0):
+                if profit is None or row.value is None or (row.value > 0) != (profit > 0):
                     continue
-                found = (abs(Decimal(row.value)), int(profit // Decimal(row.value)))
+                per_share = abs(Decimal(row.value))
+                if per_share < _LEAST_PER_SHARE:
+                    continue
+                # Exact: a quotient may have more digits than a decimal keeps.
+                found = (per_share, int(abs(Fraction(profit)) / Fraction(per_share)))
                 # The larger the profit per share, the less its rounding matters.
                 best = max(best, found) if best is not None else found
-    return best[1] if best is not None and best[0] >= Decimal("0.02") else None
+    return best[1] if best is not None else None
 
 
 def public_float(facts: CompanyFacts, today: date) -> Entry | None:
