@@ -129,6 +129,22 @@ def test_a_facilitator_that_does_not_look_at_nonces_gives_nothing_away_either(tm
     run(tmp_path, scenario)
 
 
+def test_a_permit_that_was_used_before_we_saw_it_buys_nothing(tmp_path):
+    """Settled at the proxy, or by another seller with the same purse: the transfer is on the chain, and so is a copy."""
+
+    async def scenario(world):
+        chain, far = world.chains[FIRST], world.facilitators[FIRST]
+        far._verdict = lambda body: {"isValid": True}
+        payment = world.payment(network=FIRST)
+        permit = decoded(payment)["payload"]["permit2Authorization"]
+        chain.pay(world.wallet.address, int(permit["nonce"]), int(permit["permitted"]["amount"]))
+        stolen = await call(world.app, "GET", URL, payment, client=THIEF)
+        assert (stolen.status, stolen.reason) == (402, NONCE_USED["permit2"])
+        assert (world.settles(FIRST), world.deps.runs) == (0, 0)
+
+    run(tmp_path, scenario)
+
+
 @BOTH
 def test_a_name_that_the_first_request_gave_opens_the_answer_from_anywhere(tmp_path, network):
     async def scenario(world):

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.payments.facilitator import Facilitator, FacilitatorRefused, Settled, Unknown, Valid
+from tickyard.payments.offer.terms import FIRST
 from tickyard.payments.proof.chain import ChainProof
+from tickyard.payments.signed.key import Key
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,19 @@ class Till:
                 trouble = trouble or down
         assert trouble is not None, "a network is served by somebody"
         raise trouble
+
+    async def is_used_already(self, key: Key) -> bool:
+        """Whether the payment's nonce is used before we have begun: a copy of somebody's finished payment.
+
+        Facilitators see that of an EIP-3009 nonce themselves, and of a permit's not. When the chain does not answer,
+        their word has to do: whoever is then served is served by a transfer that is found later, and once.
+        """
+        if key.network != FIRST:
+            return False
+        try:
+            return await self.proof.is_used(key)
+        except UpstreamDown:
+            return False
 
     async def settle(self, request: bytes, name: str | None) -> Settled | FacilitatorRefused | Unknown:
         """Ask the one by whom it was begun: another would not know what is under way."""

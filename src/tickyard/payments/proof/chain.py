@@ -134,9 +134,17 @@ class ChainProof:
         """Whether each payment's nonce was used by then; one call."""
         if not rows:
             return []
-        calls = [self._question(row) for row in rows]
+        calls = [self._question(row.key) for row in rows]
         answers = await aggregate(self._rpc, pinned.MAINNET.multicall3, calls, block=block)
-        return [self._is_used(row, answer) for row, answer in zip(rows, answers, strict=True)]
+        return [self._is_used(row.key, answer) for row, answer in zip(rows, answers, strict=True)]
+
+    async def is_used(self, key: Key) -> bool:
+        """Whether a nonce is used by now, before anybody has done anything with it here."""
+        call = self._question(key)
+        try:
+            return self._is_used(key, await self._rpc.eth_call(call.to, call.data))
+        except RpcError:
+            raise malformed() from None
 
     async def has_code(self, account: str) -> bool:
         code = await self._rpc.call("eth_getCode", [account, "latest"])
@@ -209,7 +217,7 @@ class ChainProof:
             return []
         calls = []
         for row, block in questions:
-            call = self._question(row)
+            call = self._question(row.key)
             calls.append(("eth_call", [{"to": call.to, "data": "0x" + call.data.hex()}, hex(block)]))
         answers = await self._rpc.batch(calls)
         states: list[bool | None] = []
@@ -217,7 +225,7 @@ class ChainProof:
             if isinstance(answer, RpcError):
                 states.append(None)
             elif isinstance(answer, str) and len(answer) == 66 and answer.startswith("0x"):
-                states.append(self._is_used(row, bytes.fromhex(answer[2:])))
+                states.append(self._is_used(row.key, bytes.fromhex(answer[2:])))
             else:
                 raise malformed()
         return states
@@ -245,15 +253,15 @@ class ChainProof:
         mine = tuple(each.place for each in entries if is_transfer(each, row.key, row.pay_to, row.amount_raw))
         return Paid(await self._told_apart(row, mine)) if mine else Spent()
 
-    def _question(self, row: PaymentRow) -> Call:
-        nonce, payer = int(row.key.nonce, 16), address_word(row.key.payer)
+    def _question(self, key: Key) -> Call:
+        nonce, payer = int(key.nonce, 16), address_word(key.payer)
         if self._is_eip3009:
-            return Call(row.key.asset, _AUTHORIZATION_STATE + payer + uint_word(nonce))
+            return Call(key.asset, _AUTHORIZATION_STATE + payer + uint_word(nonce))
         return Call(pinned.MAINNET.permit2, _NONCE_BITMAP + payer + uint_word(nonce >> 8))
 
-    def _is_used(self, row: PaymentRow, answer: bytes | None) -> bool:
+    def _is_used(self, key: Key, answer: bytes | None) -> bool:
         if answer is None:
             raise malformed()
         if self._is_eip3009:
             return read_bool(answer)
-        return read_uint(answer) >> (int(row.key.nonce, 16) & 255) & 1 == 1
+        return read_uint(answer) >> (int(key.nonce, 16) & 255) & 1 == 1
