@@ -144,9 +144,12 @@ def test_a_bad_day_of_the_issuer_is_a_502_in_time_while_the_rest_goes_on(up, mod
 @pytest.mark.parametrize("mode", ["down", "slow", "garbage", "throttle"])
 def test_a_bad_day_of_the_node_is_a_502_in_time(up, mode):
     up.post("/sandbox/fault", {"target": "rpc", "mode": mode})
-    deadline = time.monotonic() + 8
-    while up.get("/v1/quote?symbol=MSFT&side=buy&amount=100")[0] == 200:
-        assert time.monotonic() < deadline, "what is held in memory answers for a moment, and not longer"
+    # What is held in memory answers for a moment, and what was under way may renew it once.
+    began = served = time.monotonic()
+    while time.monotonic() < served + 2:
+        if up.get("/v1/quote?symbol=MSFT&side=buy&amount=100")[0] == 200:
+            served = time.monotonic()
+        assert served < began + 8
     for _ in range(5 if mode == "garbage" else 1):
         status, answer, seconds = up.ask("GET", "/v1/quote?symbol=MSFT&side=buy&amount=100")
         assert (status, answer["error"]["code"]) == (502, "upstream_error"), answer
@@ -283,7 +286,7 @@ NODE_MAX_MB = 500
 
 def node_megabytes(up):
     """What the larger of the sandbox's two chains holds."""
-    shown = subprocess.run(["ps", "-axo", "ppid=,rss=,args="], capture_output=True, text=True, check=True).stdout
+    shown = subprocess.run(["ps", "-axwwo", "ppid=,rss=,args="], capture_output=True, text=True, check=True).stdout
     held = [line.split(None, 2) for line in shown.splitlines() if "sandbox/node/start.js" in line]
     return max(int(rss) for parent, rss, _ in held if int(parent) == up.process.pid) // 1024
 
