@@ -221,10 +221,8 @@ class Ledger:
             return [read_row(each) for each in found.mappings()]
 
     async def forget_answers(self) -> int:
-        """Drop answers that are no longer replayed, and who asked for them; how many.
-
-        What is open keeps its own, and so does what the chain may still take back: it is settled anew with its answer.
-        """
+        """Drop answers that are no longer replayed, and who asked for them; how many. What is open keeps its own, and
+        so does what the chain may still take back: it is settled anew with its answer."""
         old = and_(
             payment.c.body.is_not(None),
             payment.c.proof != "waiting",

@@ -103,7 +103,7 @@ def implied_count(facts: CompanyFacts, accession: str) -> int | None:
                 if per_share < _LEAST_PER_SHARE:
                     continue
                 # Exact: a quotient may have more digits than a decimal keeps.
-                found = (per_share, int(abs(Fraction(profit)) / Fraction(per_share)))
+                found = (per_share, abs(Fraction(profit)) // Fraction(per_share))
                 # The larger the profit per share, the less its rounding matters.
                 best = max(best, found) if best is not None else found
     return best[1] if best is not None else None
