@@ -213,6 +213,44 @@ def test_a_reverted_settlement_is_a_refusal(tmp_path, network):
     run(tmp_path, scenario)
 
 
+@BOTH
+@pytest.mark.parametrize("lag", [0, 2])
+def test_a_settlement_that_reverted_because_its_twin_paid_is_no_refusal(tmp_path, network, lag):
+    async def scenario(world):
+        payment = world.payment(network=network)
+        world.facilitators[network].script["settle"] = ["twin-paid"]
+        chain = world.chains[network]
+
+        async def fall_behind(stage):
+            chain.lag = lag if stage == "settle asked" else chain.lag
+
+        world.facilitators[network].on_stage = fall_behind
+        first = await call(world.app, "GET", URL, payment)
+        assert first.is_retry_advice if lag else first.status == 200
+        chain.lag = 0
+        assert (await call(world.app, "GET", URL, payment)).status == 200
+        assert world.transfers(network) == 1
+
+    run(tmp_path, scenario)
+
+
+def test_a_used_nonce_of_a_refused_payment_is_no_402_while_our_own_node_lags(tmp_path):
+    async def scenario(world):
+        chain, far = world.chains[SECOND], world.facilitators[SECOND]
+        payment = world.payment()
+        far.script["settle"] = ["refuse"]
+        assert (await call(world.app, "GET", URL, payment)).status == 402
+        # It lied: the money moves after all, and the facilitator's node sees it before ours.
+        chain.pay(*far._parts(far.asked["settle"][-1]))
+        chain.lag = 1
+        assert (await call(world.app, "GET", URL, payment)).is_retry_advice
+        chain.lag = 0
+        assert (await call(world.app, "GET", URL, payment)).status == 200
+        assert world.transfers(SECOND) == 1
+
+    run(tmp_path, scenario)
+
+
 def test_a_repeated_settling_that_is_refused_stays_unknown(tmp_path):
     async def scenario(world):
         payment = world.payment()

@@ -24,6 +24,8 @@ class Chain:
         """In which block each nonce was used, by (owner, nonce)."""
         self.mined = {}
         self.head = 1000
+        self.lag = 0
+        """How many blocks the node is behind when asked for anything but a receipt."""
         self.times = {}
         self.contracts = set()
         self.signers = {}
@@ -34,7 +36,7 @@ class Chain:
         self.hashes = {}
         self.node = rpcnode.Node(4663 if network == FIRST else 8453)
         self.node.results = {
-            "eth_blockNumber": lambda _: hex(self.head),
+            "eth_blockNumber": lambda _: hex(self.seen),
             "eth_getBlockByNumber": self._block,
             "eth_call": self._call,
             "eth_getLogs": self._logs,
@@ -42,6 +44,10 @@ class Chain:
             "eth_getTransactionByHash": self._transaction,
             "eth_getCode": lambda params: "0x6001" if params[0].lower() in self.contracts else "0x",
         }
+
+    @property
+    def seen(self):
+        return self.head - self.lag
 
     @property
     def used(self):
@@ -104,8 +110,8 @@ class Chain:
         return self.hashes.setdefault(number, f"0x{number:064x}")
 
     def _block(self, params):
-        number = self.head if params[0] in ("latest", "finalized") else int(params[0], 16)
-        if number > self.head:
+        number = self.seen if params[0] in ("latest", "finalized") else int(params[0], 16)
+        if number > self.seen:
             return None
         # Empty blocks before the first payment are two seconds apart, counted back from now.
         moment = (
@@ -117,8 +123,8 @@ class Chain:
 
     def _call(self, params):
         to, data = params[0]["to"], params[0]["data"][2:]
-        block = self.head if params[1] == "latest" else int(params[1], 16)
-        if block > self.head:
+        block = self.seen if params[1] == "latest" else int(params[1], 16)
+        if block > self.seen:
             raise rpcnode.Refused(-32000, "header not found")
         if to == pinned.MAINNET.multicall3:
             return aggregated(data, lambda inner: self._read(inner, block))
@@ -145,7 +151,9 @@ class Chain:
             log
             for mined in self.mined.values()
             for log in mined.logs
-            if first <= mined.block <= last and log["address"] in wanted["address"] and _matches(log, wanted["topics"])
+            if first <= mined.block <= min(last, self.seen)
+            and log["address"] in wanted["address"]
+            and _matches(log, wanted["topics"])
         ]
 
     def _transaction(self, params):
@@ -154,7 +162,15 @@ class Chain:
 
     def _receipt(self, params):
         mined = self.mined.get(params[0])
-        return None if mined is None else {"status": mined.status, "logs": mined.logs}
+        return (
+            None
+            if mined is None
+            else {
+                "status": mined.status,
+                "logs": mined.logs,
+                "blockNumber": hex(mined.block),
+            }
+        )
 
 
 def _matches(log, wanted):
@@ -265,8 +281,11 @@ class ScriptedFacilitator:
                 "transaction": "",
                 "network": "",
             }
-        elif mode == "reverted":
+        elif mode in ("reverted", "twin-paid"):
             payer, nonce, amount = self._parts(body)
+            if mode == "twin-paid":
+                # It sent the same payment twice, and tells of the one that came too late.
+                self.chain.pay(payer, nonce, amount)
             hash_ = self.chain.pay(payer, nonce, amount, status="0x0")
             answer = {
                 "success": False,

@@ -21,7 +21,7 @@ from tickyard.payments.budgets import Budget, Place
 from tickyard.payments.deliveries import Deliveries
 from tickyard.payments.facilitator import FacilitatorRefused, Valid
 from tickyard.payments.ledger import Ledger
-from tickyard.payments.reasons import NONCE_USED
+from tickyard.payments.reasons import NONCE_USED, says_used
 from tickyard.payments.refusal import (
     ALREADY_USED,
     BadPayment,
@@ -132,8 +132,8 @@ class Cashier:
             if step == "take":
                 try:
                     held = await self._take(order, deadline)
-                except Refusal:
-                    if not await self._has_moved(order):
+                except Refusal as refusal:
+                    if not await self._has_moved(order, refusal):
                         raise
                     continue
                 if held is not None:
@@ -143,14 +143,18 @@ class Cashier:
             else:
                 await self._clock.sleep(_POLL_S)
 
-    async def _has_moved(self, order: Order) -> bool:
+    async def _has_moved(self, order: Order, refusal: Refusal) -> bool:
         """Whether a payment that was just refused is settled all the same: by another process while the facilitator
         looked at it, or long ago, when it was called failed too soon. The chain is read before we refuse."""
         row = await self._ledger.find(order.payment.key)
         if row is None or not is_payer(order.bearer, row):
             return False
         if row.state == "failed" and row.is_watched:
-            row = await self._settlement.look(row)
+            looked = await self._settlement.look(row)
+            if looked is None and says_used(refusal.reason):
+                # Who used it, if not we? Our node may only lag, and a refusal would be paid for with new money.
+                raise outcome_unknown()
+            row = looked or row
         return next_step(row, order.fingerprint, self._clock.now()) != "take"
 
     async def _as_stranger(self, order: Order) -> Sale:

@@ -3,7 +3,7 @@
     facilitator says                  the chain says               so the payment is
     settled, with its hash            (not asked)                  settled
     no, and it has sent nothing       not paid, or no answer       failed, and watched
-    no, and names what it sent        that reverted                failed, and watched
+    no, and names what it sent        that reverted, nonce unused  failed, and watched
     anything else                     paid                         settled
                                       spent otherwise              failed, and watched
                                       unused, deadline passed      failed, and watched
@@ -21,6 +21,7 @@ from tickyard.kernel.errors import UpstreamDown
 from tickyard.observe.log import log
 from tickyard.payments.facilitator import FacilitatorRefused, Settled, Unknown
 from tickyard.payments.ledger import Ledger
+from tickyard.payments.proof.chain import Finding, Tip, Unclear, Unused
 from tickyard.payments.proof.reconcile import carry_out
 from tickyard.payments.proof.verdict import Verdict, judge
 from tickyard.payments.reasons import REVERTED
@@ -66,10 +67,13 @@ class Settlement:
         held = await self._ledger.resume(row, holder)
         return row if held is None else await self.settle(held)
 
-    async def look(self, row: PaymentRow) -> PaymentRow:
-        """Read the chain about a payment that was refused, and believe it."""
-        verdict = await self._look(row)
-        return row if verdict is None or verdict.act == "wait" else await self._follow(row, verdict)
+    async def look(self, row: PaymentRow) -> PaymentRow | None:
+        """Read the chain about a payment that was refused, and believe it. None: it shows no use of the nonce."""
+        seen = await self._read(row)
+        if seen is None or isinstance(seen[0], Unused | Unclear):
+            return None
+        verdict = judge(row, *seen, final_s=0)
+        return row if verdict.act == "wait" else await self._follow(row, verdict)
 
     async def _follow(self, row: PaymentRow, verdict: Verdict) -> PaymentRow:
         await carry_out(self._ledger, row, verdict)
@@ -82,19 +86,22 @@ class Settlement:
             return False
         try:
             async with asyncio.timeout(self._look_s):
-                return await self._tills[row.key.network].proof.reverted(refused.transaction)
+                return await self._tills[row.key.network].proof.moved_nothing(row, refused.transaction)
         except (UpstreamDown, TimeoutError):
             return False
 
     async def _look(self, row: PaymentRow) -> Verdict | None:
         """What the chain means for the row; None when it does not answer."""
+        seen = await self._read(row)
+        # What is final is the worker's business: here nothing is closed and nothing is credited.
+        return None if seen is None else judge(row, *seen, final_s=0)
+
+    async def _read(self, row: PaymentRow) -> tuple[Finding, Tip] | None:
         proof = self._tills[row.key.network].proof
         try:
             async with asyncio.timeout(self._look_s):
                 tip = await proof.tip()
-                found = (await proof.examine([row], tip))[row.key]
+                return (await proof.examine([row], tip))[row.key], tip
         except (UpstreamDown, TimeoutError):
             log.warning("the chain of a payment does not answer", network=row.key.network)
             return None
-        # What is final is the worker's business: here nothing is closed and nothing is credited.
-        return judge(row, found, tip, final_s=0)

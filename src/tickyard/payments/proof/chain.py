@@ -14,6 +14,7 @@ from typing import Final
 from tickyard.chain.abi import address_word, malformed, read_bool, read_uint, uint_word
 from tickyard.chain.blocks import Finality, header, read_header
 from tickyard.chain.multicall import Call, aggregate
+from tickyard.chain.quantity import quantity
 from tickyard.chain.rpc.client import Rpc
 from tickyard.chain.rpc.trouble import RpcError
 from tickyard.config import pinned
@@ -162,12 +163,18 @@ class ChainProof:
             return False
         return len(answer) >= 4 and answer[:4] == _IS_VALID_SIGNATURE
 
-    async def reverted(self, transaction: str) -> bool:
-        """Whether this transaction is on the chain and did nothing."""
+    async def moved_nothing(self, row: PaymentRow, transaction: str) -> bool:
+        """Whether this transaction is on the chain, did nothing, and found the nonce unused: one that reverts because
+        its twin was faster has moved the money after all."""
         receipt = await self._rpc.call("eth_getTransactionReceipt", [transaction])
-        if receipt is not None and not isinstance(receipt, dict):
+        if receipt is None:
+            return False
+        if not isinstance(receipt, dict):
             raise malformed()
-        return receipt is not None and receipt.get("status") == "0x0"
+        if receipt.get("status") != "0x0":
+            return False
+        (is_used,) = await self._states([(row, quantity(receipt.get("blockNumber")))])
+        return is_used is False
 
     def _by_use(self, rows: Sequence[PaymentRow], entries: Sequence[Entry]) -> dict[Key, Finding]:
         transfers = {(each.place.transaction, each.place.log_index): each for each in entries}
