@@ -303,10 +303,10 @@ def test_one_transfer_proves_one_payment_though_the_facilitator_names_it_twice(t
         assert (await call(world.app, "GET", URL, world.payment())).status == 200
         (real,) = world.chains[SECOND].mined
         far._settle = lambda body: {"success": True, "transaction": real, "network": SECOND}
-        assert (await call(world.app, "GET", URL, world.payment())).status == 200
+        assert (await call(world.app, "GET", URL, world.payment())).is_retry_advice
         assert await verify(world) == {"credited": 1, "waiting": 1}
         world.clock.move(4000)
-        assert await verify(world) == {"missing": 1}
+        assert await verify(world) == {"failed": 1}
         assert await credited(world) == [10_000]
 
     run(tmp_path, scenario)

@@ -49,6 +49,8 @@ class FacilitatorRefused:
 @dataclass(frozen=True, slots=True)
 class Settled:
     transaction: str
+    payer: str | None = None
+    """Who paid, if it says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,8 @@ class Facilitator:
         transaction = answer.get("transaction")
         has_hash = isinstance(transaction, str) and _HASH.fullmatch(transaction) is not None
         if answer.get("success") is True and has_hash and answer.get("network") == self.network:
-            return Settled(str(transaction).lower())
+            payer = answer.get("payer")
+            return Settled(str(transaction).lower(), None if payer in (None, "") else str(payer).lower())
         if answer.get("success") is False:
             return FacilitatorRefused(
                 clean_reason(answer.get("errorReason")), str(transaction).lower() if has_hash else None

@@ -102,10 +102,10 @@ class Ledger:
         return replace(row, **values, reply=reply)
 
     async def settle(self, row: PaymentRow, transaction: str) -> PaymentRow:
-        """The facilitator says that the money arrived. True from settling, unknown and failed, whoever found out. Its
-        request is kept until the transfer is final: a reorganisation may undo it."""
+        """The facilitator says that the money arrived. True from settling, unknown and failed, unless that transaction
+        pays for another. The request is kept until the transfer is final: a reorganisation may undo it."""
         values = self._settled(transaction, None)
-        if await self._move(sql.SETTLE, sql.key_of(row.key), values):
+        if await self._move(sql.SETTLE_BY_WORD, sql.key_of(row.key), values):
             return replace(row, **values)
         return await self.find(row.key) or row
 

@@ -1,7 +1,7 @@
 """Settling a payment, and finding out afterwards what became of it.
 
     facilitator says                  the chain says               so the payment is
-    settled, with its hash            (not asked)                  settled
+    settled, with a hash of its own   (not asked)                  settled
     no, and it has sent nothing       not paid, or no answer       failed, and watched
     no, and names what it sent        that reverted, nonce unused  failed, and watched
     anything else                     paid                         settled
@@ -41,9 +41,11 @@ class Settlement:
         """Ask for the money of a row that we hold in `settling`. The row comes back settled, failed or unknown."""
         assert row.request is not None
         outcome = await self._tills[row.key.network].settle(row.request, row.facilitator)
-        if isinstance(outcome, Settled):
-            return await self._ledger.settle(row, outcome.transaction)
-        kind = outcome.kind if isinstance(outcome, Unknown) else outcome.reason
+        if isinstance(outcome, Settled) and outcome.payer in (None, row.key.payer):
+            settled = await self._ledger.settle(row, outcome.transaction)
+            if settled.state != "settling":
+                return settled
+        kind = _kind(outcome)
         log.warning("a settlement was not confirmed", network=row.key.network, kind=kind, settles=row.settles)
         verdict = await self._look(row)
         if verdict is not None and verdict.act in ("settle", "refuse"):
@@ -68,12 +70,14 @@ class Settlement:
         return row if held is None else await self.settle(held)
 
     async def look(self, row: PaymentRow) -> PaymentRow | None:
-        """Read the chain about a payment that was refused, and believe it. None: it shows no use of the nonce."""
+        """Read the chain about a payment that is not settled, and believe it. None: it shows no use of the nonce."""
         seen = await self._read(row)
-        if seen is None or isinstance(seen[0], Unused | Unclear):
+        if seen is None:
             return None
         verdict = judge(row, *seen, final_s=0)
-        return row if verdict.act == "wait" else await self._follow(row, verdict)
+        if verdict.act != "wait":
+            return await self._follow(row, verdict)
+        return None if isinstance(seen[0], Unused | Unclear) else row
 
     async def _follow(self, row: PaymentRow, verdict: Verdict) -> PaymentRow:
         await carry_out(self._ledger, row, verdict)
@@ -105,3 +109,10 @@ class Settlement:
         except (UpstreamDown, TimeoutError):
             log.warning("the chain of a payment does not answer", network=row.key.network)
             return None
+
+
+def _kind(outcome: Settled | FacilitatorRefused | Unknown) -> str:
+    """What to call it in the log."""
+    if isinstance(outcome, Settled):
+        return "names another's transaction or payer"
+    return outcome.kind if isinstance(outcome, Unknown) else outcome.reason

@@ -9,11 +9,14 @@ from sqlalchemy import (
     BindParameter,
     ColumnElement,
     Delete,
+    FromClause,
     Select,
     Update,
     and_,
     bindparam,
     delete,
+    exists,
+    not_,
     null,
     or_,
     select,
@@ -21,7 +24,7 @@ from sqlalchemy import (
 )
 
 from tickyard.payments.signed.key import Key
-from tickyard.payments.tables import payment, payment_identifier
+from tickyard.payments.tables import payment, payment_identifier, payment_transfer
 from tickyard.store.statement import Prepared
 from tickyard.store.upsert import insert_new
 
@@ -70,10 +73,30 @@ START_SETTLING: Final = _moving(
 )
 # News about the nonce counts whoever brings it, also about a row that was called failed too soon.
 _OPEN: Final = or_(*(payment.c.state == state for state in ("settling", "unknown", "failed")))
-SETTLE: Final = _moving(
-    and_(IS, _OPEN, payment.c.body.is_not(None)),
+_ANSWERED: Final = and_(IS, _OPEN, payment.c.body.is_not(None))
+_SETTLED: Final = (
     *("state", "transaction", "settled_at", "proof", "look_at", "looks", "mined", "mined_index", "mined_block"),
     *("mined_hash", "delivered_at"),
+)
+SETTLE: Final = _moving(_ANSWERED, *_SETTLED)
+
+
+def _names_transaction(table: FromClause) -> ColumnElement[bool]:
+    """Another payment's row of a table that names the same transaction."""
+    other = not_(and_(*(table.c[name] == bindparam(f"k_{name}") for name in KEY_NAMES)))
+    named = table.c.transaction == bindparam("new_transaction", type_=payment.c.transaction.type)
+    return and_(table.c.network == bindparam("k_network"), named, other)
+
+
+_rival: Final = payment.alias("rival")
+# Somebody's word for a transaction that pays for another already is no more than a word.
+SETTLE_BY_WORD: Final = _moving(
+    and_(
+        _ANSWERED,
+        not_(exists().where(_names_transaction(_rival), _rival.c.state == "settled")),
+        not_(exists().where(_names_transaction(payment_transfer))),
+    ),
+    *_SETTLED,
 )
 REFUSE: Final = _moving(HELD, "state", "reason", "look_at", "looks", cleared=("request",))
 DOUBT: Final = _moving(HELD, "state", "lease_until", "look_at")
