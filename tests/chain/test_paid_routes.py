@@ -64,12 +64,14 @@ class Shop:
         return paid.status, json.loads(paid.body), paid.receipt
 
     def pay_typescript(self, path, body, network):
-        script = Path(__file__).with_name("pay_with_fetch.cjs")
-        command = ["node", script, self.up.base + path, self.demo, network, json.dumps(body) if body else ""]
+        said = self.run("pay_with_fetch.cjs", path, network, json.dumps(body) if body else "")
+        return said["status"], json.loads(said["body"]), said["receipt"]
+
+    def run(self, script, path, *more):
+        command = ["node", Path(__file__).with_name(script), self.up.base + path, self.demo, *more]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=Path(__file__).parents[2])
         assert done.returncode == 0, done.stderr
-        said = json.loads(done.stdout)
-        return said["status"], json.loads(said["body"]), said["receipt"]
+        return json.loads(done.stdout)
 
 
 def timeless(answer):
@@ -104,6 +106,17 @@ def test_a_paid_route_is_paid_once_and_answers_like_its_free_twin(shop, route, n
     assert abs(gas - free_gas) * 100 <= 15 * free_gas
     looked_up = shop.up.get(f"/v1/payments/{receipt['transaction']}")[1]
     assert (looked_up["network"], looked_up["amountUsd"]) == (network, f"0.0{price // 10_000}0000")
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_a_stock_client_that_lost_its_answer_signs_in_and_is_not_charged_again(shop, network):
+    before = shop.earned(network)
+    # A request of its own on each network: a signature opens what was bought on either.
+    wanted = f"/v1/x402/quote?symbol=AAPL&side=buy&amount={network[-2:]}"
+    said = shop.run("lose_and_ask_again.cjs", wanted, network)
+    assert said["status"] == 200, said
+    assert said["seen"][-1] == [["sign-in-with-x"], 200], said["seen"]
+    assert shop.earned(network) - before == 10_000
 
 
 def challenge(shop, path, method="GET", headers=None, body=None):

@@ -1,14 +1,10 @@
 """Who gets a stored answer: its payer, and nobody who read the payment off the chain."""
 
 import asyncio
-import base64
-import json
 import secrets
 
 import pytest
 from coincurve import PublicKey
-from eth_account import Account
-from eth_account.messages import encode_defunct
 
 from tickyard.payments.offer.terms import FIRST, SECOND
 from tickyard.payments.reasons import NONCE_USED
@@ -16,7 +12,7 @@ from tickyard.payments.signed.authorization import read_authorization
 from tickyard.payments.signed.payload import Chosen
 from tickyard.payments.signed.signature import recover
 from yards import paying
-from yards.payer import Wallet, as_header, envelope
+from yards.payer import Wallet, as_header, decoded, envelope, sign_in
 
 call = paying.call
 URL = "/v1/x402/item/AAPL"
@@ -35,10 +31,6 @@ def run(tmp_path, scenario, **options):
 
 def named(text="n" * 16):
     return {"payment-identifier": {"info": {"required": False, "id": text}, "schema": {}}}
-
-
-def decoded(payment):
-    return json.loads(base64.b64decode(payment[1]))
 
 
 def twisted(payment, *, signature=None, **changes):
@@ -189,21 +181,6 @@ def test_the_payer_may_sign_in_for_the_answer_from_anywhere(tmp_path, network):
         assert (await call(world.app, "GET", URL, payment, header, client=THIEF)).status == 402
 
     run(tmp_path, scenario)
-
-
-def sign_in(offer, wallet, network, address=None):
-    """What a standard client makes of the challenge, with a library that is not ours."""
-    info = offer["info"]
-    shown = address or wallet.address
-    assert {"chainId": network, "type": "eip191"} in offer["supportedChains"]
-    text = (
-        f"{info['domain']} wants you to sign in with your Ethereum account:\n{shown}\n\n{info['statement']}\n\n"
-        f"URI: {info['uri']}\nVersion: {info['version']}\nChain ID: {network[7:]}\nNonce: {info['nonce']}\n"
-        f"Issued At: {info['issuedAt']}"
-    )
-    signed = Account.sign_message(encode_defunct(text=text), wallet.account.key)
-    proof = {**info, "address": shown, "chainId": network, "type": "eip191"}
-    return as_header({**proof, "signature": "0x" + signed.signature.hex().removeprefix("0x")}, "sign-in-with-x")
 
 
 @BOTH

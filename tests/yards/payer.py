@@ -5,6 +5,7 @@ import json
 import secrets
 
 from eth_account import Account
+from eth_account.messages import encode_defunct
 
 from tickyard.config import pinned
 
@@ -81,3 +82,23 @@ def envelope(entry, inner, **more):
 def as_header(value, name="payment-signature"):
     raw = value if isinstance(value, bytes) else json.dumps(value).encode()
     return (name, base64.b64encode(raw).decode())
+
+
+def sign_in(offer, wallet, network, address=None):
+    """What a standard client makes of the challenge, with a library that is not ours."""
+    info = offer["info"]
+    shown = address or wallet.address
+    assert {"chainId": network, "type": "eip191"} in offer["supportedChains"]
+    text = (
+        f"{info['domain']} wants you to sign in with your Ethereum account:\n{shown}\n\n{info['statement']}\n\n"
+        f"URI: {info['uri']}\nVersion: {info['version']}\nChain ID: {network[7:]}\nNonce: {info['nonce']}\n"
+        f"Issued At: {info['issuedAt']}"
+    )
+    signed = Account.sign_message(encode_defunct(text=text), wallet.account.key)
+    proof = {**info, "address": shown, "chainId": network, "type": "eip191"}
+    return as_header({**proof, "signature": "0x" + signed.signature.hex().removeprefix("0x")}, "sign-in-with-x")
+
+
+def decoded(header):
+    """What a header of ours carries."""
+    return json.loads(base64.b64decode(header[1]))

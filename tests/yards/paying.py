@@ -1,5 +1,6 @@
 """A world in which payments can be made: wallets that sign, a chain that remembers, a facilitator that misbehaves."""
 
+import asyncio
 import base64
 import contextlib
 import json
@@ -106,7 +107,7 @@ class Response:
         return says and "same payment" in self.json()["error"]["message"]
 
 
-async def call(app, method, target, *headers, body=b"", client=("203.0.113.9", 1234), receive=None):
+async def call(app, method, target, *headers, body=b"", client=("203.0.113.9", 1234), receive=None, is_gone=False):
     raw, _, query = (target if isinstance(target, bytes) else target.encode()).partition(b"?")
     scope = {
         "type": "http",
@@ -125,6 +126,9 @@ async def call(app, method, target, *headers, body=b"", client=("203.0.113.9", 1
     async def read():
         reads.count += 1
         if reads.count > 1:
+            if not is_gone:
+                # As a server does: there is nothing to be told until the caller hangs up.
+                await asyncio.Event().wait()
             return {"type": "http.disconnect"}
         return {"type": "http.request", "body": body, "more_body": False}
 

@@ -21,6 +21,7 @@ from tickyard.payments.budgets import Budget, Place
 from tickyard.payments.deliveries import Deliveries
 from tickyard.payments.facilitator import FacilitatorRefused, Valid
 from tickyard.payments.ledger import Ledger
+from tickyard.payments.pickup import Pickup
 from tickyard.payments.reasons import NONCE_USED, says_used
 from tickyard.payments.refusal import (
     ALREADY_USED,
@@ -71,6 +72,7 @@ class Cashier:
         self._unsettled = Budget(unsettled_per_minute, clock, "too many calls of this payer ended without a settlement")
         self._wait_s = wait_s
         self.deliveries = Deliveries(ledger, clock)
+        self.pickup = Pickup(ledger, self._settlement, clock)
         self._flights: dict[tuple[Name, str], Flight] = {}
         self._alone: set[asyncio.Task[Sale]] = set()
         """Sales that nobody may join."""
@@ -163,6 +165,11 @@ class Cashier:
         place = await self._unsettled.take(f"stranger {order.bearer.client}")
         try:
             await self._verify(order)
+        except (Refusal, UpstreamDown):
+            # As for a payment that is unknown here: two different limits would tell which it is.
+            place.give_back()
+            raise
+        try:
             reply = await order.run()
         finally:
             place.spend()
@@ -186,6 +193,9 @@ class Cashier:
             place = await self._unsettled.take(order.payment.key.payer)
             facilitator = await self._verify(order)
             order.place.give_back()
+            if await order.is_gone():
+                # Nobody knows of this sale yet, and who hung up may be about to pay anew.
+                raise still_running()
             row = await self._ledger.reserve(claim_of(order), self._holder())
         except (Refusal, TooMany, UpstreamDown) as refused:
             trouble = refused

@@ -1,7 +1,7 @@
 """Whether a payer really signed. Ordinary signatures are recovered here; those of contract wallets a chain judges."""
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from tickyard.kernel.errors import UpstreamDown
@@ -33,14 +33,22 @@ class Identity:
 
     async def is_of(self, signed_in: SignedIn, key: Key) -> bool:
         """Whether the message was signed by the payer."""
-        if signed_in.address != key.payer:
-            return False
-        if len(signed_in.signature) == ORDINARY_BYTES and recover(signed_in.digest, signed_in.signature) == key.payer:
-            return True
+        return signed_in.address == key.payer and (
+            _is_ordinary(signed_in) or await self._accepts(key.network, signed_in)
+        )
+
+    async def networks_of(self, signed_in: SignedIn) -> Collection[str]:
+        """On which networks the message speaks for its address. The same address may be another's contract on each."""
+        if _is_ordinary(signed_in):
+            return self._chains
+        return [signed_in.network] if await self._accepts(signed_in.network, signed_in) else []
+
+    async def _accepts(self, network: str, signed_in: SignedIn) -> bool:
+        account = signed_in.address
         try:
-            if not await self._is_contract(key.network, key.payer):
+            if not await self._is_contract(network, account):
                 return False
-            return await self._chains[key.network].accepts(key.payer, signed_in.digest, signed_in.signature)
+            return await self._chains[network].accepts(account, signed_in.digest, signed_in.signature)
         except UpstreamDown:
             return False
 
@@ -61,3 +69,9 @@ class Identity:
         if len(self._contracts) > _ACCOUNTS_KEPT:
             self._contracts.popitem(last=False)
         return True
+
+
+def _is_ordinary(signed_in: SignedIn) -> bool:
+    """Whether the address's own key signed."""
+    is_sized = len(signed_in.signature) == ORDINARY_BYTES
+    return is_sized and recover(signed_in.digest, signed_in.signature) == signed_in.address

@@ -41,6 +41,8 @@ class Order(msgspec.Struct, frozen=True):
     request: bytes
     """What the facilitator is asked, for verifying and for settling."""
     run: Callable[[], Awaitable[Reply]]
+    is_gone: Callable[[], Awaitable[bool]]
+    """Whether the caller has hung up by now."""
     place: Place
     """In the budget of bad payments."""
 

@@ -90,6 +90,14 @@ Index(
     sqlite_where=text("body IS NOT NULL"),
     postgresql_where=text("body IS NOT NULL"),
 )
+# What a payer may come back for with a signature alone.
+MAY_BE_FETCHED: Final = "body IS NOT NULL OR state = 'running'"
+Index(
+    "ix_payment_request",
+    payment.c.fingerprint,
+    sqlite_where=text(MAY_BE_FETCHED),
+    postgresql_where=text(MAY_BE_FETCHED),
+)
 
 # The names that clients give their payments, scoped by payer.
 payment_identifier: Final = Table(

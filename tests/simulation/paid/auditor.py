@@ -33,12 +33,17 @@ class Auditor:
         return found + [f"one payment, several answers: {key}" for key, each in bodies.items() if len(each) > 1]
 
     def _patience(self, paid):
-        """Who does as the documents say pays once for an answer."""
+        """Who does as the documents say pays once for an answer, and a signature opens no more than was paid for."""
         spent = {}
         for key in paid:
             purchase = self.world.truth.purchase_of.get(key)
             spent[purchase] = spent.get(purchase, 0) + 1
-        return [
+        found = [
+            f"{len(bodies)} answers for a signature and {spent.get(purchase, 0)} transfers: {purchase}"
+            for purchase, bodies in self.world.truth.signed_in.items()
+            if len(bodies) > spent.get(purchase, 0)
+        ]
+        return found + [
             f"{spent.get(purchase)} transfers for one purchase of a patient buyer: {purchase}"
             for purchase in self.world.truth.patient
             if spent.get(purchase, 0) > 1

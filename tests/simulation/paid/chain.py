@@ -153,7 +153,8 @@ class Chain:
         each = self.seen.get(name)
         if each is None or each.block is None or each.block > view.head:
             return None
-        return {"status": hex(int(each.has_worked)), "logs": self._logs_of(self.blocks[each.block], each)}
+        logs = self._logs_of(self.blocks[each.block], each)
+        return {"status": hex(int(each.has_worked)), "blockNumber": hex(each.block), "logs": logs}
 
     def eth_getTransactionByHash(self, view, name):
         each = self.seen.get(name)

@@ -120,7 +120,7 @@ class _Wire:
             raise UpstreamDown("the chain node did not answer")
         head = len(self._chain.blocks) - 1
         lag = process.rng.randint(1, 8) if process.chance("lag") else 0
-        view = View(max(400, head - lag), 3 if process.chance("cut_logs") else 10**9)
+        view = View(max(min(400, head), head - lag), 3 if process.chance("cut_logs") else 10**9)
         answer = self._chain.handle(body, view)
         await process.point()
         try:

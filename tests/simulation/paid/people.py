@@ -5,6 +5,7 @@ import json
 
 from coincurve import PrivateKey
 
+from tickyard.chain.address import checksum
 from tickyard.chain.keccak import keccak256
 from tickyard.client.caller import Caller, RawReply
 from tickyard.client.errors import TickyardError
@@ -187,6 +188,42 @@ class PlainBuyer(Buyer):
         inner = self.wallet.pay(offer, nonce, world.clock.seconds() + offer["maxTimeoutSeconds"])
         world.truth.signed(self.wallet.address, self.network, nonce, int(offer["amount"]))
         return {"PAYMENT-SIGNATURE": encoded({"x402Version": 2, "accepted": offer, "payload": inner})}
+
+
+class StockBuyer(PlainBuyer):
+    """A standard client that keeps no payment: it asks, signs in, and pays when that opens nothing. From anywhere."""
+
+    async def _buy(self, path):
+        world = self.world
+        world.truth.wants(self.wallet.address, path, is_patient=not world.has_liar)
+        for _ in range(60):
+            if await self._round(path) == 200:
+                return
+            await world.clock.sleep(world.rng.uniform(1, 15))
+
+    async def _round(self, path):
+        world, address, patience_s = self.world, self._address(), self.world.rng.choice((5.0, 90.0))
+        try:
+            status, answered, _ = await world.ask("GET", path, {}, address, patience_s)
+            challenge = json.loads(base64.b64decode(answered["payment-required"]))
+            header = {"SIGN-IN-WITH-X": self._sign_in(challenge["extensions"]["sign-in-with-x"]["info"])}
+            status, answered, body = await world.ask("GET", path, header, address, patience_s)
+            if status == 200:
+                world.truth.signed_in.setdefault((self.wallet.address, path), set()).add(body)
+            if status != 402:
+                return status
+            offer = next(each for each in challenge["accepts"] if each["network"] == self.network)
+            return (await world.ask("GET", path, self._sign(offer), address, patience_s))[0]
+        except OSError:
+            return 0
+
+    def _sign_in(self, info):
+        text = f"{info['domain']} wants you to sign in with your Ethereum account:\n{checksum(self.wallet.address)}\n\n"
+        text += f"{info['statement']}\n\nURI: {info['uri']}\nVersion: 1\nChain ID: {self.network[7:]}\n"
+        text += f"Nonce: {info['nonce']}\nIssued At: {info['issuedAt']}"
+        digest = keccak256(f"\x19Ethereum Signed Message:\n{len(text)}".encode() + text.encode())
+        proof = {"address": self.wallet.address, "chainId": self.network, "type": "eip191"}
+        return encoded({**info, **proof, "signature": self.wallet.sign(digest)})
 
 
 class Thief:

@@ -5,6 +5,7 @@ from simulated.sabotage import Sabotage
 LEDGER, SQL, CASHIER = "payments/ledger.py", "payments/statements.py", "payments/cashier.py"
 STANDING, CHAIN, VERDICT = "payments/standing.py", "payments/proof/chain.py", "payments/proof/verdict.py"
 ROUND, BOOKING, SETTLEMENT = "payments/proof/reconcile.py", "payments/proof/booking.py", "payments/settlement.py"
+PICKUP = "payments/pickup.py"
 PAYER, KEPT, REASONS = "client/payer.py", "client/kept.py", "payments/reasons.py"
 
 
@@ -17,6 +18,8 @@ FAULTS = {
     "the client forgets what got no answer": {"lost_during": 0.8, "lag": 1.0},
     "the client takes a payment for over too soon": {"lying_no": 0.9, "lag": 0.9},
     "an equal transfer is proof enough": {"mischief": 1.0, "lost_before": 0.8},
+    "a reverted twin is a refusal": {"twice": 1.0, "lag": 0.9},
+    "a signature opens nothing while a payment is in doubt": {"lost_during": 0.9, "lag": 1.0, "lost_request": 0.4},
     "a nonce crossed out beside a transfer is paid": {"mischief": 1.0, "lost_before": 0.8},
 }
 """Where luck would take long to show it: what goes wrong in its worlds."""
@@ -27,6 +30,8 @@ def broken(name, *edits, seed=1):
 
 
 SABOTAGES = (
+    broken("a reverted twin is a refusal", (CHAIN, "return is_used is False", "return True")),
+    broken("a signature opens nothing while a payment is in doubt", (PICKUP, "raise outcome_unknown()", "return None")),
     # Paid answers without paying.
     broken(
         "payer and nonce open the answer",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from paid.chain import BLOCK_S, PAY_TO, Chain
 from paid.far import FarFacilitator, NearFacilitator, NearRpc, parts
-from paid.people import Buyer, PlainBuyer, Thief
+from paid.people import Buyer, PlainBuyer, StockBuyer, Thief
 from simulated.loop import START, VirtualClock
 from simulated.process import FrailStore, Killed, Process
 from simulated.template import template
@@ -105,6 +105,8 @@ class Truth:
     paths: dict = field(default_factory=dict)
     patient: set = field(default_factory=set)
     fetched: dict = field(default_factory=dict)
+    signed_in: dict = field(default_factory=dict)
+    """What each buyer got for a signature alone, by purchase."""
     violations: list = field(default_factory=list)
     payments: list = field(default_factory=list)
     kills: int = 0
@@ -158,6 +160,7 @@ class World:
             self._jobs.append(self.loop.create_task(self._keep_alive(f"worker-{n}", self._worker_life)))
         buyers = [Buyer(self, n, is_patient=n % 2 == 0, folder=self.folder) for n in range(1, 5)]
         buyers += [PlainBuyer(self, n, is_patient=True, folder=self.folder) for n in range(5, 8)]
+        buyers += [StockBuyer(self, n, is_patient=True, folder=self.folder) for n in range(8, 10)]
         shopping = [self.loop.create_task(buyer.live()) for buyer in buyers]
         people = [self._mine(), Thief(self).live(), self._mischief(buyers)]
         self._jobs += [self.loop.create_task(life) for life in people]
@@ -166,6 +169,8 @@ class World:
         await asyncio.wait(shopping, timeout=1800)
         await self.clock.sleep(CALM_S)
         for task in shopping:
+            if task.done() and not task.cancelled() and task.exception() is not None:
+                raise task.exception()
             task.cancel()
         await self._fetch_all()
 
@@ -250,7 +255,14 @@ class World:
             "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
             "client": (address, 1),
         }  # fmt: skip
-        sent = []
+        sent, hung_up = [], asyncio.Event()
+        told = [{"type": "http.request", "body": b"", "more_body": False}]
+
+        async def receive():
+            if told:
+                return told.pop()
+            await hung_up.wait()
+            return {"type": "http.disconnect"}
 
         async def send(message):
             sent.append(message)
@@ -264,13 +276,14 @@ class World:
         began = self.clock.timestamp()
         try:
             async with asyncio.timeout(patience_s):
-                await process.gate(scope, self._nothing, send)
+                await process.gate(scope, receive, send)
         except (Killed, asyncio.CancelledError, TimeoutError) as end:
             # Whoever asks is told to stop, or what it waited for in the dead process was.
             if isinstance(end, asyncio.CancelledError) and (not process.is_dead or asyncio.current_task().cancelling()):
                 raise
             raise ConnectionError from None
         finally:
+            hung_up.set()
             if key is not None:
                 self.truth.asked.setdefault(key, []).append((began, self.clock.timestamp()))
         status = sent[0]["status"]
@@ -279,9 +292,6 @@ class World:
         if key is not None and status == 200:
             self.truth.answers.append((key, path, body))
         return status, answered, body
-
-    async def _nothing(self):
-        return {"type": "http.request", "body": b"", "more_body": False}
 
     async def _mine(self):
         while True:

@@ -1,7 +1,7 @@
 """The gate before a paid route: pure ASGI, around the very endpoint that serves the free twin.
 
-Without a payment nothing of the request is looked at: not its body, not its content type, not its parameters. Every
-answer that leaves here is `no-store`.
+Without a payment or a payer's signature nothing of the request is looked at: not its body, not its content type, not
+its parameters. Every answer that leaves here is `no-store`.
 """
 
 import asyncio
@@ -23,11 +23,13 @@ from tickyard.payments.cashier import Cashier
 from tickyard.payments.identity import Identity
 from tickyard.payments.offer.challenge import PaidOffer, header_value
 from tickyard.payments.offer.sign_in import HEADER as SIGN_IN
+from tickyard.payments.offer.sign_in import SignedIn
 from tickyard.payments.receipts import ReceiptKey
 from tickyard.payments.refusal import BadPayment, NotSettled, Refusal, TooMany
 from tickyard.payments.reply import Reply
-from tickyard.payments.sale import Sale
+from tickyard.payments.sale import Sale, sale_of
 from tickyard.payments.signed.authorization import Payment, read_authorization
+from tickyard.payments.signed.key import Key
 from tickyard.payments.signed.payload import Given, choose, payment_header
 from tickyard.payments.standing import Bearer, Order, bearer_of
 
@@ -78,6 +80,8 @@ class Gate:
         raw_path, method = scope["raw_path"], scope["method"]
         try:
             given = payment_header(scope["headers"])
+            if given is None and method == self._method and await self._fetch(scope, receive, send):
+                return
             if given is None or method == "HEAD":
                 await send_challenge(send, *self._offer.unpaid(raw_path), has_body=method != "HEAD")
                 return
@@ -117,6 +121,7 @@ class Gate:
                 route=self._offer.route,
                 request=self._offer.request(payment, scope["raw_path"]),
                 run=lambda: self._run(scope, body),
+                is_gone=lambda: _is_gone(receive),
                 place=place,
             )
             sale = await keeper.cashier.sell(order)
@@ -128,13 +133,39 @@ class Gate:
         if sale.transaction is None:
             await send_reply(send, sale.reply)
             return
-        receipt = self._receipt(sale, payment, scope["raw_path"])
-        await send_reply(send, sale.reply, [(b"payment-response", receipt), (b"x-payment-response", receipt)])
-        keeper.cashier.deliveries.add(payment.key)
+        await self._hand_over(sale, payment.key, scope, receive, send)
 
-    def _receipt(self, sale: Sale, payment: Payment, raw_path: bytes) -> bytes:
+    async def _fetch(self, scope: Scope, receive: Receive, send: Send) -> bool:
+        """Whether a payer who signed in got the answer that they paid for."""
+        signed_in = self._signed_in(scope)
+        if signed_in is None:
+            return False
+        keeper = self._keeper
+        place = await keeper.bad_payments.take(keeper.client_key(scope))
+        try:
+            networks = await keeper.identity.networks_of(signed_in)
+            body = await self._body(scope, receive) if networks else None
+            if body is None:
+                place.spend()
+                return False
+            row = await keeper.cashier.pickup.find(signed_in.address, networks, fingerprint(scope, body))
+        finally:
+            place.give_back()
+        if row is None:
+            return False
+        await self._hand_over(sale_of(row), row.key, scope, receive, send)
+        return True
+
+    async def _hand_over(self, sale: Sale, key: Key, scope: Scope, receive: Receive, send: Send) -> None:
+        receipt = self._receipt(sale, key, scope["raw_path"])
+        is_gone = await _is_gone(receive)
+        await send_reply(send, sale.reply, [(b"payment-response", receipt), (b"x-payment-response", receipt)])
+        if not is_gone:
+            self._keeper.cashier.deliveries.add(key)
+
+    def _receipt(self, sale: Sale, paid: Key, raw_path: bytes) -> bytes:
         assert sale.transaction is not None
-        network, payer, key = payment.key.network, checksum(payment.key.payer), self._keeper.receipt_key
+        network, payer, key = paid.network, checksum(paid.payer), self._keeper.receipt_key
         if key is None or sale.settled_at is None:
             return receipt_value(sale.transaction, network, payer)
         # By the moment of the settlement, so that a receipt sent again is the same receipt.
@@ -151,13 +182,15 @@ class Gate:
     async def _bearer(self, payment: Payment, client: str, scope: Scope) -> Bearer:
         identity = self._keeper.identity
         is_seen = await identity.has_signed(payment)
-        value = next((value for name, value in scope["headers"] if name == SIGN_IN), None)
-        is_signed_in = False
-        if value is not None:
-            url = self._offer.url(scope["raw_path"])
-            signed_in = self._offer.sign_in.read(value, url, self._keeper.clock.now())
-            is_signed_in = signed_in is not None and await identity.is_of(signed_in, payment.key)
+        signed_in = self._signed_in(scope)
+        is_signed_in = signed_in is not None and await identity.is_of(signed_in, payment.key)
         return bearer_of(payment, client, is_signature_seen=is_seen, is_signed_in=is_signed_in)
+
+    def _signed_in(self, scope: Scope) -> SignedIn | None:
+        value = next((value for name, value in scope["headers"] if name == SIGN_IN), None)
+        if value is None:
+            return None
+        return self._offer.sign_in.read(value, self._offer.url(scope["raw_path"]), self._keeper.clock.now())
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes | None:
         """The request's body; one that is too long is refused by the endpoint itself. None: it broke off."""
@@ -187,6 +220,15 @@ class Gate:
         capture = Capture()
         await self._endpoint({**scope, "headers": headers}, receive, capture.send)
         return capture.reply()
+
+
+async def _is_gone(receive: Receive) -> bool:
+    """Whether the caller has hung up by now. What is sent to nobody is not delivered."""
+    try:
+        async with asyncio.timeout(0):
+            return bool((await receive())["type"] == "http.disconnect")
+    except TimeoutError:
+        return False
 
 
 def fingerprint(scope: Mapping[str, Any], body: bytes) -> str:

@@ -1,8 +1,7 @@
 """The `sign-in-with-x` extension: how a payer who lost an answer gets it again without paying again.
 
 The challenge asks for a signature over a message that names this service, this address and this half minute. Standard
-clients send it back in the header SIGN-IN-WITH-X. It opens nothing by itself: it only says that the one who repeats a
-payment is its payer.
+clients send it back in the header SIGN-IN-WITH-X, with the payment or without. It says who asks, and no more.
 """
 
 import re
@@ -49,6 +48,8 @@ class SignedIn(msgspec.Struct, frozen=True, gc=False):
     """A message that somebody says `address` signed."""
 
     address: Address
+    network: str
+    """Where the account is, should it be a contract."""
     digest: bytes
     signature: bytes
 
@@ -86,7 +87,7 @@ class SignInOffer:
             if given.get("domain") != self._domain or given.get("uri") != url or given.get("type") != "eip191":
                 return None
             chain = given.get("chainId")
-            if chain not in self._networks or not _is_current(given, now):
+            if not isinstance(chain, str) or chain not in self._networks or not _is_current(given, now):
                 return None
             signature, address = given.get("signature"), given.get("address")
             if not isinstance(signature, str) or not _SIGNATURE.fullmatch(signature) or not isinstance(address, str):
@@ -95,7 +96,7 @@ class SignInOffer:
         except (Refusal, ValueError, KeyError, TypeError):
             return None
         prefix = b"\x19Ethereum Signed Message:\n%d" % len(text)
-        return SignedIn(Address(address.lower()), keccak256(prefix + text), bytes.fromhex(signature[2:]))
+        return SignedIn(Address(address.lower()), chain, keccak256(prefix + text), bytes.fromhex(signature[2:]))
 
 
 def message(given: dict[str, object]) -> bytes:

@@ -1,0 +1,203 @@
+"""Answers that a payer comes back for without the payment: as standard clients do, with a signature alone."""
+
+import asyncio
+
+import pytest
+from sqlalchemy import select, text
+
+from tickyard.payments.offer.terms import FIRST, SECOND
+from tickyard.payments.tables import MAY_BE_FETCHED
+from tickyard.payments.tables import payment as rows
+from yards import paying
+from yards.payer import Wallet, decoded, sign_in
+
+call = paying.call
+URL = "/v1/x402/item/AAPL"
+BOTH = pytest.mark.parametrize("network", [FIRST, SECOND])
+BUYER, ELSEWHERE = ("203.0.113.9", 1234), ("198.51.100.7", 1234)
+
+
+def run(tmp_path, scenario, **options):
+    async def bounded():
+        async with asyncio.timeout(30), paying.World(tmp_path / "x.db", **options) as world:
+            await scenario(world)
+
+    asyncio.run(bounded())
+
+
+async def asked(world, wallet, network, url=URL, **how):
+    """A challenge, and the same request again with a signature over it and no payment."""
+    path = url.partition("?")[0]
+    offer = (await call(world.app, "GET", path)).json()["extensions"]["sign-in-with-x"]
+    return await call(world.app, "GET", url, sign_in(offer, wallet, network), client=ELSEWHERE, **how)
+
+
+async def delivered(world):
+    await world.processes[0].cashier.deliveries.close()
+    async with world.processes[0].store.read() as tx:
+        return [moment is not None for moment in (await tx.execute(select(rows.c.delivered_at))).scalars()]
+
+
+@BOTH
+@pytest.mark.parametrize("signs_on", [FIRST, SECOND])
+def test_a_payer_whose_answer_got_lost_signs_in_and_does_not_pay_again(tmp_path, network, signs_on):
+    async def scenario(world):
+        first = await call(world.app, "GET", URL, world.payment(network=network), is_gone=True)
+        assert await delivered(world) == [False]
+        world.clock.move(3600)
+        again = await asked(world, world.wallet, signs_on)
+        assert (again.status, again.body, again.receipt) == (200, first.body, first.receipt)
+        assert (world.deps.runs, world.settles(network), world.transfers(network)) == (1, 1, 1)
+        assert await delivered(world) == [True]
+
+    run(tmp_path, scenario)
+
+
+def test_nobody_else_gets_it_and_the_payer_gets_no_other(tmp_path):
+    async def scenario(world):
+        await call(world.app, "GET", URL, world.payment(), is_gone=True)
+        assert (await asked(world, Wallet(), SECOND)).reason == "Payment required"
+        assert (await asked(world, world.wallet, SECOND, URL + "?x=1")).reason == "Payment required"
+        stolen = await call(world.app, "GET", URL)
+        header = sign_in(stolen.json()["extensions"]["sign-in-with-x"], Wallet(), SECOND, address=world.wallet.address)
+        assert (await call(world.app, "GET", URL, header)).reason == "Payment required"
+        world.clock.move(24 * 3600)
+        assert (await asked(world, world.wallet, SECOND)).reason == "Payment required"
+
+    run(tmp_path, scenario)
+
+
+def test_what_was_delivered_is_had_again_for_a_minute_and_then_today_costs_anew(tmp_path):
+    async def scenario(world):
+        first = await call(world.app, "GET", URL, world.payment())
+        assert await delivered(world) == [True]
+        assert (await asked(world, world.wallet, SECOND)).body == first.body
+        world.clock.move(61)
+        assert (await asked(world, world.wallet, SECOND)).reason == "Payment required"
+        second = await call(world.app, "GET", URL, world.payment())
+        assert (await asked(world, world.wallet, SECOND)).body == second.body != first.body
+
+    run(tmp_path, scenario)
+
+
+@BOTH
+def test_a_payer_in_doubt_is_told_to_wait_and_nothing_is_settled_for_a_signature_alone(tmp_path, network):
+    async def scenario(world):
+        chain, far = world.chains[network], world.facilitators[network]
+        payment = world.payment(network=network)
+        far.script["settle"] = ["cut"]
+        assert (await call(world.app, "GET", URL, payment)).is_retry_advice
+        world.clock.move(10)
+        assert (await asked(world, world.wallet, network)).is_retry_advice
+        assert world.settles(network) == 1
+        # It was on its way after all.
+        chain.pay(*far._parts(far.asked["settle"][-1]))
+        assert (await asked(world, world.wallet, network)).status == 200
+        assert (world.settles(network), world.transfers(network)) == (1, 1)
+
+    run(tmp_path, scenario)
+
+
+def test_a_payer_who_hung_up_while_the_answer_was_made_is_told_to_wait_for_it(tmp_path):
+    async def scenario(world):
+        slow, is_running = "/v1/x402/item/SLOW", asyncio.Event()
+
+        async def note(_name):
+            is_running.set()
+
+        world.deps.on_stage = note
+        first = asyncio.create_task(call(world.app, "GET", slow, world.payment(), is_gone=True))
+        await is_running.wait()
+        assert (await asked(world, world.wallet, SECOND, slow)).is_retry_advice
+        world.deps.gate.set()
+        await first
+        assert (await asked(world, world.wallet, SECOND, slow)).status == 200
+        assert world.transfers() == 1
+
+    run(tmp_path, scenario)
+
+
+def test_the_answer_is_found_by_an_index_however_long_the_books_are(tmp_path):
+    async def scenario(world):
+        assert (await call(world.app, "GET", URL, world.payment())).status == 200
+        store = world.processes[0].store
+        async with store.read() as tx:
+            asked = f"EXPLAIN QUERY PLAN SELECT * FROM payment WHERE fingerprint = 'x' AND ({MAY_BE_FETCHED})"
+            (plan,) = (await tx.execute(text(asked))).all()
+        assert "ix_payment_request" in plan.detail
+
+    run(tmp_path, scenario)
+
+
+def test_a_payment_that_ran_out_unsettled_lets_its_payer_pay_anew(tmp_path):
+    async def scenario(world):
+        world.facilitators[SECOND].script["settle"] = ["cut"]
+        assert (await call(world.app, "GET", URL, world.payment())).is_retry_advice
+        world.clock.move(400)
+        world.chains[SECOND].grow(1)
+        assert (await asked(world, world.wallet, SECOND)).reason == "Payment required"
+        assert (await call(world.app, "GET", URL, world.payment())).status == 200
+
+    run(tmp_path, scenario)
+
+
+def test_a_smart_account_signs_in_where_it_lives(tmp_path):
+    async def scenario(world):
+        owner, account = Wallet(), Wallet()
+        world.chains[SECOND].contracts.add(account.address.lower())
+        first = await call(world.app, "GET", URL, world.payment(wallet=account), is_gone=True)
+        assert first.status == 200
+        offer = (await call(world.app, "GET", URL)).json()["extensions"]["sign-in-with-x"]
+        for network, status in ((FIRST, 402), (SECOND, 200)):
+            header = sign_in(offer, owner, network, address=account.address)
+            proof = decoded(header)["signature"][2:]
+            # Its contract takes the owner's word; on the other network the same address has no code.
+            world.chains[SECOND].signers.setdefault(account.address.lower(), []).append(proof)
+            assert (await call(world.app, "GET", URL, header, client=ELSEWHERE)).status == status
+
+    run(tmp_path, scenario)
+
+
+def test_false_signatures_meet_the_limit_of_bad_payments(tmp_path):
+    async def scenario(world):
+        header = ("sign-in-with-x", "bm90IGEgc2lnbmF0dXJl")
+        # What does not even read as a signature is no work.
+        assert {(await call(world.app, "GET", URL, header)).status for _ in range(9)} == {402}
+        offer = (await call(world.app, "GET", URL)).json()["extensions"]["sign-in-with-x"]
+        forged = sign_in(offer, Wallet(), SECOND, address=world.wallet.address)
+        seen = [(await call(world.app, "GET", URL, forged)).status for _ in range(5)]
+        assert seen == [402, 402, 402, 429, 429]
+
+    run(tmp_path, scenario, bad_payments_per_minute=3)
+
+
+def test_a_transaction_that_pays_for_another_is_believed_of_nobody(tmp_path):
+    async def scenario(world):
+        far, chain = world.facilitators[SECOND], world.chains[SECOND]
+        assert (await call(world.app, "GET", URL, world.payment())).status == 200
+        (real,) = chain.mined
+        honest, payment = far._settle, world.payment()
+        for lie in ({"transaction": real}, {"transaction": "0x" + "5e" * 32, "payer": Wallet().address}):
+            far._settle = lambda body, lie=lie: {"success": True, "network": SECOND, **lie}
+            assert (await call(world.app, "GET", URL, payment)).is_retry_advice
+            world.clock.move(9)
+        far._settle = honest
+        assert (await call(world.app, "GET", URL, payment)).status == 200
+        assert world.transfers() == 2
+
+    run(tmp_path, scenario)
+
+
+def test_a_stranger_meets_the_same_limit_whether_we_know_the_payment_or_not(tmp_path):
+    async def scenario(world):
+        known, unknown = world.payment(), world.payment()
+        assert (await call(world.app, "GET", URL, known)).status == 200
+        far = world.facilitators[SECOND]
+        world.chains[SECOND].pay(*far._parts({"paymentPayload": {"payload": decoded(unknown)["payload"]}}))
+        seen = []
+        for address, copy in (("198.51.100.7", known), ("198.51.100.8", unknown)):
+            answers = [await call(world.app, "GET", URL, copy, client=(address, 1)) for _ in range(12)]
+            seen.append([answer.status for answer in answers])
+        assert seen[0] == seen[1] == [402] * 9 + [429] * 3
+
+    run(tmp_path, scenario, bad_payments_per_minute=9, unsettled_per_minute=3)
