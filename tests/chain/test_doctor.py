@@ -19,12 +19,24 @@ def up(running):
     sandbox.stop()
 
 
-def examine(up):
-    settings = json.loads((up.run_dir / "settings.json").read_text())
+def examine(up, **changed):
+    settings = json.loads((up.run_dir / "settings.json").read_text()) | changed
     command = [sys.executable, "-m", "tickyard", "doctor"]
     done = subprocess.run(command, env={**os.environ, **settings}, capture_output=True, text=True, timeout=90)
     assert "Traceback" not in done.stderr, done.stderr
     return done.returncode, done.stdout
+
+
+def test_a_desk_that_is_none_and_a_proxy_that_nobody_trusts_are_found(up):
+    """The money of the program, and the limits that are by caller."""
+    usdg = up.get("/sandbox")[1]["contracts"]["usdg"]
+    code, said = examine(up, TICKYARD_PAYOUT_DESK=usdg, TICKYARD_BASE_URL="https://api.tickyard.example")
+    assert code == 1
+    assert said.count("  BAD") == 2, said
+    assert "there is no desk at this address" in said
+    assert "none is trusted" in said
+    code, said = examine(up, TICKYARD_BASE_URL="https://api.tickyard.example", TICKYARD_TRUSTED_PROXIES="127.0.0.1/32")
+    assert (code, "may move all that it holds" in said) == (0, True), said
 
 
 def test_a_world_that_is_well_is_found_so_and_a_dead_one_is_not(up):

@@ -12,8 +12,10 @@ from tickyard.chain.rpc.client import Rpc, RpcError, TooManyLogs
 from tickyard.chain.transfers import TRANSFER
 from tickyard.config.pinned import SECOND_CHAIN_ID, USDC_8453
 from tickyard.config.settings import Settings
+from tickyard.features.earn.desk import read_till
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.ids import Address
+from tickyard.payout.deploy import inspect
 from tickyard.processes.doctor.finding import Bad, Question
 
 HEAD_AGE_MAX_S: Final = 60
@@ -114,6 +116,24 @@ async def service_token(settings: Settings, clock: Clock) -> str:
     if supply == 0:
         raise Bad("nobody holds any: its supply is 0", "is this the right token?")
     return f"{decimals} decimals, {supply // 10**decimals} tokens in all"
+
+
+async def payout_desk(settings: Settings, clock: Clock) -> str:
+    """Whether the desk is ours to the last byte, and may move what its payer holds."""
+    desk, usdg = Address(settings.payout_desk.lower()), settings.contracts.usdg
+    async with Rpc(settings.rpc_urls, chain_id=settings.chain_id, clock=clock) as rpc:
+        seen = await inspect(rpc, desk, usdg)
+        if seen.problems:
+            raise Bad("; ".join(seen.problems), "`tickyard payout deploy` makes one, and checks one")
+        till = await read_till(rpc, settings.contracts.multicall3, desk, usdg)
+    if till.is_paused:
+        raise Bad("its owner has paused it", "the owner's key unpauses it, when they know why it was")
+    if till.allowance_raw < max(till.usdg_raw, 1):
+        found = (
+            f"it may move {till.allowance_raw // 10**6} of the {till.usdg_raw // 10**6} USDG that {till.payer} holds"
+        )
+        raise Bad(found, f"let {till.payer} approve {desk} for USDG")
+    return f"pays from {till.payer}, and may move all that it holds"
 
 
 async def payout_account(settings: Settings, clock: Clock, account: Address) -> str:

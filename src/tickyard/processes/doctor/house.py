@@ -14,7 +14,7 @@ from tickyard.config.settings import Settings
 from tickyard.features.alerts.secret import AlertKeys
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.ids import Address, is_address
-from tickyard.processes.doctor.chains import payout_account, service_token
+from tickyard.processes.doctor.chains import payout_account, payout_desk, service_token
 from tickyard.processes.doctor.finding import Bad, Question
 from tickyard.store.migrate import is_ready, schema_version
 from tickyard.store.opening import open_store
@@ -26,12 +26,25 @@ _STORE_OFF_MAX_S: Final = 5
 def questions(settings: Settings, clock: Clock) -> Iterator[Question]:
     yield Question("data folder", partial(_folder, settings), "make it, and let the service's account own it")
     yield Question("database", partial(_database, settings, clock), "look at TICKYARD_DATABASE_URL and at the database")
+    yield Question("proxies", partial(_proxies, settings), "set TICKYARD_TRUSTED_PROXIES")
     if settings.secret_key_file:
         yield Question("alert keys", partial(_alert_keys, settings), "`tickyard keys new alert FILE` makes a file")
     if settings.has_earn:
         yield Question("service token", partial(service_token, settings, clock), "look at TICKYARD_SERVICE_TOKEN")
+    if settings.has_earn and settings.payout_desk:
+        yield Question("payout desk", partial(payout_desk, settings, clock), "look at TICKYARD_PAYOUT_DESK")
     if settings.payout_keystore:
         yield Question("payout account", partial(_payout, settings, clock), "look at TICKYARD_PAYOUT_KEYSTORE")
+
+
+async def _proxies(settings: Settings) -> str:
+    if settings.trusted_proxies:
+        return f"callers are told apart by what {', '.join(settings.trusted_proxies)} says of them"
+    if settings.base_url.startswith("https://"):
+        # The service itself speaks plain HTTP: somebody stands before it.
+        found = "callers come through a proxy, and none is trusted: to us they are all one, with one limit for all"
+        raise Bad(found, "set TICKYARD_TRUSTED_PROXIES to the proxy's address as this machine sees it")
+    return "none: callers are told apart by their own addresses"
 
 
 async def _folder(settings: Settings) -> str:
