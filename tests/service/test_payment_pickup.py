@@ -32,6 +32,17 @@ async def asked(world, wallet, network, url=URL, **how):
     return await call(world.app, "GET", url, sign_in(offer, wallet, network), client=ELSEWHERE, **how)
 
 
+async def lost(world, payment, url=URL):
+    """The answer to a call whose caller hangs up while it is made."""
+    hangs_up = asyncio.Event()
+
+    async def hang_up(_stage):
+        hangs_up.set()
+
+    world.deps.on_stage = hang_up
+    return await call(world.app, "GET", url, payment, hangs_up=hangs_up)
+
+
 async def delivered(world):
     await world.processes[0].cashier.deliveries.close()
     async with world.processes[0].store.read() as tx:
@@ -42,7 +53,7 @@ async def delivered(world):
 @pytest.mark.parametrize("signs_on", [FIRST, SECOND])
 def test_a_payer_whose_answer_got_lost_signs_in_and_does_not_pay_again(tmp_path, network, signs_on):
     async def scenario(world):
-        first = await call(world.app, "GET", URL, world.payment(network=network), is_gone=True)
+        first = await lost(world, world.payment(network=network))
         assert await delivered(world) == [False]
         world.clock.move(3600)
         again = await asked(world, world.wallet, signs_on)
@@ -53,9 +64,28 @@ def test_a_payer_whose_answer_got_lost_signs_in_and_does_not_pay_again(tmp_path,
     run(tmp_path, scenario)
 
 
+def test_who_hung_up_before_anything_was_reserved_is_not_sold_to(tmp_path):
+    async def scenario(world):
+        hangs_up = asyncio.Event()
+
+        async def hang_up(stage):
+            if stage == "verify asked":
+                hangs_up.set()
+
+        world.facilitators[SECOND].on_stage = hang_up
+        payment = world.payment()
+        assert (await call(world.app, "GET", URL, payment, hangs_up=hangs_up)).is_retry_advice
+        assert (world.deps.runs, world.settles(), world.transfers()) == (0, 0, 0)
+        # They may pay anew, or come back with the same.
+        assert (await asked(world, world.wallet, SECOND)).reason == "Payment required"
+        assert (await call(world.app, "GET", URL, payment)).status == 200
+
+    run(tmp_path, scenario)
+
+
 def test_nobody_else_gets_it_and_the_payer_gets_no_other(tmp_path):
     async def scenario(world):
-        await call(world.app, "GET", URL, world.payment(), is_gone=True)
+        await lost(world, world.payment())
         assert (await asked(world, Wallet(), SECOND)).reason == "Payment required"
         assert (await asked(world, world.wallet, SECOND, URL + "?x=1")).reason == "Payment required"
         stolen = await call(world.app, "GET", URL)
@@ -106,7 +136,7 @@ def test_a_payer_who_hung_up_while_the_answer_was_made_is_told_to_wait_for_it(tm
             is_running.set()
 
         world.deps.on_stage = note
-        first = asyncio.create_task(call(world.app, "GET", slow, world.payment(), is_gone=True))
+        first = asyncio.create_task(call(world.app, "GET", slow, world.payment(), hangs_up=is_running))
         await is_running.wait()
         assert (await asked(world, world.wallet, SECOND, slow)).is_retry_advice
         world.deps.gate.set()
@@ -145,7 +175,7 @@ def test_a_smart_account_signs_in_where_it_lives(tmp_path):
     async def scenario(world):
         owner, account = Wallet(), Wallet()
         world.chains[SECOND].contracts.add(account.address.lower())
-        first = await call(world.app, "GET", URL, world.payment(wallet=account), is_gone=True)
+        first = await lost(world, world.payment(wallet=account))
         assert first.status == 200
         offer = (await call(world.app, "GET", URL)).json()["extensions"]["sign-in-with-x"]
         for network, status in ((FIRST, 402), (SECOND, 200)):

@@ -185,6 +185,8 @@ def _imports(path):
 def test_no_room_that_serves_can_sign():
     signing = ("eth_account", "eth_keys", "eth_keyfile", "coincurve.PrivateKey", "tickyard.payout")
     allowed = ("payout/", "sandbox/", "client/", "cli.py", "processes/payout.py", "terminal/trade.py")
+    # The doctor serves nobody: it compares the desk on the chain with the one that we ship.
+    allowed += ("processes/doctor/chains.py",)
     found = [
         f"{path.relative_to(SOURCE)} imports {name}"
         for path in SOURCE.rglob("*.py")

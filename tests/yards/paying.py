@@ -107,7 +107,7 @@ class Response:
         return says and "same payment" in self.json()["error"]["message"]
 
 
-async def call(app, method, target, *headers, body=b"", client=("203.0.113.9", 1234), receive=None, is_gone=False):
+async def call(app, method, target, *headers, body=b"", client=("203.0.113.9", 1234), receive=None, hangs_up=None):
     raw, _, query = (target if isinstance(target, bytes) else target.encode()).partition(b"?")
     scope = {
         "type": "http",
@@ -126,9 +126,8 @@ async def call(app, method, target, *headers, body=b"", client=("203.0.113.9", 1
     async def read():
         reads.count += 1
         if reads.count > 1:
-            if not is_gone:
-                # As a server does: there is nothing to be told until the caller hangs up.
-                await asyncio.Event().wait()
+            # As a server does: there is nothing to be told until the caller hangs up.
+            await (hangs_up or asyncio.Event()).wait()
             return {"type": "http.disconnect"}
         return {"type": "http.request", "body": body, "more_body": False}
 
