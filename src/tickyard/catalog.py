@@ -6,6 +6,7 @@ from dataclasses import replace
 from tickyard.features import assets, depth, markets, portfolio, prices, quotes, search, stats
 from tickyard.features.actions import operations as actions
 from tickyard.features.alerts import operations as alerts
+from tickyard.features.alerts import payload
 from tickyard.features.earn import books as earn_books
 from tickyard.features.earn import operations as earn
 from tickyard.features.earn import reserves as earn_reserves
@@ -16,7 +17,7 @@ from tickyard.features.trades import check as trades_check
 from tickyard.features.trades import operations as trades
 from tickyard.features.votes import operations as votes
 from tickyard.kernel.errors import BadRequest, NoLiquidity, NotFound, UpstreamDown
-from tickyard.kernel.operation import Operation, row
+from tickyard.kernel.operation import Event, Operation, row
 from tickyard.kernel.units import UsdgAmount
 from tickyard.kernel.wire import TextAnswer
 from tickyard.payments import books
@@ -72,6 +73,9 @@ CATALOG: tuple[Operation, ...] = (
     row("POST", "/v1/trade/check", trades_check.check_trade, "execution", SWAP, changes=False),
     row("GET", "/v1/status", status.get_status, "registry", (UpstreamDown,)),
 )
+
+# What the service tells its callers without being asked.
+EVENTS: tuple[Event, ...] = (Event("price_alert", "alerts", payload.AlertEvent, payload.HEADER_TEXTS),)
 
 
 def rows_of(*, has_earn: bool, prices: Mapping[str, UsdgAmount] | None = None) -> tuple[Operation, ...]:

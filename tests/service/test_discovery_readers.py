@@ -20,7 +20,7 @@ from yards import paperyard, serving
 pytestmark = pytest.mark.node
 
 HERE = pathlib.Path(__file__).parent
-FREE = {f"{row.method} {row.path}" for row in CATALOG}
+FREE = {f"{row.method} {row.path}" for row in CATALOG} | {"GET /", "POST /mcp"}
 PAID = {f"{row.method} {paid_path(row)}": row for row in CATALOG if row.price is not None}
 
 

@@ -17,15 +17,12 @@ from typing import Final
 import msgspec
 from msgspec import inspect
 
-from tickyard.catalog import CATALOG
+from tickyard.catalog import CATALOG, EVENTS
 from tickyard.clientgen.types import annotation, extra_of, structs_of
-from tickyard.features.alerts.payload import AlertEvent
 from tickyard.kernel.operation import Operation
 
 FOLDER: Final = Path(__file__).parents[1] / "client" / "operations"
 _NOTE: Final = "Written by `python -m tickyard.clientgen`."
-EVENTS: Final = (AlertEvent,)
-"""What the service sends by itself."""
 _HIDDEN: Final = ("client", "header", "http_only")
 
 
@@ -42,7 +39,7 @@ def files(rows: Iterable[Operation] = CATALOG) -> dict[str, str]:
         own = {name: struct for name, struct in needed[tag].items() if name not in shared}
         made[f"{tag}_answers.py"] = _answers(f"the group {tag!r}", own, [n for n in needed[tag] if n in shared])
         made[f"{tag}.py"] = _module(tag, its, shared)
-    made["events.py"] = _answers("webhooks", structs_of(EVENTS), [])
+    made["events.py"] = _answers("webhooks", structs_of(event.body for event in EVENTS), [])
     made["__init__.py"] = _package(by_tag)
     return {name: _formatted(text) for name, text in made.items()}
 

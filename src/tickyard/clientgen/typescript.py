@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
-from tickyard.catalog import CATALOG
-from tickyard.clientgen.files import EVENTS, shown_fields
+from tickyard.catalog import CATALOG, EVENTS
+from tickyard.clientgen.files import shown_fields
 from tickyard.clientgen.ts_types import comment, interface
 from tickyard.clientgen.types import structs_of
 from tickyard.config.pinned import CHAIN_ID, MAINNET, SECOND_CHAIN_ID, SPENDER, USDC_8453
@@ -27,7 +27,7 @@ def ts_files(
     """File name -> text."""
     rows, sandbox_rows = list(rows), list(sandbox_rows)
     return {
-        "answers.ts": _answers(rows, EVENTS),
+        "answers.ts": _answers(rows, [event.body for event in EVENTS]),
         "operations.ts": _operations(rows, "Operations", "answers", "One method per operation of the service."),
         "pinned.ts": _pinned(),
         "sandbox_answers.ts": _answers(sandbox_rows, ()),

@@ -6,7 +6,7 @@ tool, the index, the OpenAPI description and the docs are all made from it.
 """
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar, get_args, get_type_hints
 
@@ -81,6 +81,17 @@ class Operation:
     def title(self) -> str:
         """The first sentence of the description."""
         return self.text.partition(". ")[0].rstrip(".")
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What the service sends by itself. The docstring of its body is public."""
+
+    name: str
+    tag: str
+    body: type[msgspec.Struct]
+    headers: Mapping[str, str]
+    """What each says."""
 
 
 def row(

@@ -6,7 +6,7 @@ Python names are snake_case, wire names camelCase; the translation happens here 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Final, Self
 
 import msgspec
 from msgspec import Meta
@@ -96,8 +96,11 @@ class StreamAnswer:
     file_name: str
 
 
+ERROR_CODES: Final = ("bad_request", "not_found", "no_liquidity", "upstream_error", "internal_error")
+
+
 class ErrorDetail(Answer):
-    code: str
+    code: Annotated[str, Meta(extra_json_schema={"enum": list(ERROR_CODES)})]
     message: str
 
 

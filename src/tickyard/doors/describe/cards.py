@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from tickyard.doors.describe.openapi import API_VERSION, TITLE, headline
 from tickyard.doors.describe.paths import MCP_PATH
+from tickyard.doors.describe.titles import API_VERSION, TITLE, headline
 from tickyard.kernel.operation import Operation
 
 PROTOCOLS: Final = ("2026-07-28", "2025-11-25")

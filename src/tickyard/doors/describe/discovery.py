@@ -12,9 +12,9 @@ from urllib.parse import quote
 
 from tickyard.doors.describe.cards import agent_card, server_card
 from tickyard.doors.describe.examples import example_of
-from tickyard.doors.describe.openapi import TITLE
 from tickyard.doors.describe.paths import MCP_PATH
 from tickyard.doors.describe.payment_info import price_text
+from tickyard.doors.describe.titles import TITLE
 from tickyard.kernel.operation import Operation
 from tickyard.kernel.wire import encode, iso
 from tickyard.payments.offer.bazaar import paid_path

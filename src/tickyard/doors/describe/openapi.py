@@ -9,23 +9,31 @@ from typing import Any, Final
 
 import msgspec
 
+from tickyard.catalog import EVENTS
 from tickyard.doors.describe.examples import example_of
+from tickyard.doors.describe.frame import (
+    FRAME_KINDS,
+    FRAME_TAG,
+    PAYMENT_PARAMETERS,
+    RECEIPT_HEADERS,
+    frame_paths,
+    webhooks,
+)
 from tickyard.doors.describe.payment_info import payment_info, price_text
+from tickyard.doors.describe.titles import API_VERSION, TITLE, headline
 from tickyard.doors.http.binding import Binder
 from tickyard.kernel.operation import Operation
-from tickyard.kernel.wire import Answer, ErrorBody
+from tickyard.kernel.wire import Answer
 from tickyard.payments.offer.bazaar import paid_path
 
-API_VERSION: Final = "1.0.0"
-TITLE: Final = "tickyard"
 _REF: Final = "#/components/schemas/{name}"
 
 # What every operation may meet, whatever its row declares.
-_ALWAYS: Final = (429, 500)
+_ALWAYS: Final = (405, 429, 500)
 _STATUS_TEXT: Final = {
     400: ("bad_request", "A parameter is missing or out of shape; the message names it."),
     404: ("not_found", "There is no such thing."),
-    405: ("bad_request", "The path exists, the method does not."),
+    405: ("bad_request", "Another method of this path; Allow names those it takes."),
     413: ("bad_request", "The body is over 64 KiB."),
     415: ("bad_request", "The body is not application/json."),
     422: ("no_liquidity", "No pool can fill the swap."),
@@ -62,7 +70,8 @@ def describe(rows: Sequence[Operation], *, base_url: str, description: str) -> d
     kinds: set[type[msgspec.Struct]] = (
         {row.answer for row in rows if not row.is_file}
         | {row.ask for row in rows if row.method == "POST"}
-        | {ErrorBody}
+        | {event.body for event in EVENTS}
+        | {*FRAME_KINDS}
     )
     if any(row.price is not None for row in rows):
         kinds.add(PaymentChallenge)
@@ -88,8 +97,12 @@ def describe(rows: Sequence[Operation], *, base_url: str, description: str) -> d
         },
         "servers": [{"url": base_url}],
         "security": [],
-        "tags": [{"name": tag, "description": _TAGS[tag]} for tag in _ordered(row.tag for row in rows)],
-        "paths": paths,
+        "tags": [
+            *({"name": tag, "description": _TAGS[tag]} for tag in _ordered(row.tag for row in rows)),
+            FRAME_TAG,
+        ],
+        "paths": paths | frame_paths(),
+        "webhooks": webhooks(EVENTS),
         "components": {
             "schemas": {name: typed_enums(schema) for name, schema in components.items() if name not in url_asks}
         },
@@ -107,11 +120,6 @@ _TAGS: Final = {
     "execution": "What a build would do, before anybody signs it.",
     "sandbox": "Controls of the sandbox world. They exist in the sandbox only.",
 }
-
-
-def headline(row: Operation) -> str:
-    """A title that fits a menu: get_vote_power is "Get vote power"."""
-    return row.name.replace("_", " ").capitalize()
 
 
 def _ordered(names: Iterable[str]) -> list[str]:
@@ -162,16 +170,19 @@ def _paid(row: Operation, free: dict[str, Any]) -> dict[str, Any]:
     challenge = {
         "description": "Payment required: what to pay is in the body and, as base64, in PAYMENT-REQUIRED.",
         "headers": {
-            "PAYMENT-REQUIRED": {"description": "The challenge as base64 of JSON.", "schema": {"type": "string"}}
+            "PAYMENT-REQUIRED": {"description": "The challenge as base64 of JSON.", "schema": {"type": "string"}},
+            **RECEIPT_HEADERS,
         },
         "content": {"application/json": {"schema": {"$ref": _REF.format(name="PaymentChallenge")}}},
     }
+    answered = {**free["responses"][str(row.status)], "headers": RECEIPT_HEADERS}
     return {
         **free,
+        "parameters": [*free.get("parameters", ()), *PAYMENT_PARAMETERS],
         "operationId": f"{row.name}_paid",
         "summary": f"{free['summary']} (pay per call)",
         "description": f"{free['description']} Costs {price} USD per call by x402; a failed call is never charged.",
-        "responses": dict(sorted({**free["responses"], "402": challenge}.items())),
+        "responses": dict(sorted({**free["responses"], str(row.status): answered, "402": challenge}.items())),
         "x-payment-info": payment_info(row),
     }
 

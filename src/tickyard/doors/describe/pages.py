@@ -7,7 +7,8 @@ from tickyard.config.settings import Settings
 from tickyard.doors.describe.discovery import documents
 from tickyard.doors.describe.docs.page import render_docs
 from tickyard.doors.describe.index import Index, endpoint_lines
-from tickyard.doors.describe.openapi import TITLE, describe
+from tickyard.doors.describe.openapi import describe
+from tickyard.doors.describe.titles import TITLE
 from tickyard.kernel.ids import EXAMPLE_WALLET
 from tickyard.kernel.operation import Operation
 from tickyard.kernel.wire import encode

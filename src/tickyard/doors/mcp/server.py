@@ -16,7 +16,7 @@ from mcp_types import INVALID_PARAMS, SERVER_INFO_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from starlette.types import ASGIApp
 
-from tickyard.doors.describe.openapi import API_VERSION, TITLE
+from tickyard.doors.describe.titles import API_VERSION, TITLE
 from tickyard.doors.http.bodies import BODY_MAX_BYTES
 from tickyard.doors.mcp.library import ReadableThings
 from tickyard.doors.mcp.splice import Splice, hold, result_in_place

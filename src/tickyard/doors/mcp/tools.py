@@ -14,7 +14,8 @@ from msgspec import inspect
 
 from tickyard.doors.calling import Calling
 from tickyard.doors.describe.examples import with_wallet
-from tickyard.doors.describe.openapi import headline, typed_enums
+from tickyard.doors.describe.openapi import typed_enums
+from tickyard.doors.describe.titles import headline
 from tickyard.doors.http.binding import Binder
 from tickyard.doors.http.cache import FrontCache
 from tickyard.doors.http.limits import Verdict

@@ -13,6 +13,12 @@ from tickyard.kernel.wire import Answer, Moment, Ticker, encode
 
 SOURCE: Final = "dex-v3 TOKEN/USDG"
 SECRET_HEADER: Final = "x-svc-alert-secret"  # noqa: S105  a name
+HEADER_TEXTS: Final = {
+    SECRET_HEADER: "The alert's secret, as it was answered when the alert was made.",
+    "webhook-id": "The alert's id: the same in every attempt.",
+    "webhook-timestamp": "Unix seconds of this attempt.",
+    "webhook-signature": "`v1,` and the HMAC-SHA256 of id, timestamp and body, as Standard Webhooks has it.",
+}
 
 # A JSON number that is written exactly: as a float, 123456789.123456789 would lose its last digits.
 PriceNumber = Annotated[
