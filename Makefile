@@ -2,6 +2,7 @@
 PORT ?= 8402
 DEMO_HISTORY ?= 3
 DAYS ?= 1000
+MINUTES ?= 10
 N ?= 300
 SEED ?=
 PYTHON ?= python3
@@ -10,7 +11,7 @@ BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help up test quick prove packaged cover mutants simulate check client pictures bench format lock setup
+.PHONY: help up test quick prove packaged storm cover mutants simulate check client pictures bench format lock setup
 
 help: ## this list
 	@awk 'BEGIN {FS = ":.*## "; print "make TARGET"} /^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' Makefile
@@ -29,7 +30,7 @@ test: ## run all tests; the large proofs at a seeded tenth
 	@$(WITH_SERVERS)
 	@$(WITHOUT)
 
-quick: ## run the tests that need no node and no database server
+quick: ## run the tests that need no node, no database server and no more than a second
 	@$(MAKE) --no-print-directory -j2 setup
 	@TICKYARD_PROVE=quick $(WITHOUT)
 
@@ -43,6 +44,10 @@ prove: ## run all tests with the proofs at their full count
 packaged: ## check what deploy/ is made of with caddy, promtool and systemd-analyze (apt-get install caddy prometheus systemd)
 	@$(MAKE) --no-print-directory -j2 setup
 	@$(BIN)/python -m pytest deploy/checks
+
+storm: ## live through MINUTES of traffic with a fault every 20 s, three replicas on PostgreSQL behind caddy (apt-get install caddy)
+	@$(MAKE) --no-print-directory -j2 setup
+	@cd tests && ../$(BIN)/python -m storm --minutes $(MINUTES)
 
 cover: ## measure what the tests without a server run of each room; too little fails
 	@$(MAKE) --no-print-directory -j2 setup

@@ -15,17 +15,19 @@ from typing import Final
 
 import covered
 import meter
-from proof import SEED
+from proof import MODE, SEED
 
 HERE: Final = Path(__file__).parent
 NO_SERVER: Final = "not node and not database"
+QUICK: Final = f"{NO_SERVER} and not slow"
 NONE_FOUND: Final = 5
 COVER: Final = "--cover"
 
 
 def main(options: Sequence[str]) -> int:
-    how = ["pytest"]
+    how, chosen = ["pytest"], QUICK if MODE == "quick" else NO_SERVER
     if COVER in options:
+        chosen = NO_SERVER
         how = ["coverage", "run", "-m", "pytest"]
         options = [option for option in options if option != COVER]
         covered.forget()
@@ -37,7 +39,7 @@ def main(options: Sequence[str]) -> int:
     began, total, worst = time.monotonic(), 0, 0
     parts: dict[str, meter.Cost] = {}
     with ThreadPoolExecutor(len(shares)) as pool:
-        runs = {pool.submit(_run, how, files, options): name for name, files in shares.items()}
+        runs = {pool.submit(_run, [*how, "-m", chosen], files, options): name for name, files in shares.items()}
         for done in as_completed(runs):
             run = done.result()
             # With options a share may well be left without any test.
@@ -68,7 +70,7 @@ def _share(file: Path) -> str:
 
 
 def _run(how: Sequence[str], files: Sequence[Path], options: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", *how, "-m", NO_SERVER, *options, *files]
+    command = [sys.executable, "-m", *how, *options, *files]
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
 
 

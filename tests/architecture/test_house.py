@@ -109,11 +109,13 @@ def _imports(statement):
     return set(out.stdout.split())
 
 
+@pytest.mark.slow
 def test_the_serving_process_imports_no_heavy_or_signing_library():
     loaded = _imports("import tickyard.processes.api, tickyard.processes.worker")
     assert loaded & {"web3", "eth_account", "eth_keys", "eth_abi", "vyper", "mcp", "pydantic", "x402"} == set()
 
 
+@pytest.mark.slow
 def test_the_api_hashes_nothing_while_it_is_imported():
     """The hash drags a parser of C along; it waits for the first who needs it."""
     assert _imports("import tickyard.processes.api") & {"Crypto", "pycparser"} == set()

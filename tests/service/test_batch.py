@@ -73,6 +73,7 @@ def test_each_item_has_its_own_error(tmp_path, kind):
     in_yard(tmp_path, work)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "symbols", ["", ",", "A,,B", "A" * 17, ",".join(f"A{n}" for n in range(BATCH_MAX + 1)), "A&symbols=B"]
 )

@@ -36,6 +36,7 @@ def simulating(yard, answer):
     yard.node.results["eth_call"] = call
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
@@ -99,6 +100,7 @@ def test_a_check_says_the_same_in_words_figures_and_calldata(tmp_path):
     in_yard(tmp_path, work)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "result", "words"),
     [
@@ -157,6 +159,7 @@ def test_a_premium_that_cannot_be_judged_is_not_waved_through(tmp_path):
     in_yard(tmp_path, work)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "status"),
     [

@@ -86,6 +86,7 @@ def asked(stand, work, **options):
     return asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_the_operations_are_those_of_the_catalog():
     written = {path.name: path.read_text() for path in FOLDER.glob("*.py")}
     assert written == files(), "run: python -m tickyard.clientgen"

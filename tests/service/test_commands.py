@@ -86,6 +86,7 @@ MISTAKES = [
 ]
 
 
+@pytest.mark.slow
 def test_no_foreseeable_mistake_shows_a_traceback(folder):
     # A copy to refuse to overwrite, and a store to refuse to fill.
     made = run(folder, "migrate", **GOOD | {"DATA_DIR": "made"})
@@ -101,6 +102,7 @@ def test_no_foreseeable_mistake_shows_a_traceback(folder):
     assert not wrong, "\n".join(f"{what}: {said}" for what, said in wrong.items())
 
 
+@pytest.mark.slow
 def test_a_taken_port_is_a_sentence(folder):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         done = run(folder, "serve", **GOOD | {"PORT": taken.getsockname()[1], "DATA_DIR": "made"})
@@ -108,6 +110,7 @@ def test_a_taken_port_is_a_sentence(folder):
     assert re.search(r"^tickyard does not start: it cannot listen on 127\.0\.0\.1:\d+", done.stderr)
 
 
+@pytest.mark.slow
 def test_the_doctor_says_what_is_bad_and_how_to_mend_it(folder):
     done = run(folder, "doctor", **GOOD | {"DATA_DIR": "none", "FACILITATOR_8453": NOWHERE})
     assert done.returncode == 1
@@ -120,6 +123,7 @@ def test_the_doctor_says_what_is_bad_and_how_to_mend_it(folder):
     assert "All well" not in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closing", ["2>&-", "2>/dev/full", "0<&- 1>&- 2>&-"])
 def test_a_process_without_standard_streams_lives_and_refuses_as_any_other(folder, closing):
     """A closed one gives its number to the next socket, and the event loop aborts when that is closed."""

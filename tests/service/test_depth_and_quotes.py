@@ -96,6 +96,7 @@ def test_many_quotes_are_the_single_ones_and_each_failure_is_its_own(tmp_path):
     in_yard(tmp_path, work)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [

@@ -136,6 +136,7 @@ def test_a_sale_has_the_stages_that_this_file_kills_at(tmp_path):
     assert stages_of_a_sale(tmp_path) == 14
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("network", [FIRST, SECOND])
 def test_a_caller_who_comes_back_after_any_crash_is_served_for_one_payment(tmp_path, network):
     stages = stages_of_a_sale(tmp_path)
@@ -153,6 +154,7 @@ def test_a_caller_who_comes_back_after_any_crash_is_served_for_one_payment(tmp_p
         run(folder, scenario)
 
 
+@pytest.mark.slow
 def test_crashes_may_follow_one_another(tmp_path):
     stages = stages_of_a_sale(tmp_path)
     dice = random.Random(20260916)
@@ -172,6 +174,7 @@ def test_crashes_may_follow_one_another(tmp_path):
         run(folder, scenario)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("network", [FIRST, SECOND])
 def test_when_the_caller_never_comes_back_the_worker_finds_out_and_the_books_are_right(tmp_path, network):
     stages = stages_of_a_sale(tmp_path)

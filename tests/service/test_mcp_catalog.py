@@ -65,6 +65,7 @@ async def check(client, app, row):
     return "ok"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["2026-07-28", "legacy"])
 def test_every_tool_answers_what_http_answers(tmp_path, mode):
     async def run():

@@ -54,6 +54,7 @@ async def run(*command, cwd, limit_s):
     return process.returncode, out.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1800 if IS_FULL else 240)
 def test_no_request_made_from_the_description_meets_a_surprise(tmp_path, capsys):
     phases, examples, least = (
@@ -154,6 +155,7 @@ def test_an_unchanged_description_breaks_nobody(described):
     assert changed(described, lambda new: None) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("edit", "says"),
     [

@@ -106,6 +106,7 @@ def test_a_failed_payment_is_watched_until_its_deadline_is_final_and_no_longer(t
     run(tmp_path, scenario)
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("reason", sorted(NOTHING_SENT))
 def test_every_reason_of_the_closed_list_is_a_refusal_and_the_payment_may_come_again(tmp_path, network, reason):
@@ -145,6 +146,7 @@ def test_the_worker_never_charges_a_buyer_who_was_told_502(tmp_path, network):
     run(tmp_path, scenario)
 
 
+@pytest.mark.slow
 @BOTH
 def test_rows_that_stay_unknown_do_not_stand_in_the_way_of_others(tmp_path, network):
     async def scenario(world):
@@ -163,6 +165,7 @@ def test_rows_that_stay_unknown_do_not_stand_in_the_way_of_others(tmp_path, netw
     run(tmp_path, scenario, wait_s=10.0)
 
 
+@pytest.mark.slow
 @BOTH
 def test_a_hundred_waiting_payments_cost_a_handful_of_calls(tmp_path, network):
     async def scenario(world):

@@ -146,6 +146,7 @@ def read(*words):
     return go()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("network", [FIRST, SECOND])
 def test_a_signed_receipt_is_verified_by_the_reference_library(tmp_path, network):
     file = tmp_path / "receipts.pem"
@@ -171,6 +172,7 @@ def test_a_signed_receipt_is_verified_by_the_reference_library(tmp_path, network
     run(tmp_path, scenario)
 
 
+@pytest.mark.slow
 def test_the_reference_client_signs_in_by_our_challenge(tmp_path):
     async def scenario(world):
         payment = world.payment()
@@ -185,6 +187,7 @@ def test_the_reference_client_signs_in_by_our_challenge(tmp_path):
     run(tmp_path, scenario)
 
 
+@pytest.mark.slow
 def test_the_books_are_shown_exported_and_orphans_get_an_unsigned_refund(tmp_path):
     names = {}
 

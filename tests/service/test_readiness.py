@@ -56,6 +56,7 @@ def test_who_is_ready_says_how_old_things_are(tmp_path):
     live(scenario, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["500", "hang", "html", "truncated", "wrong-id", "reset", "rpc-throttle"])
 def test_a_node_that_is_of_no_use_is_told_and_so_is_its_return(tmp_path, mode):
     async def scenario(yard):

@@ -60,6 +60,7 @@ def live(scenario, folder):
     asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_a_changed_address_is_served_once_a_person_has_accepted_it(tmp_path):
     async def scenario(yard, far):
         registry, old = yard.deps.market.registry, await address_of(yard)
@@ -99,6 +100,7 @@ def test_a_changed_address_is_served_once_a_person_has_accepted_it(tmp_path):
     live(scenario, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_token_that_changed_its_ticker_is_accepted_under_the_new_one(tmp_path):
     async def scenario(yard, far):
         old = await address_of(yard)
@@ -114,6 +116,7 @@ def test_a_token_that_changed_its_ticker_is_accepted_under_the_new_one(tmp_path)
     live(scenario, tmp_path)
 
 
+@pytest.mark.slow
 def test_nothing_is_accepted_by_mistake(tmp_path):
     async def scenario(yard, far):
         old = await address_of(yard)
@@ -132,6 +135,7 @@ def test_nothing_is_accepted_by_mistake(tmp_path):
     live(scenario, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_damaged_list_is_dropped_and_read_again_and_who_is_who_stays_pinned(tmp_path):
     async def run():
         async with asyncio.timeout(90), paperyard.open_far_ends() as far:

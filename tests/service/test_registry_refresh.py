@@ -134,6 +134,7 @@ def test_the_last_good_list_is_served_while_the_issuer_is_down(tmp_path):
     live(first, tmp_path)
 
 
+@pytest.mark.slow
 def test_who_left_the_list_comes_back_only_to_the_same_address(tmp_path):
     """Otherwise leaving for a minute would be all it takes to change an address; a restart does not help either."""
 
@@ -200,6 +201,7 @@ def test_a_restart_while_the_issuer_is_down_or_slow_serves_what_was_true(tmp_pat
     restart(tmp_path, lambda issuer: setattr(issuer, trouble, True), scenario)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lie", [moved, undeployed, renumbered, renamed_ticker, shared, thinned])
 def test_a_restart_with_an_issuer_that_lies_from_the_first_moment_serves_what_was_true(tmp_path, lie):
     async def scenario(yard, before):

@@ -79,6 +79,7 @@ async def find(name, process, *, other_than=None):
         await CLOCK.sleep(0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("process", PROCESSES)
 def test_each_task_of_a_process_is_killed_once_and_comes_back(process, tmp_path):
     async def go():
@@ -108,6 +109,7 @@ async def ready(base):
             await CLOCK.sleep(0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("process", PROCESSES)
 def test_the_tasks_named_here_are_all_that_are_looked_after(process, tmp_path):
     async def go():

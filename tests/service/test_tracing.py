@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 
+import pytest
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from sqlalchemy import text
 
@@ -62,6 +63,7 @@ def test_one_request_is_one_tree_from_the_door_to_the_store(tmp_path):
     assert metrics.listeners == []
 
 
+@pytest.mark.slow
 def test_without_an_address_nothing_of_it_is_imported():
     code = (
         "import sys, tickyard.processes.api, tickyard.processes.worker; "

@@ -51,6 +51,7 @@ def forget(yard):
 MODES = ["reset", "429", "rpc-throttle", "html", "truncated", "wrong-id", "500", "cut-off", "hang"]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 def test_a_node_that_is_not_well_is_502_in_time(tmp_path):
     """Every mode has a service of its own, so that all of them can be waited for at once."""
@@ -130,6 +131,7 @@ LIES = {
 }
 
 
+@pytest.mark.slow
 def test_a_lie_is_502_and_the_truth_is_served_again(tmp_path):
     async def scenario(yard):
         sample = pool_of(yard)
@@ -207,6 +209,7 @@ def test_a_chain_whose_time_goes_backwards_is_not_read(tmp_path):
     live(scenario, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_time_that_has_not_come_is_neither_served_nor_remembered(tmp_path):
     async def scenario(yard):
         honest = yard.chain.time

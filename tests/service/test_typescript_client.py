@@ -20,11 +20,13 @@ def _compiled():
     _typescript.compile_client()
 
 
+@pytest.mark.slow
 def test_the_generated_files_are_what_the_catalog_says():
     assert stale(made()) == []
     assert main(["--check"]) == 0
 
 
+@pytest.mark.slow
 def test_a_stale_client_is_noticed():
     wanted = made()
     path = next(path for path in wanted if path.name == "operations.ts")
@@ -39,6 +41,7 @@ def test_every_operation_is_a_method_with_its_route():
         assert f"['{row.method}', '{row.path}'" in text
 
 
+@pytest.mark.slow
 def test_every_test_of_the_client_passes():
     tests = sorted((_typescript.CLIENT / "test").glob("*.test.mjs"))
     assert len(tests) >= 3

@@ -227,6 +227,7 @@ def test_the_file_is_the_services_alone_also_behind_a_link_to_nowhere(tmp_path):
     assert {(tmp_path / name).stat().st_mode & 0o777 for name in ("plain.db", "far.db")} == {0o600}
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_nothing_acknowledged_is_lost_whoever_comes_and_goes_beside_it(tmp_path):
     dice = random.Random(SEED)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import text
@@ -50,6 +51,7 @@ def test_an_empty_database_gets_exactly_the_tables_that_the_rooms_define(where):
     assert asyncio.run(go()) == []
 
 
+@pytest.mark.slow
 def test_three_processes_that_start_at_once_migrate_once(where):
     command = [sys.executable, Path(__file__).with_name("migrator.py"), where]
     pipe = subprocess.PIPE

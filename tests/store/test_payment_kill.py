@@ -72,6 +72,7 @@ async def until_served(yard, network, payment, answers):
     assert answer.receipt["payer"] == yard.world.wallet.address
 
 
+@pytest.mark.slow
 def test_a_process_killed_at_any_step_loses_no_payment_and_takes_none_twice(where):
     async def scenario(yard):
         reaper = Reaper(yard)
@@ -100,6 +101,7 @@ def test_a_process_killed_at_any_step_loses_no_payment_and_takes_none_twice(wher
     run(where, scenario, is_staged=True)
 
 
+@pytest.mark.slow
 def test_a_process_killed_at_any_moment_loses_no_payment_and_takes_none_twice(where):
     dice = random.Random(SEED)
 

@@ -188,6 +188,7 @@ def _whole(rounds, samples):
     assert samples == dict.fromkeys(rounds, TOKENS), "a round is half-written"
 
 
+@pytest.mark.slow
 def test_a_full_disk_refuses_a_round_as_a_whole_on_sqlite(tmp_path):
     where = tmp_path / "tickyard.db"
     # In a process of its own: a file that may not grow is the same to it as a disk without room.

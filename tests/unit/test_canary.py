@@ -48,6 +48,7 @@ def session(folder, bodies):
     return subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=60, check=False)
 
 
+@pytest.mark.slow
 def test_secrets_in_the_output_fail_the_session(tmp_path):
     done = session(tmp_path, LEAKS.values())
     assert done.returncode == 1, done.stdout
@@ -58,6 +59,7 @@ def test_secrets_in_the_output_fail_the_session(tmp_path):
     assert said == [], "the watch itself must not say it"
 
 
+@pytest.mark.slow
 def test_a_clean_session_stays_green(tmp_path):
     done = session(tmp_path, [LOGGED.replace(SECRET, "5d1c4f0be2a94b7c")])
     assert done.returncode == 0, done.stdout

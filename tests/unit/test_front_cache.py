@@ -17,6 +17,7 @@ from tickyard.kernel.operation import Kept
 MIB = 1024 * 1024
 
 
+@pytest.mark.slow
 def test_large_answers_make_room_for_one_another():
     cache = FrontCache(WallClock(), bytes_max=8 * MIB)
     tracemalloc.start()
@@ -34,6 +35,7 @@ def test_large_answers_make_room_for_one_another():
     assert cache.get(b"/v1/history/0") is None
 
 
+@pytest.mark.slow
 def test_tiny_answers_are_weighed_with_their_frame():
     cache = FrontCache(WallClock(), bytes_max=8 * MIB)
     tracemalloc.start()
