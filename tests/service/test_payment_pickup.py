@@ -1,11 +1,13 @@
 """Answers that a payer comes back for without the payment: as standard clients do, with a signature alone."""
 
 import asyncio
+import json
 
 import pytest
 from sqlalchemy import select, text
 
 from tickyard.payments.offer.terms import FIRST, SECOND
+from tickyard.payments.proof.reconcile import look_after
 from tickyard.payments.tables import MAY_BE_FETCHED
 from tickyard.payments.tables import payment as rows
 from yards import paying
@@ -41,6 +43,11 @@ async def lost(world, payment, url=URL):
 
     world.deps.on_stage = hang_up
     return await call(world.app, "GET", url, payment, hangs_up=hangs_up)
+
+
+async def look(world):
+    process = world.processes[0]
+    return await look_after(process.ledger, process.proofs, finality=0, is_forced=True)
 
 
 async def delivered(world):
@@ -120,8 +127,12 @@ def test_a_payer_in_doubt_is_told_to_wait_and_nothing_is_settled_for_a_signature
         world.clock.move(10)
         assert (await asked(world, world.wallet, network)).is_retry_advice
         assert world.settles(network) == 1
-        # It was on its way after all.
+        # It was on its way after all, and the worker sees it.
         chain.pay(*far._parts(far.asked["settle"][-1]))
+        calls = len(chain.node.seen)
+        assert (await asked(world, world.wallet, network)).is_retry_advice
+        assert len(chain.node.seen) == calls, "nobody makes us read the chain by asking often"
+        await look(world)
         assert (await asked(world, world.wallet, network)).status == 200
         assert (world.settles(network), world.transfers(network)) == (1, 1)
 
@@ -165,6 +176,7 @@ def test_a_payment_that_ran_out_unsettled_lets_its_payer_pay_anew(tmp_path):
         assert (await call(world.app, "GET", URL, world.payment())).is_retry_advice
         world.clock.move(400)
         world.chains[SECOND].grow(1)
+        await look(world)
         assert (await asked(world, world.wallet, SECOND)).reason == "Payment required"
         assert (await call(world.app, "GET", URL, world.payment())).status == 200
 
@@ -188,17 +200,46 @@ def test_a_smart_account_signs_in_where_it_lives(tmp_path):
     run(tmp_path, scenario)
 
 
-def test_false_signatures_meet_the_limit_of_bad_payments(tmp_path):
+def test_what_makes_us_ask_a_chain_is_limited_and_an_ordinary_signer_is_not(tmp_path):
     async def scenario(world):
+        paid = await lost(world, world.payment())
         header = ("sign-in-with-x", "bm90IGEgc2lnbmF0dXJl")
         # What does not even read as a signature is no work.
         assert {(await call(world.app, "GET", URL, header)).status for _ in range(9)} == {402}
         offer = (await call(world.app, "GET", URL)).json()["extensions"]["sign-in-with-x"]
-        forged = sign_in(offer, Wallet(), SECOND, address=world.wallet.address)
-        seen = [(await call(world.app, "GET", URL, forged)).status for _ in range(5)]
+        account = Wallet()
+        greedy = sign_in(offer, Wallet(), SECOND, address=account.address)
+        world.chains[SECOND].contracts.add(account.address.lower())
+        world.chains[SECOND].signers[account.address.lower()] = [decoded(greedy)["signature"][2:]]
+        # Its contract says yes to everything, and opens nothing.
+        seen = [(await call(world.app, "GET", URL, greedy)).status for _ in range(5)]
         assert seen == [402, 402, 402, 429, 429]
+        asks = [each for each in world.chains[SECOND].node.seen if "1626ba7e" in json.dumps(each)]
+        assert asks
+        assert all(int(each["params"][0]["gas"], 16) <= 10**6 for each in asks if each["method"] == "eth_call")
+        # Their neighbour at the same address has a key of their own, and an answer to fetch.
+        assert (await call(world.app, "GET", URL, sign_in(offer, world.wallet, SECOND))).body == paid.body
 
     run(tmp_path, scenario, bad_payments_per_minute=3)
+
+
+def test_the_minute_begins_when_the_answer_leaves_and_an_older_one_is_not_had_instead(tmp_path):
+    async def scenario(world):
+        await lost(world, world.payment())
+        world.clock.move(3600)
+        assert (await asked(world, world.wallet, SECOND)).status == 200
+        assert await delivered(world) == [True]
+        world.clock.move(59)
+        assert (await asked(world, world.wallet, SECOND)).status == 200
+        await lost(world, world.payment())
+        world.deps.on_stage = None
+        newest = await call(world.app, "GET", URL, world.payment())
+        assert sorted(await delivered(world)) == [False, True, True]
+        assert (await asked(world, world.wallet, SECOND)).body == newest.body
+        world.clock.move(61)
+        assert (await asked(world, world.wallet, SECOND)).reason == "Payment required"
+
+    run(tmp_path, scenario)
 
 
 def test_a_transaction_that_pays_for_another_is_believed_of_nobody(tmp_path):

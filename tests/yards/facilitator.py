@@ -1,6 +1,7 @@
 """The far ends of a payment: two chains that remember, and facilitators that answer as a script says."""
 
 import asyncio
+import contextlib
 import json
 import secrets
 from types import SimpleNamespace
@@ -23,7 +24,10 @@ class Chain:
         self.first_use = {}
         """In which block each nonce was used, by (owner, nonce)."""
         self.mined = {}
+        self.deadlines = {}
+        """Of permits, by (owner, nonce), as facilitators were shown them."""
         self.head = 1000
+        self._is_open = False
         self.lag = 0
         """How many blocks the node is behind when asked for anything but a receipt."""
         self.times = {}
@@ -57,30 +61,56 @@ class Chain:
     def transfers(self):
         return [log for mined in self.mined.values() for log in mined.logs if log["topics"][0] == TRANSFER]
 
-    def pay(self, payer, nonce, amount, *, moves=True, status="0x1", is_foreign=False):
-        """Mine a settlement. `moves` False: the nonce is crossed out by hand; foreign: money moves, and no nonce."""
+    def pay(
+        self, payer, nonce, amount, *, moves=True, status="0x1", is_foreign=False, is_hidden=False, is_silent=False
+    ):
+        """Mine a settlement. `moves` False: the nonce is crossed out by hand, or, silent, with a permit over nothing;
+        foreign: money moves, and no nonce; hidden: its calldata says nothing of it."""
         self._next_block()
-        transaction = "0x" + secrets.token_hex(32)
         logs = []
         if status == "0x1" and is_foreign:
             logs.append((self.asset, [TRANSFER, _word(payer), _word(PAY_TO)], f"0x{amount:064x}"))
         elif status == "0x1":
-            assert (payer.lower(), nonce) not in self.used, "the chain would have reverted"
-            self.first_use[payer.lower(), nonce] = self.head
-            if moves:
-                if self.network == SECOND:
-                    logs.append((self.asset, [AUTHORIZATION_USED, _word(payer), f"0x{nonce:064x}"], "0x"))
-                logs.append((self.asset, [TRANSFER, _word(payer), _word(PAY_TO)], f"0x{amount:064x}"))
-            elif self.network == FIRST:
-                data = f"0x{nonce >> 8:064x}{1 << (nonce & 255):064x}"
-                logs.append((pinned.MAINNET.permit2, [NONCES_INVALIDATED, _word(payer)], data))
+            logs += self._use(payer, nonce, amount if moves else None, is_silent=is_silent)
+        shown = [] if is_hidden else [(payer.lower(), nonce, amount if moves else 0)]
+        return self._mine(logs, status, (payer.lower(), nonce), shown)
+
+    def pay_together(self, payments):
+        """Several settlements in one transaction."""
+        self._next_block()
+        logs = [log for payer, nonce, amount in payments for log in self._use(payer, nonce, amount)]
+        shown = [(payer.lower(), nonce, amount) for payer, nonce, amount in payments]
+        return self._mine(logs, "0x1", None, shown)
+
+    @contextlib.contextmanager
+    def one_block(self):
+        """All that is paid in here is in one block."""
+        self._next_block()
+        self._is_open = True
+        yield
+        self._is_open = False
+
+    def _use(self, payer, nonce, amount, *, is_silent=False):
+        assert (payer.lower(), nonce) not in self.used, "the chain would have reverted"
+        self.first_use[payer.lower(), nonce] = self.head
+        if amount is None:
+            data = f"0x{nonce >> 8:064x}{1 << (nonce & 255):064x}"
+            crossed = (pinned.MAINNET.permit2, [NONCES_INVALIDATED, _word(payer)], data)
+            return [crossed] if self.network == FIRST and not is_silent else []
+        named = (self.asset, [AUTHORIZATION_USED, _word(payer), f"0x{nonce:064x}"], "0x")
+        moved = (self.asset, [TRANSFER, _word(payer), _word(PAY_TO)], f"0x{amount:064x}")
+        return [named, moved] if self.network == SECOND else [moved]
+
+    def _mine(self, logs, status, key, shown):
+        transaction = "0x" + secrets.token_hex(32)
+        before = sum(len(mined.logs) for mined in self.mined.values() if mined.block == self.head)
         shared = {"transactionHash": transaction, "blockNumber": hex(self.head), "blockHash": self._hash(self.head)}
         entries = [
-            {**shared, "address": address, "topics": topics, "data": data, "logIndex": hex(n)}
+            {**shared, "address": address, "topics": topics, "data": data, "logIndex": hex(before + n)}
             for n, (address, topics, data) in enumerate(logs)
         ]
         self.mined[transaction] = SimpleNamespace(
-            transaction=transaction, block=self.head, status=status, logs=entries, key=(payer.lower(), nonce)
+            transaction=transaction, block=self.head, status=status, logs=entries, key=key, shown=shown
         )
         return transaction
 
@@ -103,6 +133,8 @@ class Chain:
             self.mined[transaction] = mined
 
     def _next_block(self):
+        if self._is_open:
+            return
         self.head += 1
         self.times[self.head] = self.clock.seconds()
 
@@ -158,7 +190,12 @@ class Chain:
 
     def _transaction(self, params):
         mined = self.mined.get(params[0])
-        return None if mined is None else {"hash": params[0], "input": f"0x12345678{mined.key[1]:064x}"}
+        if mined is None:
+            return None
+        words = [0x20, 0xA0, 10_000]
+        for owner, nonce, amount in mined.shown:
+            words += [int(self.asset, 16), amount, nonce, self.deadlines.get((owner, nonce), 0)]
+        return {"hash": params[0], "input": "0x12345678" + "".join(f"{word:064x}" for word in words)}
 
     def _receipt(self, params):
         mined = self.mined.get(params[0])
@@ -351,6 +388,7 @@ class ScriptedFacilitator:
             signed = inner["authorization"]
             return signed["from"], int(signed["nonce"], 16), int(signed["value"])
         signed = inner["permit2Authorization"]
+        self.chain.deadlines[signed["from"].lower(), int(signed["nonce"])] = int(signed["deadline"])
         return signed["from"], int(signed["nonce"]), int(signed["permitted"]["amount"])
 
     def _verdict(self, body):

@@ -72,7 +72,7 @@ class Cashier:
         self._unsettled = Budget(unsettled_per_minute, clock, "too many calls of this payer ended without a settlement")
         self._wait_s = wait_s
         self.deliveries = Deliveries(ledger, clock)
-        self.pickup = Pickup(ledger, self._settlement, clock)
+        self.pickup = Pickup(ledger, clock)
         self._flights: dict[tuple[Name, str], Flight] = {}
         self._alone: set[asyncio.Task[Sale]] = set()
         """Sales that nobody may join."""

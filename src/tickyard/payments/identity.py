@@ -37,11 +37,14 @@ class Identity:
             _is_ordinary(signed_in) or await self._accepts(key.network, signed_in)
         )
 
-    async def networks_of(self, signed_in: SignedIn) -> Collection[str]:
-        """On which networks the message speaks for its address. The same address may be another's contract on each."""
-        if _is_ordinary(signed_in):
-            return self._chains
-        return [signed_in.network] if await self._accepts(signed_in.network, signed_in) else []
+    def ordinary_networks_of(self, signed_in: SignedIn) -> Collection[str]:
+        """Where the message speaks for its address if the address's own key signed: everywhere, or nowhere."""
+        return self._chains if _is_ordinary(signed_in) else ()
+
+    async def contract_networks_of(self, signed_in: SignedIn) -> Collection[str]:
+        """Where it does if the address is a contract: on its own network, for it may be another's on each. This asks
+        the chain, and somebody else's code."""
+        return (signed_in.network,) if await self._accepts(signed_in.network, signed_in) else ()
 
     async def _accepts(self, network: str, signed_in: SignedIn) -> bool:
         account = signed_in.address

@@ -63,9 +63,6 @@ NOTHING_SENT: Final = frozenset(
     }
 )
 
-# A transaction that they name, and that our own read of the chain must show as reverted.
-REVERTED: Final = frozenset({"transaction_failed", "invalid_exact_evm_transaction_failed", "invalid_transaction_state"})
-
 NONCE_USED: Final = {"eip3009": "invalid_exact_evm_nonce_already_used", "permit2": "permit2_invalid_nonce"}
 """What a payment is refused with whose nonce is used up, by the way it pays."""
 _SAYS_USED: Final = frozenset(

@@ -3,12 +3,12 @@
     facilitator says                  the chain says               so the payment is
     settled, with a hash of its own   (not asked)                  settled
     no, and it has sent nothing       not paid, or no answer       failed, and watched
-    no, and names what it sent        that reverted, nonce unused  failed, and watched
     anything else                     paid                         settled
                                       spent otherwise              failed, and watched
                                       unused, deadline passed      failed, and watched
                                       unused, or no answer         unknown: never refused, never served
 
+A transaction that reverted is there for all to read, and may be sent again by anybody until the deadline: unknown.
 Only the buyer's own request comes here with a payment to settle. A repeated settling cannot pay twice, because there is
 one nonce; but its refusal proves nothing.
 """
@@ -24,7 +24,6 @@ from tickyard.payments.ledger import Ledger
 from tickyard.payments.proof.chain import Finding, Tip, Unclear, Unused
 from tickyard.payments.proof.reconcile import carry_out
 from tickyard.payments.proof.verdict import Verdict, judge
-from tickyard.payments.reasons import REVERTED
 from tickyard.payments.row import PaymentRow
 from tickyard.payments.till import Till
 
@@ -50,7 +49,7 @@ class Settlement:
         verdict = await self._look(row)
         if verdict is not None and verdict.act in ("settle", "refuse"):
             return await self._follow(row, verdict)
-        if isinstance(outcome, FacilitatorRefused) and row.settles == 1 and await self._has_moved_nothing(row, outcome):
+        if isinstance(outcome, FacilitatorRefused) and row.settles == 1 and outcome.has_sent_nothing:
             return await self._ledger.refuse(row, outcome.reason)
         return await self._ledger.doubt(row)
 
@@ -82,17 +81,6 @@ class Settlement:
     async def _follow(self, row: PaymentRow, verdict: Verdict) -> PaymentRow:
         await carry_out(self._ledger, row, verdict)
         return await self._ledger.find(row.key) or row
-
-    async def _has_moved_nothing(self, row: PaymentRow, refused: FacilitatorRefused) -> bool:
-        if refused.has_sent_nothing:
-            return True
-        if refused.transaction is None or refused.reason not in REVERTED:
-            return False
-        try:
-            async with asyncio.timeout(self._look_s):
-                return await self._tills[row.key.network].proof.moved_nothing(row, refused.transaction)
-        except (UpstreamDown, TimeoutError):
-            return False
 
     async def _look(self, row: PaymentRow) -> Verdict | None:
         """What the chain means for the row; None when it does not answer."""

@@ -29,6 +29,8 @@ class Transaction:
     calldata: dict = field(default_factory=dict)
     """What was signed, for all to read."""
     to: str = PAY_TO
+    is_hidden: bool = False
+    """Its calldata does not show what it carries: a contract in between makes it up."""
     block: int | None = None
     has_worked: bool = False
 
@@ -64,6 +66,14 @@ class Chain:
         self.pool.append(made)
         self.seen[name] = made
         return made
+
+    def copy(self, each, *, is_hidden):
+        """Somebody else sends what they read in the pool. It is the buyer's doing all the same."""
+        made = self.send("pay", each.payer, each.nonce, each.amount, each.deadline, each.calldata)
+        made.is_hidden, made.begun_at = is_hidden, each.begun_at
+        # Whoever pays more is served first.
+        self.pool.remove(made)
+        self.pool.insert(0, made)
 
     def is_used(self, payer, nonce, block=None):
         last = len(self.blocks) - 1 if block is None else block
@@ -113,7 +123,7 @@ class Chain:
             each
             for block in self.blocks
             for each in block.mined
-            if each.has_worked and each.kind != "cross" and each.to == PAY_TO
+            if each.has_worked and each.kind in ("pay", "plain") and each.to == PAY_TO
         ]
 
     def place_of(self, each):
@@ -160,7 +170,9 @@ class Chain:
         each = self.seen.get(name)
         if each is None or each.block is None or each.block > view.head:
             return None
-        return {"hash": name, "input": f"0x12345678{each.nonce:064x}" if each.kind == "pay" else "0xa9059cbb"}
+        words = (int(self.asset, 16), each.amount, each.nonce, each.deadline)
+        shown = "0x12345678" + "".join(f"{word:064x}" for word in words)
+        return {"hash": name, "input": shown if each.kind == "pay" and not each.is_hidden else "0xa9059cbb"}
 
     def eth_call(self, view, call, where):
         number = view.head if where == "latest" else int(where, 16)

@@ -236,6 +236,10 @@ class Thief:
         world = self.world
         while True:
             await world.clock.sleep(world.rng.uniform(1, 15))
+            for chain in world.chains.values():
+                for each in [each for each in chain.pool if each.kind == "pay"]:
+                    if world.rng.random() < world.faults.front_run:
+                        chain.copy(each, is_hidden=world.rng.random() < 0.5)
             seen = [each for chain in world.chains.values() for each in chain.seen.values() if each.calldata]
             if seen:
                 await self._steal(world.rng.choice(seen[-6:]))

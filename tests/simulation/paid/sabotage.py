@@ -18,7 +18,7 @@ FAULTS = {
     "the client forgets what got no answer": {"lost_during": 0.8, "lag": 1.0},
     "the client takes a payment for over too soon": {"lying_no": 0.9, "lag": 0.9},
     "an equal transfer is proof enough": {"mischief": 1.0, "lost_before": 0.8},
-    "a reverted twin is a refusal": {"twice": 1.0, "lag": 0.9},
+    "a reverted transaction is a refusal": {"twice": 1.0, "lag": 0.9},
     "a signature opens nothing while a payment is in doubt": {"lost_during": 0.9, "lag": 1.0, "lost_request": 0.4},
     "a nonce crossed out beside a transfer is paid": {"mischief": 1.0, "lost_before": 0.8},
 }
@@ -30,7 +30,14 @@ def broken(name, *edits, seed=1):
 
 
 SABOTAGES = (
-    broken("a reverted twin is a refusal", (CHAIN, "return is_used is False", "return True")),
+    broken(
+        "a reverted transaction is a refusal",
+        (
+            SETTLEMENT,
+            "row.settles == 1 and outcome.has_sent_nothing",
+            "row.settles == 1 and (outcome.has_sent_nothing or outcome.transaction)",
+        ),
+    ),
     broken("a signature opens nothing while a payment is in doubt", (PICKUP, "raise outcome_unknown()", "return None")),
     # Paid answers without paying.
     broken(

@@ -74,6 +74,7 @@ class Faults:
     twice: float = 0.0
     broken: float = 0.0
     mischief: float = 0.0
+    front_run: float = 0.0
 
     def calm(self):
         for name in vars(self):
@@ -88,7 +89,7 @@ def draw_faults(rng, only=None):
         "kill": 0.02, "store_error": 0.02, "lost_commit": 0.02, "interleave": 0.3, "lost_request": 0.3, "lag": 0.4,
         "cut_logs": 0.5, "reorg": 0.15, "down": 0.2, "honest_no": 0.2, "lost_before": 0.4, "lost_during": 0.5,
         "lost_after": 0.4, "lying_no": 0.4, "silent_no": 0.3, "pending": 0.3, "wrong_hash": 0.3, "twice": 0.3,
-        "broken": 0.2, "mischief": 0.5,
+        "broken": 0.2, "mischief": 0.5, "front_run": 0.6,
     }  # fmt: skip
     mood = rng.choice((0.2, 0.5, 1.0))
     return Faults(**{name: rng.uniform(0, high) * mood if rng.random() < 0.6 else 0.0 for name, high in most.items()})
@@ -312,7 +313,9 @@ class World:
             chain.send("plain", buyer.wallet.address, 0, int(PRICE), 0)
             mine = [each for each in self.truth.payments if each[1] == buyer.wallet.address]
             if mine and not buyer.is_patient and self.rng.random() < 0.5:
-                chain.send("cross", buyer.wallet.address, self.rng.choice(mine)[2], 0, 0)
+                # By hand, or with a permit over nothing: that leaves no word of the nonce anywhere.
+                kind = "cross" if chain.is_eip3009 else self.rng.choice(("cross", "flip"))
+                chain.send(kind, buyer.wallet.address, self.rng.choice(mine)[2], 0, 0)
 
     async def _fetch_all(self):
         """Everybody who ever paid asks once more, from where they asked first."""

@@ -6,7 +6,7 @@ its parameters. Every answer that leaves here is `no-store`.
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -141,20 +141,21 @@ class Gate:
         if signed_in is None:
             return False
         keeper = self._keeper
-        place = await keeper.bad_payments.take(keeper.client_key(scope))
-        try:
-            networks = await keeper.identity.networks_of(signed_in)
-            body = await self._body(scope, receive) if networks else None
-            if body is None:
-                place.spend()
-                return False
-            row = await keeper.cashier.pickup.find(signed_in.address, networks, fingerprint(scope, body))
-        finally:
-            place.give_back()
+        networks = keeper.identity.ordinary_networks_of(signed_in) or await self._of_contract(signed_in, scope)
+        body = await self._body(scope, receive) if networks else None
+        if body is None:
+            return False
+        row = await keeper.cashier.pickup.find(signed_in.address, networks, fingerprint(scope, body))
         if row is None:
             return False
         await self._hand_over(sale_of(row), row.key, scope, receive, send)
         return True
+
+    async def _of_contract(self, signed_in: SignedIn, scope: Scope) -> Collection[str]:
+        """A chain is asked for whoever wants it, so only so often."""
+        place = await self._keeper.bad_payments.take(self._keeper.client_key(scope))
+        place.spend()
+        return await self._keeper.identity.contract_networks_of(signed_in)
 
     async def _hand_over(self, sale: Sale, key: Key, scope: Scope, receive: Receive, send: Send) -> None:
         receipt = self._receipt(sale, key, scope["raw_path"])

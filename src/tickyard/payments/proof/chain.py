@@ -8,13 +8,12 @@ Many payments are looked at together, in a number of calls that does not grow wi
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tickyard.chain.abi import address_word, malformed, read_bool, read_uint, uint_word
 from tickyard.chain.blocks import Finality, header, read_header
 from tickyard.chain.multicall import Call, aggregate
-from tickyard.chain.quantity import quantity
 from tickyard.chain.rpc.client import Rpc
 from tickyard.chain.rpc.trouble import RpcError
 from tickyard.config import pinned
@@ -30,6 +29,8 @@ from tickyard.payments.signed.key import Key
 _AUTHORIZATION_STATE: Final = bytes.fromhex("e94a0102")
 _NONCE_BITMAP: Final = bytes.fromhex("4fe02b44")
 _IS_VALID_SIGNATURE: Final = bytes.fromhex("1626ba7e")
+_SIGNATURE_GAS: Final = 1_000_000
+"""What a wallet's own contract may cost: several owners, or a curve that the chain does not know."""
 _CLOCK_SKEW_S: Final = 120
 """How far the chain's clock may be from ours."""
 _CANDIDATES_MAX: Final = 4
@@ -157,24 +158,12 @@ class ChainProof:
         """Whether a contract wallet takes this for its owner's signature (ERC-1271)."""
         padded = signature + bytes(-len(signature) % 32)
         data = _IS_VALID_SIGNATURE + digest + uint_word(64) + uint_word(len(signature)) + padded
+        asked = {"to": account, "data": "0x" + data.hex(), "gas": hex(_SIGNATURE_GAS)}
         try:
-            answer = await self._rpc.eth_call(account, data)
+            answer = await self._rpc.call("eth_call", [asked, "latest"])
         except RpcError:
             return False
-        return len(answer) >= 4 and answer[:4] == _IS_VALID_SIGNATURE
-
-    async def moved_nothing(self, row: PaymentRow, transaction: str) -> bool:
-        """Whether this transaction is on the chain, did nothing, and found the nonce unused: one that reverts because
-        its twin was faster has moved the money after all."""
-        receipt = await self._rpc.call("eth_getTransactionReceipt", [transaction])
-        if receipt is None:
-            return False
-        if not isinstance(receipt, dict):
-            raise malformed()
-        if receipt.get("status") != "0x0":
-            return False
-        (is_used,) = await self._states([(row, quantity(receipt.get("blockNumber")))])
-        return is_used is False
+        return isinstance(answer, str) and answer.startswith("0x" + _IS_VALID_SIGNATURE.hex())
 
     def _by_use(self, rows: Sequence[PaymentRow], entries: Sequence[Entry]) -> dict[Key, Finding]:
         transfers = {(each.place.transaction, each.place.log_index): each for each in entries}
@@ -200,23 +189,32 @@ class ChainProof:
                     asked.append((row, block, tuple(each for each in mine if each.block == block)))
         questions = [(row, at) for row, block, _ in asked for at in (block - 1, block)]
         states = await self._states(questions)
-        found: dict[Key, Finding] = {}
-        for n, (row, _block, transfers) in enumerate(asked):
-            if states[2 * n] is False and states[2 * n + 1] is True:
-                found[row.key] = Paid(await self._told_apart(row, transfers))
-        return found
+        flipped = [
+            (row, transfers)
+            for n, (row, _block, transfers) in enumerate(asked)
+            if states[2 * n] is False and states[2 * n + 1] is True
+        ]
+        told = await self._told_apart(flipped)
+        return {row.key: Paid(transfers) for (row, _), transfers in zip(flipped, told, strict=True)}
 
-    async def _told_apart(self, row: PaymentRow, transfers: tuple[PaidTransfer, ...]) -> tuple[PaidTransfer, ...]:
-        """Where a payer sent the same amount twice in one block, the one whose transaction speaks of this nonce."""
-        if len(transfers) == 1:
-            return transfers
-        answers = await self._rpc.batch([("eth_getTransactionByHash", [each.transaction]) for each in transfers])
-        speaking = tuple(
-            each
-            for each, answer in zip(transfers, answers, strict=True)
-            if isinstance(answer, dict) and row.key.nonce[2:] in str(answer.get("input")).lower()
-        )
-        return speaking or transfers
+    async def _told_apart(
+        self, flipped: Sequence[tuple[PaymentRow, tuple[PaidTransfer, ...]]]
+    ) -> list[tuple[PaidTransfer, ...]]:
+        """Of the transfers in the block of each payment's flip, those whose transactions speak of its nonce. None does
+        when somebody hid it in theirs; then all of them, and what they do speak of."""
+        hashes = sorted({each.transaction for _, transfers in flipped for each in transfers})
+        if not hashes:
+            return []
+        answers = await self._rpc.batch([("eth_getTransactionByHash", [name]) for name in hashes])
+        asked = {
+            name: str(answer.get("input")).lower() if isinstance(answer, dict) else ""
+            for name, answer in zip(hashes, answers, strict=True)
+        }
+        told = []
+        for row, transfers in flipped:
+            known = tuple(replace(each, calldata=asked[each.transaction]) for each in transfers)
+            told.append(tuple(each for each in known if each.names(row)) or known)
+        return told
 
     async def _states(self, questions: Sequence[tuple[PaymentRow, int]]) -> list[bool | None]:
         """Whether each nonce was used by the end of a block; None where the node no longer knows."""
@@ -258,7 +256,7 @@ class ChainProof:
         if any(is_cancelled_by(each, pinned.MAINNET.permit2, row.key) for each in entries):
             return Spent()
         mine = tuple(each.place for each in entries if is_transfer(each, row.key, row.pay_to, row.amount_raw))
-        return Paid(await self._told_apart(row, mine)) if mine else Spent()
+        return Paid((await self._told_apart([(row, mine)]))[0]) if mine else Spent()
 
     def _question(self, key: Key) -> Call:
         nonce, payer = int(key.nonce, 16), address_word(key.payer)

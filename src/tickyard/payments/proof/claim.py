@@ -6,9 +6,10 @@ one transfer beside them would have paid for all.
 
 from collections.abc import Sequence
 
-from sqlalchemy import Table, and_, delete, func, not_, select
+from msgspec.structs import replace
+from sqlalchemy import Table, and_, delete, func, select
 
-from tickyard.payments.proof.transfer import PaidTransfer
+from tickyard.payments.proof.transfer import PaidTransfer, permit_words
 from tickyard.payments.row import PaymentRow
 from tickyard.payments.signed.key import Key
 from tickyard.payments.tables import payment
@@ -33,7 +34,7 @@ async def claim(
         # The chain was reorganised, and the transfer happened again somewhere else.
         await tx.execute(delete(claims).where(of_mine))
     for seen in transfers:
-        if row.transaction != seen.transaction and await _is_spoken_for(tx, row, seen, transfers):
+        if not seen.names(row) and await _is_anothers(tx, row, seen, transfers):
             continue
         proof = {**mine, "transaction": seen.transaction, "log_index": seen.log_index}
         if (await tx.execute(insert_new(tx, claims), proof)).rowcount == 1:
@@ -41,17 +42,20 @@ async def claim(
     return None
 
 
-async def _is_spoken_for(
-    tx: Transaction, row: PaymentRow, seen: PaidTransfer, transfers: Sequence[PaidTransfer]
-) -> bool:
-    """Whether every transfer of this transaction belongs to a payment whose receipt names it."""
-    is_mine = and_(*(payment.c[name] == getattr(row.key, name) for name in Key.__struct_fields__))
-    named = and_(
-        payment.c.network == row.key.network,
-        payment.c.payer == row.key.payer,
-        payment.c.state == "settled",
-        payment.c.transaction == seen.transaction,
-        not_(is_mine),
+async def _is_anothers(tx: Transaction, row: PaymentRow, seen: PaidTransfer, transfers: Sequence[PaidTransfer]) -> bool:
+    """Whether the transaction speaks of another payment of this payer, or receipts name it as often as it has
+    transfers. What nobody else can have is left to the one that was hidden in it."""
+    others = and_(
+        *(payment.c[name] == getattr(row.key, name) for name in ("network", "asset", "payer")),
+        payment.c.nonce != row.key.nonce,
     )
-    others: int = (await tx.execute(select(func.count()).where(named))).scalar_one()
-    return others >= sum(each.transaction == seen.transaction for each in transfers)
+    # Whatever was used in the block was good then.
+    young = payment.c.valid_before >= row.network_time
+    found = await tx.execute(select(payment.c.nonce, payment.c.amount_raw, payment.c.valid_before).where(others, young))
+    assert seen.calldata is not None
+    for other in found:
+        if permit_words(replace(row.key, nonce=other.nonce), other.amount_raw, other.valid_before) in seen.calldata:
+            return True
+    named = and_(others, payment.c.state == "settled", payment.c.transaction == seen.transaction)
+    receipts: int = (await tx.execute(select(func.count()).where(named))).scalar_one()
+    return receipts >= sum(each.transaction == seen.transaction for each in transfers)

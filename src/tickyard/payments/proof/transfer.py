@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tickyard.chain.abi import address_word, malformed
+from tickyard.chain.abi import address_word, malformed, uint_word
 from tickyard.chain.quantity import hash_text, quantity
 from tickyard.chain.transfers import TRANSFER
 from tickyard.kernel.ids import Address
+from tickyard.payments.row import PaymentRow
 from tickyard.payments.signed.key import Key
 
 AUTHORIZATION_USED: Final = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5"
@@ -22,6 +23,12 @@ class PaidTransfer:
     log_index: int
     block: int
     block_hash: str
+    calldata: str | None = None
+    """What its transaction was asked, where the log itself does not name the nonce."""
+
+    def names(self, row: PaymentRow) -> bool:
+        """Whether it is this very payment's, as far as its transaction says."""
+        return self.calldata is None or permit_words(row.key, row.amount_raw, row.valid_before) in self.calldata
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +39,13 @@ class Entry:
     topics: tuple[str, ...]
     data: str
     place: PaidTransfer
+
+
+def permit_words(key: Key, amount_raw: int, deadline: int) -> str:
+    """A permit as it stands in calldata: token, amount, nonce and deadline, one after the other. A nonce alone may be
+    any small number, which every calldata has."""
+    before, after = address_word(key.asset) + uint_word(amount_raw), uint_word(deadline)
+    return before.hex() + key.nonce[2:] + after.hex()
 
 
 def read_entry(log: Any) -> Entry:

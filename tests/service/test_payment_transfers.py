@@ -1,0 +1,129 @@
+"""Whose a transfer is, where one payer's payments come together: in one transaction, in one block, under cover."""
+
+import asyncio
+
+import pytest
+
+from tickyard.payments.offer.terms import FIRST, SECOND
+from tickyard.payments.proof.reconcile import look_after
+from tickyard.payments.refusal import NONCE_SPENT
+from yards import paying
+
+call = paying.call
+URL = "/v1/x402/item/AAPL"
+BOTH = pytest.mark.parametrize("network", [FIRST, SECOND])
+
+
+def run(tmp_path, scenario, **options):
+    async def bounded():
+        async with asyncio.timeout(30), paying.World(tmp_path / "x.db", **options) as world:
+            await scenario(world)
+
+    asyncio.run(bounded())
+
+
+async def in_doubt(world, network, count=2):
+    """So many payments whose settlements got no answer, and what the facilitator was asked for each."""
+    far, payments = world.facilitators[network], []
+    for _ in range(count):
+        payment = world.payment(network=network)
+        far.script["settle"] = ["cut"]
+        assert (await call(world.app, "GET", URL, payment)).is_retry_advice
+        payments.append((payment, far._parts(far.asked["settle"][-1])))
+    world.clock.move(9)
+    return payments
+
+
+async def statuses(world, payments):
+    return [(await call(world.app, "GET", URL, payment)).status for payment, _ in payments]
+
+
+@BOTH
+def test_two_payments_in_one_transaction_are_both_paid(tmp_path, network):
+    async def scenario(world):
+        payments = await in_doubt(world, network)
+        world.chains[network].pay_together([parts for _, parts in payments])
+        assert await statuses(world, payments) == [200, 200]
+        process = world.processes[0]
+        assert (await look_after(process.ledger, process.proofs, finality=0, is_forced=True))["credited"] == 2
+
+    run(tmp_path, scenario)
+
+
+@BOTH
+def test_a_facilitator_that_settles_many_at_once_names_one_transaction_for_all(tmp_path, network):
+    async def scenario(world):
+        far, chain = world.facilitators[network], world.chains[network]
+        asked, is_full = [], asyncio.Event()
+
+        async def gather(stage):
+            if stage == "settle asked":
+                asked.append(far.asked["settle"][-1])
+                if len(asked) == 2:
+                    far.batch = chain.pay_together([far._parts(body) for body in asked])
+                    is_full.set()
+                await is_full.wait()
+
+        far.on_stage = gather
+        far._settle = lambda body: {"success": True, "transaction": far.batch, "network": network}
+        payments = [world.payment(network=network) for _ in range(2)]
+        answers = await asyncio.gather(*(call(world.app, "GET", URL, payment) for payment in payments))
+        assert [answer.status for answer in answers] == [200, 200]
+
+    run(tmp_path, scenario, settle_s=5.0)
+
+
+def test_a_payment_hidden_in_its_calldata_does_not_take_its_neighbours_transfer(tmp_path):
+    async def scenario(world):
+        payments = await in_doubt(world, FIRST)
+        (hidden, its_parts), (_, others) = payments
+        chain = world.chains[FIRST]
+        with chain.one_block():
+            chain.pay(*others)
+            chain.pay(*its_parts, is_hidden=True)
+        # The hidden one comes first, and finds the plain one's transfer beside its own.
+        assert (await call(world.app, "GET", URL, hidden)).status == 200
+        assert await statuses(world, payments) == [200, 200]
+
+    run(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("nonce_text", [None, "20", "a0", "2710"])
+def test_a_nonce_flipped_with_nothing_beside_a_real_transfer_is_not_paid(tmp_path, nonce_text):
+    async def scenario(world):
+        far, chain = world.facilitators[FIRST], world.chains[FIRST]
+        # A small nonce is a number that stands in every calldata.
+        nonce = None if nonce_text is None else int(nonce_text, 16)
+        flipped = world.payment(network=FIRST, **({} if nonce is None else {"nonce": nonce}))
+        far.script["settle"] = ["cut"]
+        assert (await call(world.app, "GET", URL, flipped)).is_retry_advice
+        parts = far._parts(far.asked["settle"][-1])
+        honest = far._settle
+
+        def settle(body):
+            with chain.one_block():
+                answer = honest(body)
+                chain.pay(*parts, moves=False, is_silent=True)
+            return answer
+
+        far._settle = settle
+        world.clock.move(9)
+        assert (await call(world.app, "GET", URL, world.payment(network=FIRST))).status == 200
+        assert (await call(world.app, "GET", URL, flipped)).reason == NONCE_SPENT
+        assert world.transfers(FIRST) == 1
+
+    run(tmp_path, scenario)
+
+
+@BOTH
+def test_a_payment_whose_transaction_was_named_for_another_is_served_all_the_same(tmp_path, network):
+    async def scenario(world):
+        far, chain = world.facilitators[network], world.chains[network]
+        ((mine, parts),) = await in_doubt(world, network, 1)
+        real = chain.pay(*parts)
+        far._settle = lambda body: {"success": True, "transaction": real, "network": network}
+        # The facilitator names it for another payment of the same payer first.
+        await call(world.app, "GET", URL, world.payment(network=network))
+        assert (await call(world.app, "GET", URL, mine)).status == 200
+
+    run(tmp_path, scenario)
