@@ -13,7 +13,7 @@ await rm(folder, { recursive: true, force: true });
 await mkdir(folder, { recursive: true });
 const made = await build({
   absWorkingDir: root,
-  entryPoints: { app: 'web/src/main.tsx', look: 'web/src/look.css' },
+  entryPoints: { app: 'web/src/main.tsx', docs: 'web/src/docs.ts', look: 'web/src/look.css' },
   outdir: folder,
   entryNames: '[name]-[hash]',
   chunkNames: '[name]-[hash]',

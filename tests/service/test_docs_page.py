@@ -63,8 +63,10 @@ def test_every_link_leads_somewhere_on_this_service(outline):
         assert link in ("/openapi.json", "/llms.txt", "/app") or link.removeprefix("#") in outline.ids
 
 
-def test_the_page_needs_nobody_else_and_no_script(page, outline):
+def test_the_page_needs_nobody_else_and_no_script(document, page, outline):
     assert not set(outline.tags) & {"script", "link", "img", "iframe", "object", "embed", "form"}
+    alive = render_docs(document, script="/app/files/docs-ABCDEFGH.js").decode()
+    assert re.findall(r"<script[^>]*>", alive) == ['<script type="module" src="/app/files/docs-ABCDEFGH.js">']
     assert "url(" not in page
     assert "@import" not in page
     hosts = {urlsplit(address).netloc for address in re.findall(r"https?://[^\s\"'<)]+", html.unescape(page))}

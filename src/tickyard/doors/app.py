@@ -19,7 +19,7 @@ from tickyard.doors.http.pages import Health, Page, Readiness
 from tickyard.doors.http.readiness import Lookout
 from tickyard.doors.http.stream import PATH as STREAM_PATH
 from tickyard.doors.http.stream import StreamDoor
-from tickyard.doors.http.web_app import web_routes
+from tickyard.doors.http.web_app import docs_script, web_routes
 from tickyard.doors.mcp.door import McpDoor
 from tickyard.doors.paid.gate import Doorkeeper, Gate
 from tickyard.doors.routes import ClientOf, Endpoint, build_router
@@ -73,7 +73,14 @@ def build_app(plan: Plan, *, access_log: AccessLog | None) -> App:
         (row.method, row.path, {**endpoints, **controls}[row.name]) for row in (*plan.rows, *plan.sandbox_rows)
     ]
     routes += _paid_twins(plan, endpoints, client_of)
-    pages = make_pages(plan.rows, plan.sandbox_rows, settings, clock.now(), example_wallet=plan.example_wallet)
+    pages = make_pages(
+        plan.rows,
+        plan.sandbox_rows,
+        settings,
+        clock.now(),
+        example_wallet=plan.example_wallet,
+        docs_script=docs_script(),
+    )
     for path, (content_type, body) in pages.items():
         routes.append(("GET", path, Page(path, body, cache, [(b"content-type", content_type.encode())])))
     if plan.payments is not None and plan.payments.receipt_key is not None:

@@ -24,6 +24,7 @@ def make_pages(
     now: datetime,
     *,
     example_wallet: str = EXAMPLE_WALLET,
+    docs_script: str | None = None,
 ) -> dict[str, tuple[str, bytes]]:
     """Content type and bytes by path."""
     description = _SANDBOX_DESCRIPTION if settings.is_sandbox else _DESCRIPTION
@@ -37,10 +38,11 @@ def make_pages(
         endpoints=endpoint_lines(rows, sandbox_rows),
     )
     found = documents(rows, base_url=base_url, description=description, contact=settings.security_contact, now=now)
+    docs = render_docs(document, script=docs_script, is_sandbox=settings.is_sandbox)
     pages = {
         "/": ("application/json", encode(index)),
         "/openapi.json": ("application/json", encode(document)),
-        "/docs": ("text/html; charset=utf-8", render_docs(document)),
+        "/docs": ("text/html; charset=utf-8", docs),
         **{each.path: (each.content_type, each.body) for each in found},
     }
     wallet, shown = EXAMPLE_WALLET.encode(), example_wallet.encode()

@@ -77,6 +77,12 @@ def guards(nodes: Iterable[str]) -> Headers:
     ]
 
 
+def docs_script(folder: Path = FOLDER) -> str | None:
+    """Where the script of the API reference is; None in an installation without the web app."""
+    name = next((file.name for file in folder.glob("docs-*.js") if _HASHED.fullmatch(file.name)), None)
+    return None if name is None else f"{APP_PATH}/files/{name}"
+
+
 def web_routes(nodes: Iterable[str], folder: Path = FOLDER) -> list[tuple[str, str, ASGIApp]]:
     """(method, path, endpoint) of the app's page and files."""
     page = _Page(folder, guards(nodes))

@@ -20,7 +20,7 @@ def operation_section(method: str, path: str, op: dict[str, Any], document: dict
     price = f' <span class="price">${escape(paid["price"]["amount"])} per call</span>' if paid else ""
     return "".join(
         [
-            f'<article id="{name}"><h3><a href="#{name}">{escape(op["summary"])}</a></h3>',
+            f'<article id="{name}"{_call(method, path, op)}><h3><a href="#{name}">{escape(op["summary"])}</a></h3>',
             f'<p class="route"><b class="{method}">{method.upper()}</b> <code>{escape(path)}</code>{price}</p>',
             _description(op),
             '<div class="columns"><div>',
@@ -36,6 +36,18 @@ def operation_section(method: str, path: str, op: dict[str, Any], document: dict
     )
 
 
+def _call(method: str, path: str, op: dict[str, Any]) -> str:
+    """What the page's script needs to make the example's call."""
+    target, headers = example_target(path, op)
+    if headers:
+        # Without what only its owner has it would be nothing but a refusal.
+        return ""
+    told = {"method": method.upper(), "target": target}
+    if body := op.get("requestBody"):
+        told["body"] = json.dumps(body["content"]["application/json"]["example"])
+    return "".join(f' data-{name}="{escape(value)}"' for name, value in told.items())
+
+
 def _description(op: dict[str, Any]) -> str:
     """What the headline, which is the first sentence, does not say yet."""
     rest = op["description"].removeprefix(op["summary"]).lstrip(". ")
@@ -49,6 +61,20 @@ def prose(text: str) -> str:
 
 def curl(method: str, path: str, op: dict[str, Any], server: str) -> str:
     """A command that can be pasted as it stands, with the examples of the description."""
+    target, headers = example_target(path, op)
+    url = server + target
+    words = ["curl", "-s"] + (["-X", method.upper()] if method not in ("get", "post") else [])
+    for line in headers:
+        words += ["-H", shell_quote(line)]
+    command = " ".join([*words, shell_quote(url)])
+    if body := op.get("requestBody"):
+        example = json.dumps(body["content"]["application/json"]["example"])
+        command += f" \\\n  -H 'Content-Type: application/json' \\\n  -d {shell_quote(example)}"
+    return command
+
+
+def example_target(path: str, op: dict[str, Any]) -> tuple[str, list[str]]:
+    """Path and query of a call with the examples of the description, and the headers it needs."""
     query, headers = [], []
     for parameter in op.get("parameters", []):
         value = str(parameter.get("example", _some_value(parameter)))
@@ -59,15 +85,7 @@ def curl(method: str, path: str, op: dict[str, Any], server: str) -> str:
             query.append((parameter["name"], value))
         elif parameter["in"] == "header" and is_shown:
             headers.append(f"{parameter['name']}: {value}")
-    url = server + path + (f"?{urlencode(query, safe=',')}" if query else "")
-    words = ["curl", "-s"] + (["-X", method.upper()] if method not in ("get", "post") else [])
-    for line in headers:
-        words += ["-H", shell_quote(line)]
-    command = " ".join([*words, shell_quote(url)])
-    if body := op.get("requestBody"):
-        example = json.dumps(body["content"]["application/json"]["example"])
-        command += f" \\\n  -H 'Content-Type: application/json' \\\n  -d {shell_quote(example)}"
-    return command
+    return path + (f"?{urlencode(query, safe=',')}" if query else ""), headers
 
 
 def _some_value(parameter: dict[str, Any]) -> Any:

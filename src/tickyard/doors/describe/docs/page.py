@@ -1,6 +1,7 @@
 """/docs: the API reference for people, made from openapi.json when the service starts.
 
-One page, complete in itself: no script, no font and no image from anywhere, so it can be read offline and saved.
+One page, complete in itself: no font and no image from anywhere, so it can be read offline and saved. A script of the
+web app's adds copy buttons and calls to this very service; without it the page is one to read.
 """
 
 import re
@@ -12,11 +13,14 @@ from tickyard.doors.describe.docs.operation import operation_section
 from tickyard.doors.describe.docs.style import STYLE
 
 _METHODS: Final = ("get", "post", "put", "delete")
-_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_POLICY: Final = (
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'self'; connect-src 'self'; base-uri 'none'; "
+    "form-action 'none'; require-trusted-types-for 'script'"
+)
 
 
-def render_docs(document: dict[str, Any]) -> bytes:
-    """The whole page."""
+def render_docs(document: dict[str, Any], *, script: str | None = None, is_sandbox: bool = False) -> bytes:
+    """The whole page. `script`: where its script is, if it has one."""
     info, server = document["info"], document["servers"][0]["url"]
     groups = [(tag, list(_operations(document, tag["name"]))) for tag in document["tags"]]
     groups = [(tag, operations) for tag, operations in groups if operations]
@@ -25,7 +29,9 @@ def render_docs(document: dict[str, Any]) -> bytes:
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
-            f"<title>{escape(info['title'])} API reference</title><style>{STYLE}</style></head><body>",
+            f"<title>{escape(info['title'])} API reference</title><style>{STYLE}</style>",
+            f'<script type="module" src="{escape(script)}"></script>' if script else "",
+            f"</head><body{' data-sandbox' if is_sandbox else ''}>",
             _navigation(info, groups),
             "<main>",
             _introduction(info, server),

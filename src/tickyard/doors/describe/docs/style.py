@@ -22,8 +22,8 @@ h1{font-size:2.1rem;margin:0 0 .25rem;letter-spacing:-.02em}h2{font-size:1.5rem;
 h3{font-size:1.12rem;margin:0 0 .4rem}h3 a{color:inherit}
 h4{font-size:.78rem;text-transform:uppercase;letter-spacing:.06em;color:var(--dim);margin:1.25rem 0 .4rem}
 .lead{font-size:1.1rem;color:var(--dim);margin:.25rem 0 1.25rem}small{color:var(--dim);font-weight:400}
-.facts{display:grid;grid-template-columns:max-content 1fr;gap:.3rem 1.25rem;margin:1.25rem 0}
-.facts dt{color:var(--dim)}.facts dd{margin:0}
+.facts{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:.3rem 1.25rem;margin:1.25rem 0}
+.facts dt{color:var(--dim)}.facts dd{margin:0;min-width:0;overflow-wrap:anywhere}
 article{border-top:1px solid var(--line);padding:1.6rem 0 1rem;margin-top:1.25rem}
 .route{margin:.2rem 0 .6rem}.route code{font-size:.95rem}
 .route b,nav b{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
@@ -40,9 +40,22 @@ td{border-top:1px solid var(--line);padding:.4rem .6rem .4rem 0;vertical-align:t
 td:first-child{white-space:nowrap}td.type{color:var(--dim);min-width:8.6rem;overflow-wrap:anywhere}
 td.d1{padding-left:1rem}td.d2{padding-left:2rem}td.d3{padding-left:3rem}
 details{margin:.6rem 0}summary{cursor:pointer;color:var(--link);font-size:.88rem}
+.copied{position:relative}.copied>button{position:absolute;top:.45rem;right:.5rem;opacity:0;transition:opacity .15s}
+.copied:hover>button,.copied>button:focus-visible{opacity:1}@media(hover:none){.copied>button{opacity:.85}}
+button{font:600 .76rem system-ui,sans-serif;color:var(--ink);background:var(--paper);border:1px solid var(--line);
+border-radius:6px;padding:.28rem .6rem;cursor:pointer}button:hover{border-color:var(--dim)}button:disabled{opacity:.5}
+button:focus-visible,input:focus-visible,textarea:focus-visible{outline:2px solid var(--link);outline-offset:1px}
+.try{border:1px solid var(--line);border-radius:8px;padding:.6rem .7rem;margin:1.25rem 0 .4rem;background:var(--soft)}
+.try .line{display:flex;gap:.6rem;align-items:center}.try b{font:600 .72rem ui-monospace,Menlo,Consolas,monospace}
+.try input,.try textarea{flex:1;min-width:0;width:100%;font:.8rem ui-monospace,Menlo,Consolas,monospace;
+color:var(--ink);background:var(--paper);border:1px solid var(--line);border-radius:6px;padding:.35rem .5rem}
+.try textarea{display:block;margin-top:.5rem;resize:vertical}
+.said p{margin:.6rem 0 .3rem;font-size:.84rem;overflow-wrap:anywhere}
+.said .good{color:var(--get)}.said .bad{color:var(--delete)}.said>button{margin-top:.6rem}
 footer{margin-top:4rem;color:var(--dim);font-size:.85rem}
 @media(max-width:70rem){.columns{grid-template-columns:minmax(0,1fr)}}
 @media(max-width:52rem){body{display:block}nav{position:static;height:auto;max-height:16rem;border-right:0;
-border-bottom:1px solid var(--line)}td:first-child{white-space:normal}}
-@media print{nav{display:none}body{display:block}pre{max-height:none;white-space:pre-wrap}}
+border-bottom:1px solid var(--line)}table{table-layout:fixed}
+td:first-child{white-space:normal;width:33%;overflow-wrap:anywhere}td.type{min-width:0;width:25%}}
+@media print{nav,.try,.copied>button{display:none}body{display:block}pre{max-height:none;white-space:pre-wrap}}
 """
