@@ -127,3 +127,15 @@ def test_a_payment_whose_transaction_was_named_for_another_is_served_all_the_sam
         assert (await call(world.app, "GET", URL, mine)).status == 200
 
     run(tmp_path, scenario)
+
+
+def test_money_sent_by_hand_beside_a_nonce_flipped_with_nothing_pays_for_nothing(tmp_path):
+    async def scenario(world):
+        ((flipped, parts),) = await in_doubt(world, FIRST, 1)
+        chain = world.chains[FIRST]
+        with chain.one_block():
+            chain.pay(*parts, moves=False, is_silent=True)
+            chain.pay(*parts, is_foreign=True)
+        assert (await call(world.app, "GET", URL, flipped)).reason == NONCE_SPENT
+
+    run(tmp_path, scenario)

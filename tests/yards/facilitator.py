@@ -73,7 +73,7 @@ class Chain:
         elif status == "0x1":
             logs += self._use(payer, nonce, amount if moves else None, is_silent=is_silent)
         shown = [] if is_hidden else [(payer.lower(), nonce, amount if moves else 0)]
-        return self._mine(logs, status, (payer.lower(), nonce), shown)
+        return self._mine(logs, status, (payer.lower(), nonce), shown, is_foreign=is_foreign)
 
     def pay_together(self, payments):
         """Several settlements in one transaction."""
@@ -101,7 +101,7 @@ class Chain:
         moved = (self.asset, [TRANSFER, _word(payer), _word(PAY_TO)], f"0x{amount:064x}")
         return [named, moved] if self.network == SECOND else [moved]
 
-    def _mine(self, logs, status, key, shown):
+    def _mine(self, logs, status, key, shown, *, is_foreign=False):
         transaction = "0x" + secrets.token_hex(32)
         before = sum(len(mined.logs) for mined in self.mined.values() if mined.block == self.head)
         shared = {"transactionHash": transaction, "blockNumber": hex(self.head), "blockHash": self._hash(self.head)}
@@ -110,7 +110,13 @@ class Chain:
             for n, (address, topics, data) in enumerate(logs)
         ]
         self.mined[transaction] = SimpleNamespace(
-            transaction=transaction, block=self.head, status=status, logs=entries, key=key, shown=shown
+            transaction=transaction,
+            block=self.head,
+            status=status,
+            logs=entries,
+            key=key,
+            shown=shown,
+            is_foreign=is_foreign,
         )
         return transaction
 
@@ -195,7 +201,10 @@ class Chain:
         words = [0x20, 0xA0, 10_000]
         for owner, nonce, amount in mined.shown:
             words += [int(self.asset, 16), amount, nonce, self.deadlines.get((owner, nonce), 0)]
-        return {"hash": params[0], "input": "0x12345678" + "".join(f"{word:064x}" for word in words)}
+        shown = "0x12345678" + "".join(f"{word:064x}" for word in words)
+        # Who pays by hand asks the token itself.
+        to = self.asset if mined.is_foreign else pinned.SPENDER
+        return {"hash": params[0], "to": to, "input": shown}
 
     def _receipt(self, params):
         mined = self.mined.get(params[0])

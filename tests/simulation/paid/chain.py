@@ -172,7 +172,8 @@ class Chain:
             return None
         words = (int(self.asset, 16), each.amount, each.nonce, each.deadline)
         shown = "0x12345678" + "".join(f"{word:064x}" for word in words)
-        return {"hash": name, "input": shown if each.kind == "pay" and not each.is_hidden else "0xa9059cbb"}
+        to = self.asset if each.kind == "plain" else ELSEWHERE
+        return {"hash": name, "to": to, "input": shown if each.kind == "pay" and not each.is_hidden else "0xa9059cbb"}
 
     def eth_call(self, view, call, where):
         number = view.head if where == "latest" else int(where, 16)

@@ -7,9 +7,9 @@ nowhere: the payment's own bit must have flipped in the very block of the transf
 Many payments are looked at together, in a number of calls that does not grow with theirs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from tickyard.chain.abi import address_word, malformed, read_bool, read_uint, uint_word
 from tickyard.chain.blocks import Finality, header, read_header
@@ -195,26 +195,30 @@ class ChainProof:
             if states[2 * n] is False and states[2 * n + 1] is True
         ]
         told = await self._told_apart(flipped)
-        return {row.key: Paid(transfers) for (row, _), transfers in zip(flipped, told, strict=True)}
+        return {row.key: found for (row, _), found in zip(flipped, told, strict=True) if not isinstance(found, Spent)}
 
-    async def _told_apart(
-        self, flipped: Sequence[tuple[PaymentRow, tuple[PaidTransfer, ...]]]
-    ) -> list[tuple[PaidTransfer, ...]]:
-        """Of the transfers in the block of each payment's flip, those whose transactions speak of its nonce. None does
-        when somebody hid it in theirs; then all of them, and what they do speak of."""
+    async def _told_apart(self, flipped: Sequence[tuple[PaymentRow, tuple[PaidTransfer, ...]]]) -> list[Finding]:
+        """Of the transfers in the block of each payment's flip, those whose transactions speak of its permit. None does
+        when somebody hid it in theirs; then all of them, and what they do speak of, but those that the payer asked the
+        token for directly: these have nothing to do with any permit."""
         hashes = sorted({each.transaction for _, transfers in flipped for each in transfers})
         if not hashes:
-            return []
+            return [Spent() for _ in flipped]
         answers = await self._rpc.batch([("eth_getTransactionByHash", [name]) for name in hashes])
-        asked = {
-            name: str(answer.get("input")).lower() if isinstance(answer, dict) else ""
-            for name, answer in zip(hashes, answers, strict=True)
-        }
-        told = []
-        for row, transfers in flipped:
-            known = tuple(replace(each, calldata=asked[each.transaction]) for each in transfers)
-            told.append(tuple(each for each in known if each.names(row)) or known)
-        return told
+        # A node that has not come so far does not show them all.
+        shown = {name: each for name, each in zip(hashes, answers, strict=True) if isinstance(each, dict)}
+        return [self._tell(row, transfers, shown) for row, transfers in flipped]
+
+    def _tell(self, row: PaymentRow, transfers: Sequence[PaidTransfer], shown: Mapping[str, dict[str, Any]]) -> Finding:
+        known = tuple(
+            replace(each, calldata=str(shown[each.transaction].get("input", "")).lower())
+            for each in transfers
+            if each.transaction in shown and str(shown[each.transaction].get("to", "")).lower() != row.key.asset
+        )
+        named = tuple(each for each in known if each.names(row))
+        if not named and any(each.transaction not in shown for each in transfers):
+            return Unclear()
+        return Paid(named or known) if known else Spent()
 
     async def _states(self, questions: Sequence[tuple[PaymentRow, int]]) -> list[bool | None]:
         """Whether each nonce was used by the end of a block; None where the node no longer knows."""
@@ -256,7 +260,7 @@ class ChainProof:
         if any(is_cancelled_by(each, pinned.MAINNET.permit2, row.key) for each in entries):
             return Spent()
         mine = tuple(each.place for each in entries if is_transfer(each, row.key, row.pay_to, row.amount_raw))
-        return Paid((await self._told_apart([(row, mine)]))[0]) if mine else Spent()
+        return (await self._told_apart([(row, mine)]))[0]
 
     def _question(self, key: Key) -> Call:
         nonce, payer = int(key.nonce, 16), address_word(key.payer)
