@@ -1,0 +1,199 @@
+"""Quarters held against the year and the months they make up. What does not add up is unknown, with the reason.
+
+A filer tells a quarter several times: in its own report, a year later for comparison, in a table of the annual report.
+They differ when one is mistagged or the past was recast, and only their sum shows which of them belong together.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import date, timedelta
+
+from tickyard.features.research import concepts
+from tickyard.features.research.concepts import Number
+from tickyard.features.research.items import FIGURES, Item, Line, Period, Said
+from tickyard.features.research.statement import Years
+
+GAP = timedelta(days=4)
+_FOUR = 4
+_UNTOLD = "The first three quarters are not all reported."
+_APART = "What the filings say of the quarters of the year ended {end} does not add up to it."
+_RECAST = "The filing of {filed} recast it; the year ended {end} and its other quarters are as they were told before."
+_BEFORE = "With the other quarters it makes the year ended {end} as it was told before the year was restated."
+_SINCE = "With the quarters after it, it does not make up what the filing of {filed} says of the months to {end}."
+
+
+def adds_up(parts: Sequence[Number], whole: Number) -> bool:
+    """To two thousandths, or to half of the last digit for each: every part is rounded by itself."""
+    off, size = concepts.size(sum(parts) - whole), concepts.size(whole)
+    if off * 500 <= size:
+        return True
+    return off * 50 <= size and off * 2 <= len(parts) * min(map(_last_digit, (*parts, whole)))
+
+
+def _last_digit(value: Number) -> int:
+    """What one in the last digit is worth that is not zero."""
+    text = str(int(concepts.size(value)))
+    return 10 ** (len(text) - len(text.rstrip("0"))) if int(value) else 10**18
+
+
+def last_quarter(
+    year: Period, quarters: dict[date, Period], nine_months: Years, lines: Sequence[Line]
+) -> Period | None:
+    """The quarter that ends with a year; None when nothing can be said about it. What the filer tags for it must be
+    borne out: some put the year's amount into the quarter."""
+    tagged = quarters.get(year.end)
+    ends = [end for end in nine_months.ends(FIGURES) if year.start < end < year.end]
+    end = max(ends, default=year.start)
+    three = [each for each in quarters.values() if year.start - GAP <= each.start and each.end <= end]
+    found = [Item(None, year.revenue.unit, reason=_UNTOLD) for _ in lines]
+    if ends and len(three) == _FOUR - 1:
+        found = [
+            _rest(line.of(year), line.item(nine_months, end, "nine months"), list(map(line.of, three)))
+            for line in lines
+        ]
+    elif tagged is None:
+        return None
+    none = "A fourth quarter's cannot be had by subtraction."
+    revenue, income = (
+        _borne_out(line.of(tagged) if tagged is not None else None, rest, line.of(year))
+        for line, rest in zip(lines, found, strict=True)
+    )
+    return Period(
+        tagged.start if tagged is not None else end + timedelta(days=1),
+        year.end,
+        None,
+        revenue,
+        income,
+        tagged.diluted_eps if tagged is not None else Item(None, year.diluted_eps.unit, reason=none),
+        tagged.shares if tagged is not None else Item(None, "shares", reason=none),
+    )
+
+
+def _borne_out(tagged: Item | None, rest: Item, year: Item) -> Item:
+    """The fourth quarter as tagged, unless the year less nine months comes to something else."""
+    if tagged is None or tagged.value is None:
+        return rest
+    if rest.value is not None:
+        return tagged if concepts.size(rest.value - tagged.value) * 50 <= concepts.size(rest.value) else rest
+    if year.value is not None and tagged.value == year.value and year.value != 0:
+        return Item(None, year.unit, reason="The filing tags the amount of the year for the quarter too.")
+    return tagged
+
+
+def _rest(year: Item, nine: Item, quarters: Sequence[Item]) -> Item:
+    """A year less its first nine months."""
+
+    def no(reason: str) -> Item:
+        return Item(None, year.unit, reason=reason)
+
+    if year.value is None or nine.value is None:
+        return no("The year or its first nine months are not known.")
+    if not year.alike & nine.alike:
+        return no("The year and its first nine months stand under different concepts.")
+    if year.earlier:
+        return no("The year was restated after its first nine months were reported.")
+    # As the quarters were first told: a later year may have restated one of them for comparison.
+    known = [item.earlier[-1].value if item.earlier else item.value for item in quarters if item.value is not None]
+    if len(known) < len(quarters) or not adds_up(known, nine.value):
+        return no("The first three quarters do not make up the nine months.")
+    return _difference(year, nine.value)
+
+
+def _difference(year: Item, nine: Number) -> Item:
+    assert year.value is not None
+    name = f"{year.concept} (year less nine months)"
+    return Item(year.value - nine, year.unit, name, year.form, year.accession, year.filed, alike=year.alike)
+
+
+def settle_year(
+    year: Period, quarters: dict[date, Period], line: Line, years: Years, spans: Years, nine: Years
+) -> dict[date, Item]:
+    """The items of a year's quarters that must be other than the newest filings say, by the end of the quarter."""
+    whole = line.of(year)
+    inside = sorted(end for end, each in quarters.items() if year.start - GAP <= each.start and end <= year.end)
+    newest = [line.of(quarters[end]) for end in inside]
+    if whole.value is None or len(inside) != _FOUR or _makes(newest, whole.value):
+        return {}
+    for told in _ways(whole, inside, line, spans, nine):
+        if _makes(told, whole.value):
+            return {
+                end: _instead(before, after, whole, year.end)
+                for end, before, after in zip(inside, newest, told, strict=True)
+                if before.value != after.value
+            }
+    if any(item.value is None for item in newest):
+        return {}
+    if any(_makes(newest, said.value) for said in line.told(years, year.end, "year") if said.value is not None):
+        return {
+            end: replace(item, reason=_BEFORE.format(end=year.end)) for end, item in zip(inside, newest, strict=True)
+        }
+    reason = _APART.format(end=year.end)
+    # Where one of them stands under another name than the year, it is the one that does not belong.
+    strangers = [item for item in newest if not item.alike & whole.alike]
+    return {
+        end: _unknown(item, reason)
+        for end, item in zip(inside, newest, strict=True)
+        if not strangers or item in strangers
+    }
+
+
+def _makes(items: Sequence[Item], whole: Number) -> bool:
+    known = [item.value for item in items if item.value is not None]
+    return len(known) == len(items) and adds_up(known, whole)
+
+
+def _ways(whole: Item, ends: Sequence[date], line: Line, spans: Years, nine: Years) -> Iterator[list[Item]]:
+    """Ways to tell the four quarters that hang together: under the year's own name, or each as it was told first."""
+    if whole.concept is not None:
+        yield from _whole_ways([line.named(spans, end, whole.concept) for end in ends], whole, line, nine, ends)
+    first = [told[-1] if (told := line.told(spans, end, "quarter")) else None for end in ends]
+    yield from _whole_ways(first, whole, line, nine, ends)
+
+
+def _whole_ways(
+    told: Sequence[Item | None], whole: Item, line: Line, nine: Years, ends: Sequence[date]
+) -> Iterator[list[Item]]:
+    three = [item for item in told[:-1] if item is not None]
+    if len(three) < _FOUR - 1:
+        return
+    # A year that was restated is no longer the one that those nine months were a part of.
+    for each in line.told(nine, ends[-2], "nine months") if not whole.earlier else ():
+        if each.value is not None and whole.alike & each.alike and _makes(three, each.value):
+            yield [*three, _difference(whole, each.value)]
+    if told[-1] is not None:
+        yield [*three, told[-1]]
+
+
+def _instead(before: Item, after: Item, whole: Item, end: date) -> Item:
+    """The telling that adds up; but what a later filing than the year's says of a quarter is no mistake of a table, but
+    a recast of something of the same size, and the newest filing of a period speaks."""
+    if before.value is None or after.value is None or before.filed is None or before.accession is None:
+        return after
+    is_later = whole.filed is not None and before.filed > whole.filed
+    if is_later and _is_comparable(before.value, after.value):
+        return replace(before, reason=_RECAST.format(filed=before.filed, end=end))
+    said = Said(before.value, before.form or "", before.accession, before.filed)
+    return replace(after, earlier=(said, *(each for each in before.earlier if each.value != after.value)))
+
+
+def _is_comparable(one: Number, other: Number) -> bool:
+    return (one > 0) == (other > 0) and concepts.size(one) <= 3 * concepts.size(other) <= 9 * concepts.size(one)
+
+
+def settle_since(quarters: Sequence[Period], line: Line, to_date: Years | None) -> dict[date, Item]:
+    """The same for the quarters since the last year's end, the newest first: together they make the months to date."""
+    newest = line.of(quarters[0])
+    told = line.item(to_date, quarters[0].end, "months") if to_date is not None else None
+    if told is None or told.value is None or told.accession != newest.accession or not told.alike & newest.alike:
+        return {}
+    items = [line.of(each) for each in quarters]
+    if any(item.value is None for item in items) or _makes(items, told.value):
+        return {}
+    reason = _SINCE.format(filed=told.filed, end=quarters[0].end)
+    return {each.end: _unknown(item, reason) for each, item in zip(quarters[1:], items[1:], strict=True)}
+
+
+def _unknown(item: Item, reason: str) -> Item:
+    assert item.value is not None
+    said = Said(item.value, item.form or "", item.accession or "", item.filed or date.min)
+    return Item(None, item.unit, reason=reason, earlier=(said, *item.earlier))

@@ -1,0 +1,157 @@
+"""One period as a row of figures: each from the newest filing of it, with what earlier ones said."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+
+from tickyard.features.research import concepts
+from tickyard.features.research.concepts import Number
+from tickyard.features.research.facts import Figure
+from tickyard.features.research.income import SUBTRACTED, income_of
+from tickyard.features.research.periods import fiscal_year
+from tickyard.features.research.revenue import REVENUE_WANTED, revenue_of
+from tickyard.features.research.statement import Statement, Years
+
+_COUNTS: Final = (*concepts.DILUTED_COUNTS, *concepts.AVERAGE_COUNTS)
+_OWNERS: Final = "the owners' part of the profit"
+"""One thing under several names, tagged or made by subtraction."""
+FIGURES: Final = (*concepts.REVENUE, *concepts.NET_INCOME)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What an earlier filing said."""
+
+    value: Number
+    form: str
+    accession: str
+    filed: date
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One figure of one period, or the reason why there is none."""
+
+    value: Number | None
+    unit: str
+    concept: str | None = None
+    form: str | None = None
+    accession: str | None = None
+    filed: date | None = None
+    reason: str | None = None
+    earlier: tuple[Said, ...] = ()
+    alike: frozenset[str] = frozenset()
+    """Concepts that stand for the same amount in its filing: what is added up must have one in common."""
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    start: date
+    end: date
+    fiscal_year: int | None
+    revenue: Item
+    net_income: Item
+    diluted_eps: Item
+    shares: Item
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the statement that adds up over time: how it is chosen, and where it stands in a period."""
+
+    name: str
+    wanted: tuple[str, ...]
+    choose: Callable[[Years, date], Figure]
+    of: Callable[[Period], Item]
+
+    def item(self, spans: Years, end: date, word: str) -> Item:
+        return _item(self.choose(spans, end), spans.statements(self.wanted, end), spans.unit, self.name, word)
+
+    def told(self, spans: Years, end: date, word: str) -> list[Item]:
+        """What each filing of the period says by itself, the newest first; filings that say nothing left out."""
+        found = []
+        for statement in spans.statements(self.wanted, end):
+            own = [(concept, row) for concept, row in spans.by_end[end] if row.accession == statement.accession]
+            alone = Years(spans.unit, spans.by_concept, spans.year_end, {end: own})
+            found.append(self.item(alone, end, word))
+        return [item for item in found if item.value is not None]
+
+    def named(self, spans: Years, end: date, concept: str) -> Item | None:
+        """What the newest filing that uses this very name says under it."""
+        for statement in spans.statements((concept,), end):
+            row = statement.rows[concept]
+            if row.value is not None:
+                alike = frozenset({concept})
+                return Item(row.value, spans.unit, concept, row.form, row.accession, row.filed, alike=alike)
+        return None
+
+
+REVENUE: Final = Line("revenue", REVENUE_WANTED, revenue_of, lambda period: period.revenue)
+NET_INCOME: Final = Line("netIncome", concepts.NET_INCOME, income_of, lambda period: period.net_income)
+
+
+def period_of(spans: Years, end: date, word: str) -> Period:
+    statements = spans.statements(FIGURES, end)
+    rows = [row for statement in statements for row in statement.rows.values() if row.start is not None]
+    start = min(row.start for row in rows if row.start is not None)
+    everything = spans.statements((*concepts.DILUTED_PER_SHARE, *_COUNTS), end)
+    per_share = _tagged(everything, concepts.DILUTED_PER_SHARE, f"{spans.unit}/shares", "diluted profit per share")
+    # After a split one may be restated and the other not: they are of one filing, or one of them is left out.
+    beside = [each for each in everything if per_share.value is None or each.accession == per_share.accession]
+    return Period(
+        start,
+        end,
+        fiscal_year(end, spans.year_end) if word == "year" else None,
+        REVENUE.item(spans, end, word),
+        NET_INCOME.item(spans, end, word),
+        per_share,
+        _tagged(beside, _COUNTS, "shares", "average number of shares"),
+    )
+
+
+def _item(figure: Figure, statements: Sequence[Statement], unit: str, name: str, word: str) -> Item:
+    fact = figure.fact
+    if fact is None:
+        told = figure.notes[0] if figure.notes else f"{name}: not reported."
+        return Item(None, unit, reason=told.replace("year ended", f"{word} ended"))
+    earlier = _earlier(statements, fact.concept, fact.accession, fact.value)
+    own = next((each for each in statements if each.accession == fact.accession), None)
+    same = {each for each in FIGURES if own is not None and own.get(each) == fact.value}
+    alike = _alike(figure) | same
+    # What must be said about a figure that was taken, such as of what parts it is the sum.
+    note = next((note for note in figure.notes), None)
+    return Item(fact.value, unit, fact.concept, fact.form, fact.accession, fact.filed, note, earlier, alike)
+
+
+def _alike(figure: Figure) -> frozenset[str]:
+    if figure.fact is None:
+        return frozenset()
+    name = figure.fact.concept
+    is_owners = _base(name) in concepts.NET_INCOME and figure.notes in ((), (SUBTRACTED,))
+    return frozenset({name, _base(name), *([_OWNERS] if is_owners else [])})
+
+
+def _base(concept: str) -> str:
+    """The whole profit and what remains of it after minority owners are one line of a statement."""
+    return concept.partition(" - ")[0]
+
+
+def _tagged(statements: Sequence[Statement], wanted: Sequence[str], unit: str, name: str) -> Item:
+    for statement in statements:
+        concept = next((each for each in wanted if statement.get(each) is not None), None)
+        if concept is not None:
+            row, value = statement.rows[concept], statement.get(concept)
+            earlier = _earlier(statements, concept, row.accession, value)
+            return Item(value, unit, concept, row.form, row.accession, row.filed, None, earlier)
+    return Item(None, unit, reason=f"The {name} is not tagged for this period.")
+
+
+def _earlier(statements: Sequence[Statement], concept: str, accession: str, value: Number | None) -> tuple[Said, ...]:
+    """What other filings of the period said under the same concept, where it was something else; newest first."""
+    found = []
+    for statement in statements:
+        other = statement.get(concept)
+        if statement.accession != accession and other is not None and other != value:
+            found.append(Said(other, statement.form, statement.accession, statement.filed))
+    return tuple(found)

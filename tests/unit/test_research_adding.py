@@ -1,0 +1,144 @@
+"""Quarters are held against the year and the months they make up, in real documents and in made ones."""
+
+from datetime import date, timedelta
+
+import pytest
+
+from tickyard.features.research.items import NET_INCOME, REVENUE
+from tickyard.features.research.series import series
+from tickyard.sandbox.filings.rows import company_facts, rows_of
+from tickyard.sources.filings.border import read_facts
+from yards.filings import cases
+
+CASES = {case["id"]: case for case in cases()}
+COMPANIES = [name for name, case in CASES.items() if not case.told.get("noUnderlying")]
+LINES = (REVENUE, NET_INCOME)
+
+
+def real(name, today=None):
+    case = CASES[name]
+    return series(case.filer.facts, case.filer.company.fiscal_year_end, today or case.today)
+
+
+def told(text, today=date(2026, 9, 16)):
+    return series(read_facts(company_facts(1, "Example", rows_of(text)), 1), "1231", today)
+
+
+def quarter(found, end):
+    return next(each for each in found.quarterly if each.end.isoformat() == end)
+
+
+@pytest.mark.parametrize("name", COMPANIES)
+def test_the_quarters_of_a_real_year_make_up_the_year_or_say_why_not(name):
+    found = real(name)
+    for year in found.annual:
+        inside = [each for each in found.quarterly if year.start <= each.start and each.end <= year.end]
+        for line in LINES:
+            parts = [line.of(each) for each in inside]
+            whole = line.of(year).value
+            if len(parts) != 4 or whole is None or any(part.value is None for part in parts):
+                continue
+            makes = abs(sum(part.value for part in parts) - whole) * 50 <= abs(whole)
+            assert makes or any("told before" in (part.reason or "") for part in parts), (year.end, line.name)
+
+
+# The annual reports of this filer tag the whole profit of a quarter as the owners'; its quarterly reports do not.
+def test_a_table_that_calls_the_whole_profit_the_owners_is_not_believed_against_the_year():
+    found = real("QSR@2021")
+    assert found.trailing.net_income.value == 521_000_000
+    values = [quarter(found, end).net_income.value for end in ("2020-03-31", "2020-06-30", "2020-09-30", "2020-12-31")]
+    assert values == [144_000_000, 106_000_000, 145_000_000, 91_000_000]
+    assert 164_000_000 in [said.value for said in quarter(found, "2020-06-30").net_income.earlier]
+
+
+@pytest.mark.parametrize(
+    ("name", "day", "line", "value"),
+    [
+        ("MO@2021", "2012-07-26", NET_INCOME, None),
+        ("UBSI@2021", "2018-05-09", REVENUE, 728_111_000),
+        ("PLUG@2021", "2018-05-10", REVENUE, None),
+        ("PLUG@2021", "2017-11-08", REVENUE, None),
+        ("QSR@2021", "2018-04-24", NET_INCOME, 678_900_000),
+        ("GOOGL@2021", "2019-04-30", REVENUE, 142_012_000_000),
+    ],
+)
+def test_the_trailing_year_of_an_earlier_day_is_the_year_and_the_months_since(name, day, line, value):
+    trailing = real(name, date.fromisoformat(day)).trailing
+    assert line.of(trailing).value == value
+    assert value is not None or line.of(trailing).reason
+
+
+@pytest.mark.parametrize("name", COMPANIES)
+def test_no_trailing_year_of_a_real_filer_is_far_off_the_year_and_the_months_since(name):
+    """On the day of each tenth quarterly report: what the sum says, the reports to date say too."""
+    case = CASES[name]
+    days = {
+        row.filed
+        for units in case.filer.facts.concepts.values()
+        for rows in units.values()
+        for row in rows
+        if row.form == "10-Q" and row.filed <= case.today
+    }
+    for day in sorted(days, reverse=True)[::10]:
+        found = real(name, day)
+        if not found.annual or found.trailing.end is None or found.trailing.end <= found.annual[0].end:
+            continue
+        since = [each for each in found.quarterly if each.end > found.annual[0].end]
+        ago = [
+            each
+            for each in found.quarterly
+            if any(abs(new.end - each.end - timedelta(days=364)) < timedelta(days=9) for new in since)
+        ]
+        for line in LINES:
+            parts = [line.of(each).value for each in (*since, *ago)]
+            whole, value = line.of(found.annual[0]).value, line.of(found.trailing).value
+            if value is None or whole is None or None in parts or len(since) != len(ago):
+                continue
+            other = whole + sum(parts[: len(since)]) - sum(parts[len(since) :])
+            assert abs(value - other) * 20 <= max(abs(value), abs(other)), (day, line.name)
+
+
+RECAST = """
+    Revenues USD 10000 2025-01-01 2025-03-31 10-Q 2025-05-10
+    Revenues USD 11000 2025-04-01 2025-06-30 10-Q 2025-08-10
+    Revenues USD 12000 2025-07-01 2025-09-30 10-Q 2025-11-10
+    Revenues USD 33000 2025-01-01 2025-09-30 10-Q 2025-11-10
+    Revenues USD 47000 2025-01-01 2025-12-31 10-K 2026-02-14
+    Revenues USD 15000 2026-01-01 2026-03-31 10-Q 2026-05-10
+    Revenues USD 9000 2025-01-01 2025-03-31 10-Q 2026-05-10
+"""
+
+
+def test_a_quarter_that_a_later_report_recasts_stands_as_recast_and_says_so():
+    first = quarter(told(RECAST), "2025-03-31").revenue
+    assert (first.value, first.earlier[0].value) == (9000, 10000)
+    assert "recast" in first.reason
+    assert quarter(told(RECAST), "2025-12-31").revenue.value == 14000
+
+
+def test_a_quarter_a_thousand_times_off_is_no_recast():
+    first = quarter(told(RECAST.replace("USD 9000", "USD 10")), "2025-03-31").revenue
+    assert first.value == 10000
+    assert 10 in [said.value for said in first.earlier]
+
+
+def test_quarters_that_fit_no_year_are_unknown_and_what_was_told_is_listed():
+    text = RECAST.replace("USD 47000", "USD 60000") + "Revenues USD 14000 2025-10-01 2025-12-31 10-K 2026-02-14"
+    text = text.replace("USD 33000", "USD 41000")
+    found = quarter(told(text, date(2026, 3, 1)), "2025-06-30").revenue
+    assert (found.value, [said.value for said in found.earlier]) == (None, [11000])
+    assert "does not add up" in found.reason
+
+
+def test_a_quarter_that_does_not_make_the_months_to_date_is_unknown():
+    text = (
+        RECAST
+        + """
+        Revenues USD 16000 2026-04-01 2026-06-30 10-Q 2026-08-10
+        Revenues USD 35000 2026-01-01 2026-06-30 10-Q 2026-08-10
+    """
+    )
+    found = told(text)
+    assert (quarter(found, "2026-03-31").revenue.value, quarter(found, "2026-06-30").revenue.value) == (None, 16000)
+    assert found.trailing.revenue.value is None
+    assert "2026-03-31" in found.trailing.revenue.reason
