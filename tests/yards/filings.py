@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tickyard.features.research.portrait import Filer
-from tickyard.sources.filings.border import read_company, read_facts
+from tickyard.sources.filings.border import CompanyFacts, Entry, read_company, read_facts
 
 FOLDER = Path(__file__).parents[1] / "filings"
 
@@ -52,3 +52,15 @@ class Case:
 def cases():
     listed = json.loads((FOLDER / "expected.json").read_text())["cases"]
     return [Case(told) for told in listed]
+
+
+def slipped(facts, concept, accession, change, period=None):
+    """The same document, with the numbers of one concept in one filing changed: what a filer's slip looks like."""
+
+    def changed(row):
+        is_meant = row.accession == accession and (period is None or (row.start, row.end) == period)
+        value = change(row.value) if is_meant and row.value is not None else row.value
+        return Entry(row.start, row.end, value, row.accession, row.form, row.filed)
+
+    units = {unit: tuple(changed(row) for row in rows) for unit, rows in facts.concepts[concept].items()}
+    return CompanyFacts(facts.cik, {**facts.concepts, concept: units}, facts.unread)

@@ -1,6 +1,13 @@
-"""What speaks against a count of shares: the average of its filing, profit per share, the balance sheet, the float."""
+"""What speaks against a count of shares: the other counts of its filing, profit per share, earlier covers, the float.
 
+Witnesses that agree beat one that does not. A factor of a thousand is a slip of scale: then the sides are counted.
+Average and balance sheet stand in one table and slip together, so they are one voice.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import date
+from enum import Enum
 from typing import Final
 
 from tickyard.features.research import concepts
@@ -14,40 +21,158 @@ MOST: Final = 10**13
 _UNIT: Final = "shares"
 # Dollars. No listed share but one has ever been worth more, and none that is worth less stays listed.
 _DEAREST, _CHEAPEST_PER_DOLLAR = 50_000, 1_000
+# Dollars. Few listed shares are worth more: of two scales, the one with such a price is the unlikely one.
+_DEAR: Final = 1_000
+_TENTHS: Final = 10
+# In tenths of what the witnesses agree on. Offerings and mergers since the period's end have come to two thirds more,
+# buy-backs to a quarter less; a class that is left out is a third and more.
+_LESS, _MORE = 7, 18
+# In tenths. Nobody slips by such a factor, unless it is a power of ten; who merges with a shell multiplies its shares.
+_SHELL: Final = 50
+# In tenths of a lone average, which a fresh listing leaves far behind.
+_FAR_LESS, _FAR_MORE = 6, 3000
+_POWERS: Final = (10, 100)
 
 
-def doubt(facts: CompanyFacts, today: date, count: Number, accession: str, *, least: int, most: int) -> str | None:
-    """What the rest of its filing says against a count: `least` and `most` in tenths of the average."""
-    average = newest_average(facts, accession)
-    reference = average[1].value if average is not None else None
-    implied = implied_count(facts, accession)
-    if reference is not None and implied is not None and slip(reference, implied):
-        reference = implied
-    elif reference is not None and implied is None and slip(count, reference):
-        witness = balance_in(facts, accession)
-        if witness is not None and are_close(witness, count):
-            reference = None  # two against one
-    if reference is None and implied is not None and slip(count, implied):
-        return "is a thousand times off what profit and profit per share make"
-    if reference is None or reference < LEAST:
-        return _against_float(facts, today, count)
+class Verdict(Enum):
+    SLIP = "slip"
+    """Wrong by itself: the other counts may be asked."""
+    DISPUTE = "dispute"
+    """Contradicted by all others, as after a great issue of shares, or wrong: nobody can tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    verdict: Verdict
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Witnesses:
+    """What else is known about the number of shares at the time of a report."""
+
+    average: Number | None
+    balance: Number | None
+    implied: int | None
+    """Profit over profit per share."""
+    before: Number | None
+    """The cover of the report before."""
+    float_value: Number | None
+
+    @property
+    def in_table(self) -> tuple[Number, ...]:
+        return tuple(each for each in (self.average, self.balance) if each is not None and each >= LEAST)
+
+
+def witnesses(facts: CompanyFacts, today: date, accession: str, before: Number | None) -> Witnesses:
+    average, held = newest_average(facts, accession), public_float(facts, today)
+    return Witnesses(
+        average[1].value if average is not None else None,
+        balance_in(facts, accession),
+        implied_count(facts, accession),
+        before,
+        held.value if held is not None else None,
+    )
+
+
+def doubt(count: Number, seen: Witnesses, *, is_cover: bool) -> Doubt | None:
+    """What the witnesses say against a count; None when nothing does."""
+    slipped = _against_scale(count, seen, is_cover=is_cover)
+    if slipped is not None:
+        return slipped
+    average = seen.average
+    if average is not None and seen.implied is not None and slip(average, seen.implied):
+        average = seen.implied
+    table = [each for each in (average, seen.balance) if each is not None and each >= LEAST and not slip(each, count)]
+    if not table:
+        return _against_before(count, seen.before) or _against_float(count, seen.float_value)
+    if is_cover and seen.balance is not None and _is_within(count, seen.balance, 9, 11):
+        return None  # two counts of one day each; the average is of a time before
+    others = [*table, seen.before] if seen.before is not None and not slip(seen.before, count) else table
+    if is_cover and len(others) > 1:
+        return _against_all(count, others, table)
+    return _against_average(count, table[0], most=_FAR_MORE if is_cover else 200)
+
+
+def _against_all(count: Number, others: list[Number], table: list[Number]) -> Doubt | None:
+    """Two witnesses or more. Too many shares need all of them; a class may be left out of every cover."""
+    is_below_all = all(count * _TENTHS < each * _LESS for each in others)
+    if is_below_all or all(count * _TENTHS < each * (_LESS if len(table) > 1 else _FAR_LESS) for each in table):
+        return Doubt(Verdict.SLIP, "is far below the average number of shares and may leave out a class")
+    if not _agree(others) or any(count * _TENTHS <= each * _MORE for each in others):
+        return _against_average(count, max(table), most=_FAR_MORE)
+    if any(_is_within(count, each * power, 9, 11) for each in others for power in _POWERS):
+        return Doubt(Verdict.SLIP, "is ten or a hundred times the other counts")
+    if count * _TENTHS > max(others) * _SHELL:
+        return _against_average(count, max(table), most=_FAR_MORE)
+    return Doubt(Verdict.DISPUTE, "is far above the average number of shares and the other counts, which agree")
+
+
+def _against_before(count: Number, before: Number | None) -> Doubt | None:
+    """A power of ten between two covers is a split or a slip, and nothing else in the filing tells which."""
+    if before is None or not any(
+        _is_within(max(count, before), min(count, before) * power, 9, 11) for power in _POWERS
+    ):
+        return None
+    return Doubt(Verdict.DISPUTE, "is ten or a hundred times off the cover before")
+
+
+def _against_average(count: Number, average: Number, *, most: int) -> Doubt | None:
     # A filing states both after the same splits. Fresh listings count far more than their average was.
-    if count * 10 < reference * least:
-        return "is far below the average number of shares and may leave out a class"
-    if count * 10 > reference * most:
-        return "is far above the average number of shares"
+    if count * _TENTHS < average * _FAR_LESS:
+        return Doubt(Verdict.SLIP, "is far below the average number of shares and may leave out a class")
+    if count * _TENTHS > average * most:
+        return Doubt(Verdict.SLIP, "is far above the average number of shares")
     return None
 
 
-def _against_float(facts: CompanyFacts, today: date, count: Number) -> str | None:
-    """Where nothing else is there to hold a count against, the price that the public float makes must be possible."""
-    value = public_float(facts, today)
-    if value is None or value.value is None:
+def _against_scale(count: Number, seen: Witnesses, *, is_cover: bool) -> Doubt | None:
+    """A factor of a thousand or a million, with the voices for either side counted."""
+    alone = [each for each in (seen.implied, seen.before) if each is not None]
+    # A count of the table is held against the others only: the table slips as a whole.
+    table = seen.in_table if is_cover else ()
+    against = [each for each in alone if slip(count, each)]
+    is_table_against = any(slip(count, each) for each in table) and not any(are_close(count, each) for each in table)
+    if not against and not is_table_against:
         return None
-    if value.value > count * _DEAREST:
-        return f"is too small for a public float of {value.value} USD"
-    if value.value * _CHEAPEST_PER_DOLLAR < count:
-        return f"is too large for a public float of {value.value} USD"
+    other = against[0] if against else next(each for each in table if slip(count, each))
+    ours = 1 + sum(are_close(count, each) for each in alone) + _is_likelier(count, other, seen.float_value)
+    ours += any(are_close(count, each) for each in table)
+    theirs = len(against) + is_table_against + _is_likelier(other, count, seen.float_value)
+    if ours > theirs:
+        return None
+    factor = "a thousand" if slip(count, other) == 1000 else "a million"
+    why = f"is {factor} times off what the other counts or profit and profit per share make"
+    return Doubt(Verdict.DISPUTE if ours == theirs else Verdict.SLIP, why)
+
+
+def _is_likelier(one: Number, other: Number, value: Number | None) -> bool:
+    """Whether the public float makes a usual price of one count and an unusual one of the other."""
+    return value is not None and _is_usual(one, value) and not _is_usual(other, value)
+
+
+def _is_usual(count: Number, value: Number) -> bool:
+    return value <= count * _DEAR and count <= value * 20
+
+
+def _agree(values: Iterable[Number]) -> bool:
+    low, high = min(values), max(values)
+    return high * 2 <= low * 3
+
+
+def _is_within(count: Number, other: Number, least: int, most: int) -> bool:
+    """In tenths."""
+    return other * least <= count * _TENTHS <= other * most
+
+
+def _against_float(count: Number, value: Number | None) -> Doubt | None:
+    """Where nothing else is there to hold a count against, the price that the public float makes must be possible."""
+    if value is None:
+        return None
+    if value > count * _DEAREST:
+        return Doubt(Verdict.SLIP, f"is too small for a public float of {value} USD")
+    if value * _CHEAPEST_PER_DOLLAR < count:
+        return Doubt(Verdict.SLIP, f"is too large for a public float of {value} USD")
     return None
 
 

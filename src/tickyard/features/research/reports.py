@@ -20,10 +20,12 @@ from tickyard.features.research.statement import settle
 from tickyard.sources.filings.border import CompanyFacts, Entry
 
 _UNIT = "shares"
+_ALL_TAG, _ALL_TAG_ABROAD = date(2011, 12, 31), date(2018, 12, 31)
+"""By then every filer tagged its reports: under American standards, and under the international ones."""
 _THOUSANDS = (10**3, 10**6)
 _RATIO_MAX = 1000
-_LEAST_PER_SHARE = Decimal("0.02")
-"""Below it the rounding of a profit per share is all that is left of it."""
+_LEAST_PER_SHARE, _MOST_PER_SHARE = Decimal("0.01"), Decimal(100_000)
+"""Below the one the rounding of a profit per share is all that is left of it, above the other it is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,21 @@ def newest_report(filings: Iterable[Report], forms: frozenset[str]) -> Report | 
     return next((each for each in filings if each.form in forms and not each.form.endswith("/A")), None)
 
 
+def newcomers_report(facts: CompanyFacts, filings: Iterable[Report], forms: frozenset[str]) -> Report | None:
+    """The first periodic report that we know of, if the filer was new then, and not only the tagging of reports."""
+    first = min((each for each in filings if each.form in forms), key=lambda each: each.filed, default=None)
+    if first is None or first.filed <= _ALL_TAG:
+        return None
+    is_abroad = any(
+        row.accession == first.accession
+        for concept, units in facts.concepts.items()
+        if concept.startswith("ifrs-full:")
+        for rows in units.values()
+        for row in rows
+    )
+    return None if is_abroad and first.filed <= _ALL_TAG_ABROAD else first
+
+
 def is_foreign(filings: Iterable[Report]) -> bool:
     """Whether the newest periodic report is a 20-F or 40-F, or there is nothing but 6-K."""
     forms = [each.form for each in filings if each.form in COUNT_FORMS or each.form in INTERIM_FOREIGN_FORMS]
@@ -91,22 +108,24 @@ def implied_count(facts: CompanyFacts, accession: str) -> int | None:
             for row in rows:
                 if row.accession == accession and row.value:
                     profits[unit, row.start, row.end] = row.value
-    best: tuple[Decimal, int] | None = None
+    best: tuple[bool, Decimal, int] | None = None
     for concept in dict.fromkeys((*concepts.PER_SHARE, *concepts.DILUTED_PER_SHARE)):
         for unit, rows in facts.units(concept).items():
             currency = unit.partition("/")[0]
             for row in rows:
                 profit = profits.get((currency, row.start, row.end)) if row.accession == accession else None
-                if profit is None or row.value is None or (row.value > 0) != (profit > 0):
+                if profit is None or row.value is None:
                     continue
                 per_share = abs(Decimal(row.value))
-                if per_share < _LEAST_PER_SHARE:
+                if not _LEAST_PER_SHARE <= per_share <= _MOST_PER_SHARE:
                     continue
+                # Some tag a loss per share without its sign: that is good enough where nothing better is.
+                is_alike = (row.value > 0) == (profit > 0)
                 # Exact: a quotient may have more digits than a decimal keeps.
-                found = (per_share, abs(Fraction(profit)) // Fraction(per_share))
+                found = (is_alike, per_share, abs(Fraction(profit)) // Fraction(per_share))
                 # The larger the profit per share, the less its rounding matters.
                 best = max(best, found) if best is not None else found
-    return best[1] if best is not None else None
+    return best[2] if best is not None else None
 
 
 def public_float(facts: CompanyFacts, today: date) -> Entry | None:

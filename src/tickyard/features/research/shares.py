@@ -1,7 +1,8 @@
 """How many shares there are: the count on a report's cover, else that of the balance sheet, else the average.
 
 Only the newest periodic report is asked: a count that it no longer carries was true of another time. Each count is held
-against the others of its filing, and against profit per share: a factor of a thousand is a slip, not an opinion.
+against the others (`doubts.py`). What a new filer's first report says of the time before it is of another company:
+shares were converted and issued when it was listed, and only the cover knows. So it is when the cover falls silent.
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,22 +10,30 @@ from dataclasses import dataclass
 from datetime import date
 
 from tickyard.features.research import concepts
-from tickyard.features.research.doubts import LEAST, MOST, balance_in, doubt
+from tickyard.features.research.desk import (
+    SILENT,
+    UNIT,
+    Desk,
+    is_as_before,
+    is_silent,
+    late,
+    lay_out,
+    of_newest_day,
+    too_early,
+    witnesses_of,
+)
+from tickyard.features.research.doubts import LEAST, MOST, Verdict, balance_in, doubt
 from tickyard.features.research.facts import Candidate, candidate
-from tickyard.features.research.periods import COUNT_AGE, SAME_YEAR
+from tickyard.features.research.periods import COUNT_AGE
 from tickyard.features.research.reports import (
     Report,
-    count_forms,
     implied_count,
     known,
     newest_average,
-    newest_report,
     slip,
 )
 from tickyard.features.research.statement import latest
 from tickyard.sources.filings.border import CompanyFacts, Entry
-
-_UNIT = "shares"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,27 +65,20 @@ class _Try:
     judged: tuple[str, Entry] | None = None
     remark: str | None = None
     """What must be said although it was taken."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Desk:
-    facts: CompanyFacts
-    today: date
-    forms: frozenset[str]
-    report: Report | None
+    is_final: bool = False
+    """Whether the other counts must not be asked: they contradict it, and nothing tells who is right."""
 
 
 def choose_shares(facts: CompanyFacts, filings: Sequence[Report], today: date) -> Count:
     """`filings`: those of the facts that are known today, the newest first."""
-    forms = count_forms(filings)
-    desk = _Desk(facts, today, forms, newest_report(filings, forms))
+    desk = lay_out(facts, filings, today)
     cover = _cover(desk)
     if cover.shares is not None:
         return _count(desk, [cover], (cover.remark,) if cover.remark else ())
-    balance = _balance(desk)
+    balance = _balance(desk) if not cover.is_final else _Try(None, None)
     if balance.shares is not None:
         return _count(desk, [balance, cover], _explain(cover, "the count of the balance sheet"))
-    average = _average(desk)
+    average = _average(desk) if not cover.is_final and not balance.is_final else _Try(None, None)
     if average.shares is not None:
         fallback = "the weighted average of basic shares over the latest period reported"
         remark = (average.remark,) if average.remark else ()
@@ -91,20 +93,33 @@ def _explain(cover: _Try, fallback: str) -> tuple[str, ...]:
     return (f"sharesOutstanding: {why}, so this is {fallback}.",)
 
 
-def _cover(desk: _Desk) -> _Try:
-    rows = _of_newest_day(known(desk.facts.units(concepts.COVER_COUNT).get(_UNIT, ()), desk.forms, desk.today))
-    row = latest(rows)
-    if row is None:
-        return _Try(None, None)
+def _cover(desk: Desk) -> _Try:
+    """The newest cover; where it slips, as an amendment's may, the one before it that is of the newest report too."""
+    rows, refused = list(desk.covers), None
+    while (row := latest(newest := of_newest_day(rows))) is not None:
+        found = _one_cover(desk, newest, row)
+        if found.shares is not None or found.is_final:
+            return found
+        refused = refused or found
+        filing = (row.filed, row.accession)
+        rows = [each for each in rows if (each.filed, each.accession) != filing]
+        if desk.report is None or row.accession == desk.report.accession or row.filed < desk.report.filed:
+            break
+    return refused or _Try(None, None)
+
+
+def _one_cover(desk: Desk, rows: list[Entry], row: Entry) -> _Try:
     judged = (concepts.COVER_COUNT, row)
-    report = desk.report
+    report, is_final = desk.report, False
     trouble = _trouble(row, desk.today, classes := _classes(desk.facts, rows, row))
     if trouble is None and report is not None and row.filed < report.filed:
         trouble = f"is not repeated in the later {report.form} of {report.filed}"
     if trouble is None and classes is None and row.value is not None:
-        trouble = doubt(desk.facts, desk.today, row.value, row.accession, least=6, most=3000)
+        doubted = doubt(row.value, witnesses_of(desk, row), is_cover=True)
+        if doubted is not None:
+            trouble, is_final = doubted.why, doubted.verdict is Verdict.DISPUTE
     if trouble is not None:
-        return _Try(None, f"the count on the cover ({row.form}, {row.end}) {trouble}", judged)
+        return _Try(None, f"the count on the cover ({row.form}, {row.end}) {trouble}", judged, is_final=is_final)
     if classes is None:
         return _Try(_shares(concepts.COVER_COUNT, row, f"the cover of the {row.form}"), None, judged)
     whole = Entry(row.start, row.end, sum(classes), row.accession, row.form, row.filed)
@@ -128,24 +143,29 @@ def _classes(facts: CompanyFacts, rows: Iterable[Entry], row: Entry) -> list[int
     return counts if fits and all(fits) else None
 
 
-def _balance(desk: _Desk) -> _Try:
+def _balance(desk: Desk) -> _Try:
     found = [
         (row.end, -place, concept, row)
         for place, concept in enumerate(concepts.BALANCE_COUNTS)
-        if (row := latest(_of_newest_day(known(desk.facts.units(concept).get(_UNIT, ()), desk.forms, desk.today))))
+        if (row := latest(of_newest_day(known(desk.facts.units(concept).get(UNIT, ()), desk.forms, desk.today))))
     ]
     if not found:
         return _Try(None, None)
     _, _, concept, row = max(found, key=lambda each: each[:3])
-    trouble = _trouble(row, desk.today) or _late(desk, row)
+    trouble, is_final = _trouble(row, desk.today) or late(desk, row) or too_early(desk, row.end), False
+    if trouble is None and is_silent(desk, row.end) and not is_as_before(desk, row):
+        trouble = f"is of a time before {SILENT}"
     if trouble is None and row.value is not None:
-        trouble = doubt(desk.facts, desk.today, row.value, row.accession, least=6, most=200)
+        doubted = doubt(row.value, witnesses_of(desk, row), is_cover=False)
+        if doubted is not None:
+            trouble, is_final = doubted.why, doubted.verdict is Verdict.DISPUTE
     if trouble is not None:
-        return _Try(None, f"the count on the balance sheet ({row.form}, {row.end}) {trouble}", (concept, row))
+        complaint = f"the count on the balance sheet ({row.form}, {row.end}) {trouble}"
+        return _Try(None, complaint, (concept, row), is_final=is_final)
     return _Try(_shares(concept, row, f"the balance sheet of the {row.form}"), None, (concept, row))
 
 
-def _average(desk: _Desk) -> _Try:
+def _average(desk: Desk) -> _Try:
     report = desk.report
     found = newest_average(desk.facts, report.accession) if report is not None else None
     if found is None:
@@ -160,40 +180,28 @@ def _average(desk: _Desk) -> _Try:
             f"sharesOutstanding: the average is tagged a factor of {scale} off and was set right by profit per share."
         )
         row = Entry(row.start, row.end, int(value), row.accession, row.form, row.filed)
-    trouble = trouble or _trouble(row, desk.today) or _late(desk, row)
+    trouble = trouble or _trouble(row, desk.today) or late(desk, row) or too_early(desk, row.start or row.end)
+    if trouble is None and is_silent(desk, row.start or row.end):
+        trouble = f"is of a time before {SILENT}"
+    if trouble is None and not is_as_before(desk, row):
+        trouble = "is not what the last cover says"
     if trouble is not None:
         return _Try(None, f"the average number of shares ({row.form}, {row.end}) {trouble}", (concept, row))
     basis = f"the weighted average of basic shares in the {row.form}"
     return _Try(_shares(concept, row, basis), None, (concept, row), remark)
 
 
-def _stale_average(desk: _Desk) -> str | None:
+def _stale_average(desk: Desk) -> str | None:
     rows = [
         row
         for concept in concepts.AVERAGE_COUNTS
-        for row in known(desk.facts.units(concept).get(_UNIT, ()), desk.forms, desk.today)
+        for row in known(desk.facts.units(concept).get(UNIT, ()), desk.forms, desk.today)
     ]
     row = max(rows, key=lambda each: (each.end, each.filed, each.accession), default=None)
     if row is None or desk.report is None:
         return None
     trouble = _trouble(row, desk.today) or f"is not repeated in the later {desk.report.form} of {desk.report.filed}"
     return f"the average number of shares ({row.form}, {row.end}) {trouble}"
-
-
-def _late(desk: _Desk, row: Entry) -> str | None:
-    """What a later report says against a count by not repeating it for its own period."""
-    report = desk.report
-    if report is None:
-        return None
-    is_of_period = report.end is None or row.end >= report.end - SAME_YEAR
-    if row.filed >= report.filed and is_of_period:
-        return None
-    return f"is not repeated in the later {report.form} of {report.filed}"
-
-
-def _of_newest_day(rows: list[Entry]) -> list[Entry]:
-    end = max((row.end for row in rows), default=None)
-    return [row for row in rows if row.end == end]
 
 
 def _trouble(row: Entry, today: date, classes: list[int] | None = None) -> str | None:
@@ -207,11 +215,11 @@ def _trouble(row: Entry, today: date, classes: list[int] | None = None) -> str |
     return None
 
 
-def _count(desk: _Desk, tries: list[_Try], notes: tuple[str, ...]) -> Count:
+def _count(desk: Desk, tries: list[_Try], notes: tuple[str, ...]) -> Count:
     judged = [
         candidate(
             each.judged[0],
-            _UNIT,
+            UNIT,
             each.judged[1],
             _reason(each),
             is_chosen=each.shares is not None,
@@ -222,10 +230,10 @@ def _count(desk: _Desk, tries: list[_Try], notes: tuple[str, ...]) -> Count:
     seen = {each.concept for each in judged}
     shares = next((each.shares for each in tries if each.shares is not None), None)
     others = [
-        candidate(concept, _UNIT, row, _why_not(concept, row, shares))
+        candidate(concept, UNIT, row, _why_not(concept, row, shares))
         for concept in concepts.COUNTS
         if concept not in seen
-        and (row := latest(_of_newest_day(known(desk.facts.units(concept).get(_UNIT, ()), desk.forms, desk.today))))
+        and (row := latest(of_newest_day(known(desk.facts.units(concept).get(UNIT, ()), desk.forms, desk.today))))
     ]
     return Count(shares, notes, (*judged, *others))
 

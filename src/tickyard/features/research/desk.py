@@ -1,0 +1,105 @@
+"""A filer's reports laid out to count its shares: which is the newest, who was new when, whose cover fell silent."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from tickyard.features.research import concepts
+from tickyard.features.research.concepts import Number
+from tickyard.features.research.doubts import LEAST, Witnesses, witnesses
+from tickyard.features.research.periods import COUNT_AGE, SAME_YEAR
+from tickyard.features.research.reports import Report, count_forms, is_foreign, known, newcomers_report, newest_report
+from tickyard.features.research.statement import latest
+from tickyard.sources.filings.border import CompanyFacts, Entry
+
+UNIT = "shares"
+SILENT = "the covers of the reports no longer gave a single count, as when classes are added"
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    facts: CompanyFacts
+    today: date
+    forms: frozenset[str]
+    report: Report | None
+    first: Report | None
+    """The first report of a filer that was new then."""
+    silent_since: Report | None
+    """The first report without a count on its cover, after reports that had one."""
+    covers: tuple[Entry, ...]
+    before: date | None
+    """When the report before the newest was filed."""
+
+
+def lay_out(facts: CompanyFacts, filings: Sequence[Report], today: date) -> Desk:
+    forms = count_forms(filings)
+    covers = known(facts.units(concepts.COVER_COUNT).get(UNIT, ()), forms, today)
+    last = max((row.filed for row in covers if row.value is None or row.value >= LEAST), default=None)
+    # An amendment need not repeat what it does not amend.
+    later = [each for each in filings if each.form in forms and not each.form.endswith("/A")]
+    # Abroad the cover counts several classes as often as not, and whether it is tagged says little.
+    silent = [] if is_foreign(filings) else [each for each in later if last is not None and each.filed > last]
+    return Desk(
+        facts,
+        today,
+        forms,
+        newest_report(filings, forms),
+        newcomers_report(facts, filings, forms),
+        min(silent, key=lambda each: each.filed, default=None),
+        tuple(covers),
+        later[1].filed if len(later) > 1 else None,
+    )
+
+
+def witnesses_of(desk: Desk, row: Entry) -> Witnesses:
+    """What the filing says besides, or the report that it amends. A newcomer's first tables are of another time."""
+    before = _cover_before(desk, row)
+    seen = witnesses(desk.facts, desk.today, row.accession, before)
+    if seen.average is None and seen.balance is None and seen.implied is None and desk.report is not None:
+        seen = witnesses(desk.facts, desk.today, desk.report.accession, before)
+    if desk.first is not None and row.accession == desk.first.accession:
+        return Witnesses(None, None, None, None, seen.float_value)
+    return seen
+
+
+def _cover_before(desk: Desk, row: Entry) -> Number | None:
+    """The newest cover of another filing within the time in which a count is no older than too old."""
+    rows = [each for each in desk.covers if each.accession != row.accession and each.end <= row.end]
+    before = latest(of_newest_day([each for each in rows if row.end - each.end <= COUNT_AGE]))
+    return before.value if before is not None else None
+
+
+def late(desk: Desk, row: Entry) -> str | None:
+    """What a later report says against a count by not repeating it for its own period."""
+    report = desk.report
+    if report is None:
+        return None
+    is_of_period = report.end is None or row.end >= report.end - SAME_YEAR
+    if row.filed >= report.filed and is_of_period:
+        return None
+    return f"is not repeated in the later {report.form} of {report.filed}"
+
+
+def too_early(desk: Desk, since: date) -> str | None:
+    first = desk.first
+    if first is None or since >= first.filed:
+        return None
+    return f"is of the time before the filer's first report of {first.filed}"
+
+
+def is_silent(desk: Desk, since: date) -> bool:
+    return desk.silent_since is not None and since < desk.silent_since.filed
+
+
+def is_as_before(desk: Desk, row: Entry) -> bool:
+    """Whether the cover of the report before, if it has one, says about the same."""
+    rows = [each for each in desk.covers if each.accession != row.accession and each.end <= row.filed]
+    before = latest(of_newest_day([each for each in rows if desk.before is not None and each.filed >= desk.before]))
+    if before is None or before.value is None or row.value is None:
+        return True
+    return concepts.size(before.value - row.value) * 10 <= before.value
+
+
+def of_newest_day(rows: list[Entry]) -> list[Entry]:
+    end = max((row.end for row in rows), default=None)
+    return [row for row in rows if row.end == end]

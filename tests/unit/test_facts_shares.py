@@ -1,0 +1,122 @@
+"""Counts of shares of real filers: on earlier days, and after slips that filers do make."""
+
+from datetime import date
+
+import pytest
+
+from tickyard.features.research.study import study
+from tickyard.sandbox.filings.rows import company_facts, rows_of
+from tickyard.sources.filings.border import CompanyFacts, Entry, read_facts
+from yards.filings import cases, slipped
+
+CASES = {case["id"]: case for case in cases()}
+COVER = "dei:EntityCommonStockSharesOutstanding"
+COVERED = [
+    name
+    for name, case in CASES.items()
+    if not case.told.get("noUnderlying")
+    and (found := study(case.filer.company, case.filer.facts, case.today).shares) is not None
+    and found.concept == COVER
+    and "sum of" not in found.basis
+]
+
+
+def ask(name, facts=None, today=None):
+    case = CASES[name]
+    day = date.fromisoformat(today) if today else case.today
+    return study(case.filer.company, facts or case.filer.facts, day)
+
+
+@pytest.mark.parametrize(
+    ("name", "day", "value", "says"),
+    [
+        # Listed after the balance sheet, or within the time of the average.
+        ("AFRM@2021", "2021-03-15", None, "before the filer's first report"),
+        ("SNOW@2025-06-15", "2020-12-15", None, "before the filer's first report"),
+        ("NIO@2021", "2019-06-15", None, "before the filer's first report"),
+        ("FB@2021", "2012-08-15", None, "before the filer's first report"),
+        ("SHOP@2021", "2016-06-15", None, "before the filer's first report"),
+        # A merger added a class between the end of the quarter and the report.
+        ("SCHW@2021", "2020-11-20", None, "no longer gave a single count"),
+        ("SCHW@2021", "2021-05-20", 1_882_000_000, "weighted average"),
+        # The tables are of the company before the merger, the cover is of the day.
+        ("LPA@2025-05-01", "2024-06-15", 31_709_747, None),
+        ("QSR@2021", "2015-03-15", 202_124_433, None),
+        # Offerings and acquisitions since the end of the period, and splits.
+        ("PLUG@2021", "2013-04-15", 63_799_068, None),
+        ("COP@2021", "2021-02-20", 1_354_734_727, None),
+        ("NVDA@2026-07-09", "2024-08-29", 24_530_000_000, None),
+        ("DD@2021", "2019-08-07", 745_482_399, None),
+        ("SNOW@2025-06-15", "2021-04-15", 288_700_000, None),
+    ],
+)
+def test_a_count_is_of_the_company_that_is_listed_on_the_day(name, day, value, says):
+    found = ask(name, today=day)
+    assert (found.shares.value if found.shares else None) == value
+    assert says is None or says in found.note
+
+
+FACTORS = {"x1000": (1000, 1), "/1000": (1, 1000), "x10": (10, 1), "x100": (100, 1), "/10": (1, 10)}
+
+
+@pytest.mark.parametrize("factor", FACTORS)
+@pytest.mark.parametrize("name", COVERED)
+def test_a_cover_that_slips_is_never_the_answer(name, factor):
+    right = ask(name).shares
+    more, less = FACTORS[factor]
+    facts = slipped(CASES[name].filer.facts, COVER, right.accession, lambda value: int(value) * more // less)
+    found = ask(name, facts)
+    assert found.shares is None or abs(found.shares.value - right.value) * 10 <= right.value
+    assert found.shares is not None or "sharesOutstanding" in found.note
+
+
+@pytest.mark.parametrize("factor", [2, 3])
+@pytest.mark.parametrize("name", ["AAPL@2021", "HD@2021", "EQR@2021", "NEE@2021", "PNC@2021"])
+def test_twice_what_all_others_say_is_a_dispute(name, factor):
+    right = ask(name).shares
+    found = ask(name, slipped(CASES[name].filer.facts, COVER, right.accession, lambda value: value * factor))
+    assert found.shares is None
+    assert "which agree" in found.note
+
+
+def test_a_class_that_the_cover_leaves_out_is_seen_by_average_and_balance_sheet():
+    facts = CASES["BF-B@2021"].filer.facts
+    cover = Entry(None, date(2021, 5, 31), 309_800_000, "0000014693-21-000091", "10-K", date(2021, 6, 21))
+    found = ask("BF-B@2021", CompanyFacts(facts.cik, {**facts.concepts, COVER: {"shares": (cover,)}}))
+    assert found.shares.value == 478_729_000
+    assert "may leave out a class" in found.note
+
+
+def test_an_amendment_that_slips_gives_way_to_the_report_it_amends():
+    right = ask("AMD@2026-04-27").shares
+    assert right.form == "10-K/A"
+    facts = slipped(CASES["AMD@2026-04-27"].filer.facts, COVER, right.accession, lambda value: value * 1000)
+    found = ask("AMD@2026-04-27", facts).shares
+    assert (found.value, found.form) == (right.value, "10-K")
+
+
+THOUSANDS = """
+    Revenues USD 5m 2023-01-01 2023-12-31 10-K 2024-02-20
+    NetIncomeLoss USD -45m 2023-01-01 2023-12-31 10-K 2024-02-20
+    dei:EntityPublicFloat USD 300m - 2023-06-30 10-K 2024-02-20
+    cover shares 150m - 2024-02-10 10-K 2024-02-20
+    balance shares 150100 - 2023-12-31 10-K 2024-02-20
+    average shares 149000 2023-01-01 2023-12-31 10-K 2024-02-20
+    Revenues USD 4m 2022-01-01 2022-12-31 10-K 2023-02-20
+"""
+
+
+def made(text):
+    company = CASES["AAPL@2021"].filer.company
+    return study(company, read_facts(company_facts(1, "Example", rows_of(text)), 1), date(2024, 3, 1))
+
+
+def test_a_table_in_thousands_does_not_outvote_the_cover_and_the_float():
+    assert made(THOUSANDS).shares.value == 150_000_000
+
+
+def test_a_table_in_thousands_and_a_cover_without_other_witnesses_are_a_dispute():
+    text = "\n".join(line for line in THOUSANDS.splitlines() if "PublicFloat" not in line)
+    found = made(text)
+    assert found.shares is None
+    assert "a thousand times off" in found.note
