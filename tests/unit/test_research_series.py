@@ -1,6 +1,8 @@
 """Years, quarters and the trailing twelve months: only what truly adds up, and a reason for everything else."""
 
 from datetime import date
+from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 
@@ -175,3 +177,40 @@ def test_a_ratio_is_exact_or_null_with_a_reason(cap, item, value, reason):
     assert told.value == value
     assert (reason or "") in (told.reason or "")
     assert (told.value is None) == (told.reason is not None)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "end", "shares"),
+    [
+        ("COP@2021", "annual", "2015-12-31", 1_241_919_000),
+        ("RY@2021", "annual", "2018-10-31", 1_450_485_000),
+        ("NVDA@2026-07-09", "annual", "2009-01-25", 548_126_000),
+        ("AXP@2026-07-24", "quarterly", "2018-03-31", 861_000_000),
+        # This document has nothing but the averages, in two scales.
+        ("COP@2026-07-24", "quarterly", "2018-06-30", None),
+    ],
+)
+def test_a_number_of_shares_in_thousands_is_set_right_by_profit_per_share_or_unknown(name, kind, end, shares):
+    case = CASES[name]
+    found = series(case.filer.facts, case.filer.company.fiscal_year_end, case.today)
+    item = next(each for each in getattr(found, kind) if each.end.isoformat() == end).shares
+    assert item.value == shares
+    assert item.reason or item.earlier
+
+
+def test_a_profit_per_share_in_millions_gives_way_to_an_earlier_filing():
+    case = CASES["HIG@2021"]
+    found = series(case.filer.facts, case.filer.company.fiscal_year_end, case.today)
+    told = {each.end.isoformat(): each.diluted_eps for each in found.quarterly}
+    assert [str(told[end].value) for end in ("2013-09-30", "2013-06-30", "2013-03-31")] == ["0.6", "-0.39", "-0.58"]
+    assert 600_000 in [said.value for said in told["2013-09-30"].earlier]
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if not case.told.get("noUnderlying")])
+def test_profit_per_share_times_shares_is_never_a_thousand_times_off_the_profit(name):
+    case = CASES[name]
+    found = series(case.filer.facts, case.filer.company.fiscal_year_end, case.today)
+    for period in (*found.annual, *found.quarterly):
+        parts = (period.diluted_eps.value, period.shares.value, period.net_income.value)
+        if None not in parts and abs(parts[0]) >= Decimal("0.05") and parts[2]:
+            assert Fraction(1, 400) < abs(Fraction(parts[0]) * parts[1] / Fraction(parts[2])) < 400, period.end

@@ -10,7 +10,7 @@ from datetime import date, timedelta
 
 from tickyard.features.research import concepts
 from tickyard.features.research.concepts import Number
-from tickyard.features.research.items import FIGURES, Item, Line, Period, Said
+from tickyard.features.research.items import FIGURES, Item, Line, Period, Said, unknown
 from tickyard.features.research.statement import Years
 
 GAP = timedelta(days=4)
@@ -131,7 +131,7 @@ def settle_year(
     # Where one of them stands under another name than the year, it is the one that does not belong.
     strangers = [item for item in newest if not item.alike & whole.alike]
     return {
-        end: _unknown(item, reason)
+        end: unknown(item, reason)
         for end, item in zip(inside, newest, strict=True)
         if not strangers or item in strangers
     }
@@ -190,10 +190,4 @@ def settle_since(quarters: Sequence[Period], line: Line, to_date: Years | None) 
     if any(item.value is None for item in items) or _makes(items, told.value):
         return {}
     reason = _SINCE.format(filed=told.filed, end=quarters[0].end)
-    return {each.end: _unknown(item, reason) for each, item in zip(quarters[1:], items[1:], strict=True)}
-
-
-def _unknown(item: Item, reason: str) -> Item:
-    assert item.value is not None
-    said = Said(item.value, item.form or "", item.accession or "", item.filed or date.min)
-    return Item(None, item.unit, reason=reason, earlier=(said, *item.earlier))
+    return {each.end: unknown(item, reason) for each, item in zip(quarters[1:], items[1:], strict=True)}

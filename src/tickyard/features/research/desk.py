@@ -37,8 +37,10 @@ def lay_out(facts: CompanyFacts, filings: Sequence[Report], today: date) -> Desk
     last = max((row.filed for row in covers if row.value is None or row.value >= LEAST), default=None)
     # An amendment need not repeat what it does not amend.
     later = [each for each in filings if each.form in forms and not each.form.endswith("/A")]
+    speaking = {row.accession for row in covers}
     # Abroad the cover counts several classes as often as not, and whether it is tagged says little.
-    silent = [] if is_foreign(filings) else [each for each in later if last is not None and each.filed > last]
+    is_judged = last is not None and not is_foreign(filings)
+    silent = [each for each in later if is_judged and last and each.filed > last and each.accession not in speaking]
     return Desk(
         facts,
         today,

@@ -1,19 +1,19 @@
 """One period as a row of figures: each from the newest filing of it, with what earlier ones said."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Final
 
-from tickyard.features.research import concepts
+from tickyard.features.research import concepts, scales
 from tickyard.features.research.concepts import Number
 from tickyard.features.research.facts import Figure
 from tickyard.features.research.income import SUBTRACTED, income_of
 from tickyard.features.research.periods import fiscal_year
 from tickyard.features.research.revenue import REVENUE_WANTED, revenue_of
 from tickyard.features.research.statement import Statement, Years
+from tickyard.sources.filings.border import Entry
 
-_COUNTS: Final = (*concepts.DILUTED_COUNTS, *concepts.AVERAGE_COUNTS)
 _OWNERS: Final = "the owners' part of the profit"
 """One thing under several names, tagged or made by subtraction."""
 FIGURES: Final = (*concepts.REVENUE, *concepts.NET_INCOME)
@@ -91,12 +91,13 @@ REVENUE: Final = Line("revenue", REVENUE_WANTED, revenue_of, lambda period: peri
 NET_INCOME: Final = Line("netIncome", concepts.NET_INCOME, income_of, lambda period: period.net_income)
 
 
-def period_of(spans: Years, end: date, word: str) -> Period:
+def period_of(spans: Years, end: date, word: str, covers: Sequence[Entry] = ()) -> Period:
     statements = spans.statements(FIGURES, end)
     rows = [row for statement in statements for row in statement.rows.values() if row.start is not None]
     start = min(row.start for row in rows if row.start is not None)
-    everything = spans.statements((*concepts.DILUTED_PER_SHARE, *_COUNTS), end)
-    per_share = _tagged(everything, concepts.DILUTED_PER_SHARE, f"{spans.unit}/shares", "diluted profit per share")
+    everything = spans.statements((*scales.PER_SHARE, *scales.COUNTS), end)
+    cover = scales.nearest(covers, end)
+    per_share = _per_share(everything, f"{spans.unit}/shares", cover)
     # After a split one may be restated and the other not: they are of one filing, or one of them is left out.
     beside = [each for each in everything if per_share.value is None or each.accession == per_share.accession]
     return Period(
@@ -106,7 +107,11 @@ def period_of(spans: Years, end: date, word: str) -> Period:
         REVENUE.item(spans, end, word),
         NET_INCOME.item(spans, end, word),
         per_share,
-        _tagged(beside, _COUNTS, "shares", "average number of shares"),
+        _shares(
+            beside,
+            cover,
+            scales.largest((row for name in scales.COUNTS for row in spans.by_concept.get(name, ())), end),
+        ),
     )
 
 
@@ -137,14 +142,46 @@ def _base(concept: str) -> str:
     return concept.partition(" - ")[0]
 
 
-def _tagged(statements: Sequence[Statement], wanted: Sequence[str], unit: str, name: str) -> Item:
+def _per_share(statements: Sequence[Statement], unit: str, cover: Number | None) -> Item:
+    found = list(_tagged(statements, scales.PER_SHARE, unit))
+    for statement, item in found:
+        others = [other.value for _, other in found if other is not item and other.value is not None]
+        if item.value is not None and not scales.is_per_share_off(statement, item.value, others, cover):
+            return item
+    if not found:
+        return Item(None, unit, reason="The diluted profit per share is not tagged for this period.")
+    reason = "The diluted profit per share is a thousand times or more off what profit and shares make."
+    return unknown(found[0][1], reason)
+
+
+def _shares(statements: Sequence[Statement], cover: Number | None, around: Number | None) -> Item:
+    found = list(_tagged(statements, scales.COUNTS, "shares"))
+    for statement, item in found:
+        others = [other.value for _, other in found if other is not item and other.value is not None]
+        if item.value is not None and not scales.is_count_off(statement, item.value, others, cover, around):
+            return item
+    for statement, item in found:
+        if item.value is not None and (right := scales.set_right(statement, item.value)) is not None:
+            return replace(item, value=right, reason=f"Tagged as {item.value}; profit per share tells the scale.")
+    if not found:
+        return Item(None, "shares", reason="The average number of shares is not tagged for this period.")
+    return unknown(found[0][1], "The average number of shares is a thousand times or more off the other counts.")
+
+
+def _tagged(statements: Sequence[Statement], wanted: Sequence[str], unit: str) -> Iterator[tuple[Statement, Item]]:
     for statement in statements:
         concept = next((each for each in wanted if statement.get(each) is not None), None)
         if concept is not None:
             row, value = statement.rows[concept], statement.get(concept)
             earlier = _earlier(statements, concept, row.accession, value)
-            return Item(value, unit, concept, row.form, row.accession, row.filed, None, earlier)
-    return Item(None, unit, reason=f"The {name} is not tagged for this period.")
+            yield statement, Item(value, unit, concept, row.form, row.accession, row.filed, None, earlier)
+
+
+def unknown(item: Item, reason: str) -> Item:
+    """No value, with the reason and what was told."""
+    assert item.value is not None
+    said = Said(item.value, item.form or "", item.accession or "", item.filed or date.min)
+    return Item(None, item.unit, reason=reason, earlier=(said, *item.earlier))
 
 
 def _earlier(statements: Sequence[Statement], concept: str, accession: str, value: Number | None) -> tuple[Said, ...]:

@@ -15,6 +15,7 @@ from tickyard.features.research.adding import GAP, adds_up, last_quarter, settle
 from tickyard.features.research.concepts import Number
 from tickyard.features.research.items import FIGURES, NET_INCOME, REVENUE, Item, Line, Period, Said, period_of
 from tickyard.features.research.periods import COUNT_FORMS, INTERIM_FOREIGN_FORMS, YEAR_DAYS
+from tickyard.features.research.reports import known
 from tickyard.features.research.statement import Years, spans_of, years_of
 from tickyard.sources.filings.border import CompanyFacts
 
@@ -58,8 +59,10 @@ def series(facts: CompanyFacts, year_end: str | None, today: date) -> Series:
     quarters, halves, nine_months = (
         spans_of(facts, years, lengths, _FORMS, today) for lengths in (_QUARTER_DAYS, _HALF_DAYS, _NINE_MONTHS_DAYS)
     )
-    annual = [period_of(years, end, "year") for end in years.ends(FIGURES)[:_YEARS_MAX]]
-    reported = {end: period_of(quarters, end, "quarter") for end in quarters.ends(FIGURES)[: _QUARTERS_MAX + 4]}
+    covers = known(facts.units(concepts.COVER_COUNT).get("shares", ()), _FORMS, today)
+    annual = [period_of(years, end, "year", covers) for end in years.ends(FIGURES)[:_YEARS_MAX]]
+    ends = quarters.ends(FIGURES)[: _QUARTERS_MAX + 4]
+    reported = {end: period_of(quarters, end, "quarter", covers) for end in ends}
     for year in annual:
         fourth = last_quarter(year, reported, nine_months, _LINES)
         if fourth is not None:

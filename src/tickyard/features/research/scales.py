@@ -1,0 +1,88 @@
+"""Profit per share and number of shares of a period, in the scale they are meant in.
+
+Either times the other is the profit, so a factor of a thousand or a million between them is a slip of one of them.
+Other filings of the period and the nearest cover tell of which. What can be set right exactly is, the rest is unknown.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import date, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import Final
+
+from tickyard.features.research import concepts
+from tickyard.features.research.concepts import Number
+from tickyard.features.research.doubts import LEAST
+from tickyard.features.research.reports import are_close, slip
+from tickyard.features.research.statement import Statement
+from tickyard.sources.filings.border import Entry
+
+COUNTS: Final = (*concepts.DILUTED_COUNTS, *concepts.AVERAGE_COUNTS)
+PER_SHARE: Final = concepts.DILUTED_PER_SHARE
+_PROFITS: Final = (*concepts.COMMON_PROFITS, *concepts.OWNERS_PROFITS, *concepts.WHOLE_PROFITS)
+_NEAR, _AROUND = timedelta(days=400), timedelta(days=1500)
+# Some tag pence as pounds: a hundred times the profit that was divided among the shares.
+_PENCE: Final = 50
+# No profit per share but one has ever been more, and below a cent rounding is all that is left.
+_MOST_PER_SHARE, _LEAST_PER_SHARE = 100_000, Decimal("0.01")
+
+
+def implied(statement: Statement) -> Number | None:
+    """How many shares profit and profit per share make."""
+    profit, per_share = statement.first(_PROFITS), statement.first(PER_SHARE)
+    if not profit or per_share is None or not _LEAST_PER_SHARE <= concepts.size(per_share) <= _MOST_PER_SHARE:
+        return None
+    return abs(Fraction(profit)) // abs(Fraction(per_share))
+
+
+def nearest(covers: Iterable[Entry], end: date) -> Number | None:
+    """The count on the cover that is the nearest in time."""
+    near = [row for row in covers if abs(row.end - end) <= _NEAR and row.value is not None and row.value >= LEAST]
+    found = min(near, key=lambda row: (abs(row.end - end), row.filed, row.accession, row.value or 0), default=None)
+    return found.value if found is not None else None
+
+
+def largest(counts: Iterable[Entry], end: date) -> Number | None:
+    """The largest number of shares told for a period around this time: a count in thousands is the smaller one."""
+    return max((row.value for row in counts if abs(row.end - end) <= _AROUND and row.value is not None), default=None)
+
+
+def is_count_off(
+    statement: Statement, count: Number, others: Sequence[Number], cover: Number | None, around: Number | None
+) -> bool:
+    """`around`: the largest count of its time, which is asked when there is no better witness."""
+    told = implied(statement)
+    voices = [*([told] if told else []), *([cover] if cover is not None else [])]
+    if not voices and around is not None:
+        return count < around and slip(count, around) is not None
+    return _is_outvoted(count, voices, others)
+
+
+def is_per_share_off(statement: Statement, per_share: Number, others: Sequence[Number], cover: Number | None) -> bool:
+    if concepts.size(per_share) > _MOST_PER_SHARE:
+        return True
+    profit, count = statement.first(_PROFITS), statement.first(COUNTS)
+    # Counts slip more often than amounts per share: only one that a cover bears out is a witness.
+    voices = [Decimal(concepts.size(profit)) / Decimal(cover)] if profit and cover else []
+    common = statement.first(concepts.COMMON_PROFITS)
+    if common and count and concepts.size(per_share) * count > _PENCE * concepts.size(common):
+        return True
+    return _is_outvoted(concepts.size(per_share), voices, [concepts.size(other) for other in others])
+
+
+def _is_outvoted(value: Number, voices: Sequence[Number], others: Sequence[Number]) -> bool:
+    """`others`: what the other filings of the period say. They repeat each other, so the most of them are one voice,
+    and they are no witness for a value: a table that slips does so every year."""
+    against = sum(slip(value, each) is not None for each in voices)
+    ours = sum(are_close(value, each) for each in voices)
+    slips, close = sum(slip(value, each) is not None for each in others), sum(are_close(value, each) for each in others)
+    return against + (slips > close + 1) > ours
+
+
+def set_right(statement: Statement, count: Number) -> int | None:
+    """A count that profit per share shows to be a thousand or a million times off, in its right scale."""
+    told = implied(statement)
+    factor = slip(count, told) if told else None
+    if factor is None or told is None:
+        return None
+    return int(count * factor) if count < told else int(count // factor)
