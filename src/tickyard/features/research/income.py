@@ -14,11 +14,15 @@ from tickyard.features.research.facts import (
     unread,
     year_to_answer,
 )
+from tickyard.features.research.proofs import power_off
+from tickyard.features.research.reports import are_close, slip
 from tickyard.features.research.statement import Statement, Years
 from tickyard.sources.filings.border import Entry
 
 _MAY_INCLUDE = "netIncome includes the share of minority owners, if there are any: the filing does not set it apart."
 SUBTRACTED = "netIncome is the whole profit less the minority owners' part of the same filing."
+_LEAST_PER_SHARE = Decimal("0.05")
+_POWERS = tuple(10**power for power in range(1, 7))
 _AFTER_PREFERRED = "netIncome is what remained for common shareholders after preferred dividends."
 
 
@@ -34,8 +38,12 @@ def income_of(years: Years, end: date) -> Figure:
         return Figure(None, (f"netIncome: not reported as a standard concept for the year ended {end}.",))
     # An amendment may repeat one line only: the filing that sets the owners' part apart is the better witness.
     place = next((at for at, each in enumerate(statements) if _settles(each)), 0)
+    if _is_restated(statements[:place], statements[place]):
+        place = 0
     statement = statements[place]
     concept, row, note, why = _owners_part(statement)
+    if row.value is not None and (power := _slip(years, statement, row.value)):
+        return _refused(years, statements, place, row.value, power)
     others = [each for at, each in enumerate(statements) if at != place]
     elsewhere = same_year_elsewhere(concepts.NET_INCOME, others, "Another filing of the same year is the one taken.")
     if row.value is None:
@@ -44,6 +52,99 @@ def income_of(years: Years, end: date) -> Figure:
     chosen = candidate(concept, statement.unit, row, why, is_chosen=True)
     judged = (chosen, *_losers(statement, concept, None), *elsewhere)
     return Figure(fact_of(years, concept, row, row.value), (note,) if note else (), judged)
+
+
+def _refused(years: Years, statements: list[Statement], place: int, value: Number, power: int) -> Figure:
+    """What is left when a filing's profit is in a wrong scale: another filing of the year with the same digits."""
+    statement = statements[place]
+    reason = f"A slip: it is {power} times off what the rest of the filing makes of it."
+    losers = _losers(statement, None, reason)
+    for other in statements[place + 1 :]:
+        concept, row, note, why = _owners_part(other)
+        if row.value is not None and power_off(row.value, value) == power and not _slip(years, other, row.value):
+            chosen = candidate(concept, other.unit, row, why, is_chosen=True)
+            return Figure(fact_of(years, concept, row, row.value), (note,) if note else (), (chosen, *losers))
+    return Figure(None, (f"netIncome: {reason[:1].lower()}{reason[1:]}",), tuple(losers))
+
+
+def _slip(years: Years, statement: Statement, profit: Number) -> int | None:
+    """The power of ten by which the profit is off profit per share times shares; None when it is not.
+
+    The count of shares may be what is off: then revenue, another profit or the year before sides with this one.
+    """
+    power = _power_off_shares(statement, profit)
+    if power is None:
+        return _slip_beside(years, statement, profit)
+    names = (*concepts.WHOLE_PROFITS, *concepts.OWNERS_PROFITS, *concepts.COMMON_PROFITS, *concepts.PRETAX)
+    beside = [value for name in names if (value := statement.get(name)) is not None and value != profit]
+    if any((value > 0) == (profit > 0) and are_close(concepts.size(value), concepts.size(profit)) for value in beside):
+        return None
+    sold = _sold(statement)
+    if sold and _is_usual(profit, sold) and not _is_usual(_made(statement), sold):
+        return None
+    before = _year_before(years, statement)
+    last = before.first(concepts.NET_INCOME) if before is not None else None
+    if before is not None and last is not None and _power_off_shares(before, last) == power:
+        return None
+    return power
+
+
+def _slip_beside(years: Years, statement: Statement, profit: Number) -> int | None:
+    """A factor of a thousand or a million to the whole profit, or before taxes; or to the year before, when the profit
+    is more than all of revenue too."""
+    beside = [statement.get(name) for name in (*concepts.WHOLE_PROFITS, *concepts.PRETAX)]
+    against = [slip(profit, value) for value in beside if value]
+    if against and all(against):
+        return against[0]
+    sold = _sold(statement)
+    before = _year_before(years, statement)
+    last = before.first(concepts.NET_INCOME) if before is not None else None
+    return slip(profit, last) if last and sold and concepts.size(profit) > concepts.size(sold) else None
+
+
+def _year_before(years: Years, statement: Statement) -> Statement | None:
+    end = next((each for each in years.ends(concepts.NET_INCOME) if each < statement.end), None)
+    told = years.statements(concepts.NET_INCOME, end) if end is not None else []
+    return next((each for each in told if each.accession == statement.accession), None)
+
+
+def _power_off_shares(statement: Statement, profit: Number) -> int | None:
+    per_share, shares = statement.first(concepts.PER_SHARE), statement.first(concepts.AVERAGE_COUNTS)
+    if not per_share or not shares or concepts.size(per_share) < _LEAST_PER_SHARE:
+        return None
+    made = _made(statement)
+    low, high = sorted((concepts.size(made), concepts.size(profit)))
+    rounding = 5 if concepts.size(per_share) < _LEAST_PER_SHARE * 4 else 2
+    if (made > 0) != (profit > 0) or not low:
+        return None
+    return next((power for power in _POWERS if concepts.size(high - low * power) * 100 <= high * rounding), None)
+
+
+def _made(statement: Statement) -> int:
+    per_share, shares = statement.first(concepts.PER_SHARE), statement.first(concepts.AVERAGE_COUNTS)
+    return int(Decimal(per_share or 0) * (shares or 0))
+
+
+def _sold(statement: Statement) -> Number:
+    """About what came in, whatever it is called."""
+    names = (*concepts.REVENUE, *concepts.NET_INTEREST, concepts.GROSS_INTEREST)
+    return max((concepts.size(value) for name in names if (value := statement.get(name)) is not None), default=0)
+
+
+def _is_usual(profit: Number, sold: Number) -> bool:
+    """Whether a profit or loss is between a thousandth of revenue and all of it."""
+    return concepts.size(sold) <= 1000 * concepts.size(profit) <= 1000 * concepts.size(sold)
+
+
+def _is_restated(newer: list[Statement], older: Statement) -> bool:
+    """Whether a newer filing without the owners' part tells another whole profit than the one that sets it apart."""
+    if not newer:
+        return False
+    told, whole = newer[0].first(concepts.WHOLE_PROFITS), older.first(concepts.WHOLE_PROFITS)
+    owners = older.first(concepts.OWNERS_PROFITS)
+    if told is None:
+        return False
+    return told not in (whole, owners) and (whole is not None or _minority(older) is None)
 
 
 def _settles(statement: Statement) -> bool:
@@ -90,6 +191,9 @@ def _of_whole(statement: Statement, name: str, row: Entry) -> tuple[str, Entry, 
     if _bears_out(statement, row.value) and not _bears_out(statement, rest):
         # Some filers tag the owners' part with the name of the whole.
         return name, row, None, "Profit per share times shares gives this amount: it is the owners' part already."
+    if not _bears_out(statement, rest) and _bears_out(statement, row.value + minority):
+        # Some tag what is taken off with a minus.
+        return _less(name, row, row.value + minority)
     return _less(name, row, rest)
 
 

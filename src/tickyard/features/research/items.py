@@ -138,8 +138,10 @@ def _alike(figure: Figure) -> frozenset[str]:
 
 
 def _base(concept: str) -> str:
-    """The whole profit and what remains of it after minority owners are one line of a statement."""
-    return concept.partition(" - ")[0]
+    """The whole profit and what remains of it after minority owners are one line of a statement; sales with and without
+    excise are two."""
+    base = concept.partition(" - ")[0]
+    return base if base in concepts.NET_INCOME else concept
 
 
 def _per_share(statements: Sequence[Statement], unit: str, cover: Number | None) -> Item:

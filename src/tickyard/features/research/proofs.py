@@ -5,8 +5,10 @@ from typing import Final
 
 from tickyard.features.research import concepts
 from tickyard.features.research.concepts import Number
+from tickyard.features.research.reports import are_close, slip
 from tickyard.features.research.statement import Statement
 
+_POWERS: Final = tuple(10**power for power in range(1, 7))
 SALES_PROOF: Final = "gross profit and cost of sales"
 
 
@@ -37,6 +39,36 @@ def sums_of(statement: Statement) -> Iterator[tuple[str, Number]]:
     interest, other = first(concepts.NET_INTEREST), get(concepts.OTHER_BANKING)
     if interest is not None and other is not None:
         yield "net interest and non-interest income", interest + other
+
+
+def power_off(value: Number, total: Number) -> int | None:
+    """The power of ten by which a number misses what it should be, when its digits are the same; None otherwise."""
+    if value == 0 or (value > 0) != (total > 0):
+        return None
+    low, high = sorted((concepts.size(value), concepts.size(total)))
+    return next((power for power in _POWERS if low and concepts.size(high - low * power) * 100 <= high), None)
+
+
+def find_slip(statement: Statement, concept: str, value: Number, before: Statement | None) -> str | None:
+    """What shows the number to be in a wrong scale: a sum of the same digits, or the year before."""
+    last = before.get(concept) if before is not None else None
+    for words, total in sums_of(statement):
+        power = power_off(value, total)
+        # Where the year before is of the same scale, the parts are in the wrong one.
+        if power is not None and (last is None or not are_close(value, last)):
+            return f"A slip: {words} give the same digits, {power} times off."
+    if last is not None and value > 0 and (factor := slip(value, last)):
+        return f"A slip: it is {factor} times off the year before in the same filing."
+    return None
+
+
+def net_of_excise(statement: Statement, value: Number) -> Number | None:
+    """What remains of sales without the excise in them, when gross profit and cost of sales come to the same."""
+    excise = statement.get(concepts.EXCISE)
+    if excise is None or not 0 < excise < value:
+        return None
+    proof = prove(statement, value - excise)
+    return value - excise if proof == SALES_PROOF else None
 
 
 def is_line_of_total(

@@ -21,10 +21,13 @@ from tickyard.features.research.facts import (
     year_to_answer,
 )
 from tickyard.features.research.proofs import (
+    SALES_PROOF,
+    find_slip,
     has_sales,
     is_below_costs,
     is_equal,
     is_line_of_total,
+    net_of_excise,
     prove,
     sums_of,
 )
@@ -35,6 +38,7 @@ from tickyard.sources.filings.border import Entry
 _NAMED = (*concepts.REVENUE, concepts.OTHER_BANKING)
 # Others may tag nothing but what was left of it and what was spent.
 REVENUE_WANTED = (*_NAMED, *concepts.GROSS_PROFITS, concepts.OPERATING_INCOME)
+_SALES = (concepts.SALES, concepts.GOODS, concepts.CONTRACTS_GROSS)
 _COSTS = "Less than was spent on the goods sold, or left over: the larger number beside it is likelier the total."
 _NOT_REPORTED = "revenue: not reported as a standard concept for the year ended {end}."
 _PART_OF_TOTAL = "revenue: only a part of it is reported for the year ended {end}, the total is not."
@@ -68,7 +72,7 @@ def revenue_of(years: Years, end: date) -> Figure:
     judged: list[Candidate] = []
     refusal: tuple[str, ...] = ()
     for place, statement in enumerate(statements):
-        trial = _try(statement, sliced)
+        trial = _try(statement, sliced, _year_before(years, statement))
         judged += _candidates(statement, trial)
         if trial.chosen is not None:
             concept, row, value = trial.chosen
@@ -81,7 +85,7 @@ def revenue_of(years: Years, end: date) -> Figure:
     return Figure(None, refusal or (_NOT_REPORTED.format(end=end),), tuple(judged))
 
 
-def _try(statement: Statement, sliced: frozenset[str]) -> _Trial:
+def _try(statement: Statement, sliced: frozenset[str], before: Statement | None) -> _Trial:
     rows = [(concept, statement.rows[concept]) for concept in concepts.REVENUE if concept in statement.rows]
     if not rows:
         return _sum_of_parts(statement, {}) or _Trial(None, "", (), {})
@@ -98,13 +102,26 @@ def _try(statement: Statement, sliced: frozenset[str]) -> _Trial:
         for other, amount in readable:
             losers.setdefault(other, _beside(other, amount, concept, value))
         return _win(statement, concept, value, f"The total: {proof} give the same amount.", losers)
-    standing = []
+    net = next(((concept, rest) for concept, value in readable if (rest := _net(statement, concept, value))), None)
+    if net is not None:
+        losers |= _left(rows, losers, "It includes taxes collected for others.")
+        return _without_excise(statement, *net, losers)
+    standing, is_odd = [], False
     for concept, value in readable:
-        trouble = _trouble(statement, concept, value, sliced, readable)
+        slipped = find_slip(statement, concept, value, before)
+        is_odd |= slipped is not None
+        trouble = slipped or _trouble(statement, concept, value, sliced, readable)
         if trouble is None:
             standing.append((concept, value))
         else:
             losers[concept] = trouble
+    if is_odd and standing:
+        # What stands beside the total is not the total because the total slipped.
+        losers |= _left(rows, losers, "The better concept of the filing is in a wrong scale.")
+        note = f"revenue: the amount filed for the year ended {end} is in a wrong scale."
+        return _Trial(None, "", (note,), losers)
+    if standing and min(value for _, value in standing) < -max(value for _, value in standing):
+        standing.sort(key=lambda each: each[1])
     if standing and standing[0][1] < 0:
         note = f"revenue: the amount filed for the year ended {end} is negative and was not believed."
         losers[standing[0][0]] = "Negative, and nothing else in the filing bears it out."
@@ -126,6 +143,24 @@ def _try(statement: Statement, sliced: frozenset[str]) -> _Trial:
             losers.setdefault(other, _beside(other, amount, concept, value))
         return _win(statement, concept, value, "The best concept of the filing that no part contradicts.", losers)
     return _sum_of_parts(statement, losers) or _Trial(None, "", (_PART_OF_TOTAL.format(end=end),), losers)
+
+
+def _year_before(years: Years, statement: Statement) -> Statement | None:
+    end = next((each for each in years.ends(concepts.REVENUE) if each < statement.end), None)
+    told = years.statements(concepts.REVENUE, end) if end is not None else []
+    return next((each for each in told if each.accession == statement.accession), None)
+
+
+def _net(statement: Statement, concept: str, value: Number) -> Number | None:
+    # The whole of revenue is what the filer says it is; sales are without what is collected for others.
+    return net_of_excise(statement, value) if concept in _SALES else None
+
+
+def _without_excise(statement: Statement, concept: str, rest: Number, losers: dict[str, str]) -> _Trial:
+    row = statement.rows[concept]
+    whole = Entry(row.start, row.end, rest, row.accession, row.form, row.filed)
+    note = "revenue is sales without the excise in them: gross profit and cost of sales give the same amount."
+    return _Trial((f"{concept} - {concepts.EXCISE}", whole, rest), "Sales without excise.", (note,), losers)
 
 
 def _win(statement: Statement, concept: str, value: Number, why: str, losers: dict[str, str]) -> _Trial:
@@ -152,8 +187,13 @@ def _trouble(
     interest, other = statement.first(concepts.NET_INTEREST), statement.get(concepts.OTHER_BANKING)
     if interest is not None and interest > 0 and other is not None and (interest + other) * 98 > value * 100:
         return "Smaller than net interest and non-interest income together, so it is no total."
+    sold = next((total for words, total in sums_of(statement) if words == SALES_PROOF), None)
+    if sold is not None and value * 2 < sold:
+        return "Smaller than gross profit and cost of sales together, so it is no total."
     if concept in concepts.TOTALS:
         return None
+    # Before what it costs a lender, where that is all it tags: as far outside contracts as net interest.
+    interest = interest if interest is not None else statement.get(concepts.GROSS_INTEREST)
     if interest is not None and interest * 4 >= value and not is_trade:
         return "Net interest of a comparable size lies outside it, so it is only a part of a bank's revenue."
     if concept in sliced:
@@ -175,7 +215,7 @@ def _sum_of_parts(statement: Statement, losers: dict[str, str]) -> _Trial | None
             continue
         total = first + second
         is_bank = other == concepts.OTHER_BANKING
-        if not is_bank and prove(statement, total) is None:
+        if total <= 0 or (not is_bank and prove(statement, total) is None):
             continue
         row = statement.rows[one]
         whole = Entry(row.start, row.end, total, row.accession, row.form, row.filed)
