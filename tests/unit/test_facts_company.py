@@ -69,6 +69,7 @@ EARNING = facts(f"NetIncomeLoss USD 1m {YEAR}")
         (company(sic=None, name="Example Lending Fund"), None, False),
         (company(sic="6022", name="Northern Example Trust Corp"), SELLING, True),
         (company(sic="6798", name="Example Realty Trust"), SELLING, True),
+        (company(sic="6798", name="Copper Example Pass Through Trust"), SELLING, True),
         (company(sic="6792", name="Example Oil Royalty Trust"), SELLING, True),
         (company(name="Example CurrencyShares Euro Trust"), SELLING, False),
         (company(name="EXAMPLE SILVER TRUST"), SELLING, False),

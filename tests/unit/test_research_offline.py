@@ -3,12 +3,15 @@
 import argparse
 import gzip
 import json
+from datetime import date
 
 import msgspec
 import pytest
 
 from tickyard.features.research.answer import Facts, Underlying
+from tickyard.features.research.offline import explain_documents
 from tickyard.features.research.portrait import describe
+from tickyard.sources.filings.border import Broken
 from tickyard.terminal.arguments import add_explain_arguments
 from tickyard.terminal.explain import explain_command
 from yards.filings import cases
@@ -95,3 +98,9 @@ def test_documents_that_do_not_belong_together_are_refused(capsys, tmp_path, stu
     code, out, err = explain(capsys, tmp_path, CASES["MA@2021"], stub=stub)
     assert (code, out) == (1, "")
     assert err.startswith("cannot be explained: ")
+
+
+@pytest.mark.parametrize("facts", [b'{"cik":"\xff","facts":{}}', b'{"cik":"\xc3\xa9","facts":{}}', b'{"cik":null}'])
+def test_facts_that_do_not_say_whose_they_are_in_plain_letters_are_refused(facts):
+    with pytest.raises(Broken):
+        explain_documents("AAPL", facts, b'{"name": "Example"}', date(2024, 1, 2), None)

@@ -75,6 +75,9 @@ def year_to_answer(years: Years, wanted: Sequence[str], name: str, today: date) 
     newest = years.newest_end((*concepts.REVENUE, *concepts.NET_INCOME))
     if newest is None or today - newest > FIGURE_AGE:
         return None, Figure(None, (f"{name}: no annual report for more than two years.",))
+    if years.broken_end is not None and years.broken_end - newest > SAME_YEAR:
+        reason = f"the newest annual report, to {years.broken_end}, covers no whole year of the company as it is now"
+        return None, Figure(None, (f"{name}: {reason}.",))
     if end is None or newest - end > SAME_YEAR:
         return None, Figure(None, (f"{name}: not reported as a standard concept for the year ended {newest}.",))
     return end, Figure(None)

@@ -39,7 +39,7 @@ def explain_documents(ticker: str, facts: bytes, submissions: bytes, today: date
 def _portrait(symbol: str, facts: bytes, submissions: bytes, today: date) -> Portrait:
     about = _outline(submissions, "submissions")
     told = _outline(facts, "company facts").get("cik", msgspec.Raw(b""))
-    cik = read_cik(bytes(told).decode().strip('" '))
+    cik = read_cik(bytes(told).decode("ascii", "replace").strip('" '))
     if cik is None:
         raise Broken("the company facts do not say whose they are")
     # A description that was cut down may not say whose it is; the facts do.

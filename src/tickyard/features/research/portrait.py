@@ -63,4 +63,5 @@ def appraise(found: Study | None, mid: Price | None, symbol: str) -> Worth:
         is_foreign=found.is_foreign,
         tagged_ratio=found.tagged_ratio,
         public_float=found.public_float,
+        is_abroad=found.is_abroad,
     )

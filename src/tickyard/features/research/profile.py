@@ -18,6 +18,8 @@ FUNDS = frozenset(
 
 # Commodity pools and grantor trusts; unit trusts; funds. Operating companies are filed elsewhere.
 _FUND_SICS = frozenset({"6221", "6722", "6726"})
+# Landlords and owners of royalties: trusts by law, and companies all the same, whatever their names are made of.
+_TRUST_SICS = frozenset({"6792", "6798"})
 # Names that only a fund bears, whatever code it was given.
 _FUND_BRAND = re.compile(r"\b(?:etfs?|etns?|ishares|proshares|spdr|currencyshares)\b", re.IGNORECASE)
 _POOL = re.compile(
@@ -67,7 +69,8 @@ def is_operating_company(company: Company, facts: CompanyFacts | None) -> bool:
     if FUNDS.intersection(company.tickers) or company.sic in _FUND_SICS:
         return False
     kind = (company.entity_type or "").lower()
-    if kind == "investment" or _FUND_BRAND.search(company.name) or _POOL.search(company.name):
+    is_pool = company.sic not in _TRUST_SICS and _POOL.search(company.name) is not None
+    if kind == "investment" or _FUND_BRAND.search(company.name) or is_pool:
         return False
     if company.sic is not None or not (vehicle := _VEHICLE.search(company.name)):
         return True

@@ -1,7 +1,7 @@
 """Years as filings report them. What stands in one filing may be compared; figures of different filings may not."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from tickyard.features.research import concepts
@@ -9,6 +9,8 @@ from tickyard.features.research.concepts import Number
 from tickyard.features.research.periods import (
     ANNUAL_FORMS,
     INTERIM_FOREIGN_FORMS,
+    TRANSITION_FORMS,
+    YEAR_DAYS,
     days_of,
     is_known,
     is_year,
@@ -55,6 +57,8 @@ class Years:
     by_concept: dict[str, list[Entry]]
     year_end: str | None
     by_end: dict[date, list[tuple[str, Entry]]]
+    broken_end: date | None = None
+    """The end of the newest annual report's period, when that is shorter than a year: a company that began anew."""
 
     def newest_end(self, wanted: Iterable[str]) -> date | None:
         ends = [entry.end for concept in wanted for entry in self.by_concept.get(concept, ())]
@@ -153,12 +157,20 @@ def years_of(facts: CompanyFacts, today: date, year_end: str | None) -> Years | 
     if currency is None:
         return None
     by_concept = money[currency]
+    broken = _broken_end(facts, currency, figures, today)
     for concept in (*_PER_SHARE, *_COUNTED):
         rows = [row for unit in _units(concept, currency) for row in facts.units(concept).get(unit, ())]
         rows = [row for row in rows if row.form in _YEAR_FORMS and is_year(row) and is_known(row, today)]
         if rows:
             by_concept[concept] = rows
-    return arrange(currency, by_concept, year_end)
+    return replace(arrange(currency, by_concept, year_end), broken_end=broken)
+
+
+def _broken_end(facts: CompanyFacts, currency: str, figures: Iterable[str], today: date) -> date | None:
+    """A transition period is told apart by its form: the year before it still stands for the company."""
+    rows = (row for concept in figures for row in facts.units(concept).get(currency, ()))
+    told = (row for row in rows if row.form in _WHOLE_FORMS and row.end <= row.filed <= today)
+    return max((row.end for row in told if days_of(row) in _BROKEN_DAYS), default=None)
 
 
 def _units(concept: str, currency: str) -> tuple[str, ...]:
@@ -183,6 +195,8 @@ def spans_of(facts: CompanyFacts, years: Years, lengths: range, forms: frozenset
     return arrange(years.unit, by_concept, years.year_end)
 
 
+_WHOLE_FORMS = ANNUAL_FORMS - TRANSITION_FORMS
+_BROKEN_DAYS = range(28, YEAR_DAYS.start)
 _YEAR_FORMS = ANNUAL_FORMS | INTERIM_FOREIGN_FORMS
 
 
@@ -222,7 +236,8 @@ def _admit_interim(
 
 
 def _reporting_currency(found: dict[str, dict[str, list[Entry]]]) -> str | None:
-    """The currency of the newest year. A convenience translation covers fewer years of a report, and loses."""
+    """The currency of the newest year. A convenience translation covers fewer years of a report, and loses; between
+    equals it is the dollar, into which others translate for American readers."""
     rows = {unit: [row for entries in by_concept.values() for row in entries] for unit, by_concept in found.items()}
     rows = {unit: entries for unit, entries in rows.items() if entries}
     if not rows:
@@ -230,8 +245,8 @@ def _reporting_currency(found: dict[str, dict[str, list[Entry]]]) -> str | None:
     newest = max(row.end for entries in rows.values() for row in entries)
     filing = max((row.filed, row.accession) for entries in rows.values() for row in entries if row.end == newest)
 
-    def weight(unit: str) -> tuple[int, int, int, str]:
+    def weight(unit: str) -> tuple[int, int, int, bool, str]:
         in_filing = {row.end for row in rows[unit] if (row.filed, row.accession) == filing}
-        return len(in_filing), len({row.end for row in rows[unit]}), len(rows[unit]), unit
+        return len(in_filing), len({row.end for row in rows[unit]}), len(rows[unit]), unit != "USD", unit
 
     return max((unit for unit in rows if any(row.end == newest for row in rows[unit])), key=weight)

@@ -19,6 +19,7 @@ from tickyard.features.research.profile import cik_text
 from tickyard.features.research.reports import Report, filings_of, is_foreign, listed_ratio, public_float
 from tickyard.features.research.revenue import choose_revenue
 from tickyard.features.research.shares import Count, Shares, choose_shares
+from tickyard.features.research.shells import unless_of_shell
 from tickyard.features.research.statement import Years, years_of
 from tickyard.features.research.worth import Float
 from tickyard.sources.filings.border import Company, CompanyFacts
@@ -50,6 +51,8 @@ class Study:
     tagged_ratio: int | None = None
     """Shares to one depositary share, where the filer says so."""
     public_float: Float | None = None
+    is_abroad: bool = False
+    """Incorporated outside the United States, whatever it files on."""
     candidates: Candidates = Candidates()
     """What each figure was chosen from."""
 
@@ -70,6 +73,7 @@ def study(company: Company, facts: CompanyFacts | Absence, today: date) -> Study
         revenue, net_income = nothing, Figure(None)
     else:
         revenue, net_income = choose_revenue(years, today), choose_net_income(years, today)
+        net_income = unless_of_shell(facts, revenue, net_income, today)
     filings = filings_of(facts, today)
     count = choose_shares(facts, filings, today)
     notes = (
@@ -89,6 +93,7 @@ def study(company: Company, facts: CompanyFacts | Absence, today: date) -> Study
         sources=(submissions, *_sources(company, revenue, net_income, count)),
         tagged_ratio=listed_ratio(facts, today),
         public_float=_float(facts, today),
+        is_abroad=any(letter.isdigit() for letter in company.state or ""),
         candidates=Candidates(
             _all(facts, years, concepts.REVENUE, revenue, today),
             _all(facts, years, concepts.NET_INCOME, net_income, today),

@@ -10,6 +10,7 @@ from tickyard.kernel.units import Price
 
 _FLOAT_FACTOR: Final = 3
 _SQUARE: Final = _FLOAT_FACTOR * _FLOAT_FACTOR
+_NEAR_TENTHS: Final = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +45,13 @@ def market_cap(
     is_foreign: bool,
     tagged_ratio: int | None = None,
     public_float: Float | None = None,
+    is_abroad: bool = False,
 ) -> Worth:
     """Shares times the mid of the equity quote, never that of the token.
 
     For a filer on 20-F or 40-F the count is of ordinary shares, the quote of depositary ones. A filer on 10-K whose
-    security is depositary all the same is in the table, has tagged the ratio, or is found out by its public float.
+    security is depositary all the same is in the table, has tagged the ratio, or is found out by its public float: that
+    of one incorporated abroad must come closer to the market cap, or nothing tells that the share itself is listed.
     """
     if shares is None:
         return Worth(None, ("marketCap: no usable share count.",))
@@ -65,9 +68,19 @@ def market_cap(
             f"({public_float.as_of}), so count and quote may not be of the same security"
         )
         return Worth(None, (f"marketCap: {reason}.",))
+    is_assumed = is_abroad and not (SHARES_PER_SECURITY.get(ticker) or tagged_ratio)
+    if is_assumed and (public_float is None or not _is_near(value, public_float.value)):
+        reason = (
+            "the filer is incorporated abroad, and its public float does not bear out that the share itself is listed"
+        )
+        return Worth(None, (f"marketCap: {reason}.",))
     divided = f", {per_security} to one depositary share," if per_security > 1 else ""
     basis = (
         f"{shares.value} shares as of {shares.as_of} ({shares.basis}, {shares.accession}){divided} "
         f"x {underlying_mid.text()} USD, the mid of the equity quote of {ticker}"
     )
     return Worth(MarketCap(value, basis))
+
+
+def _is_near(value: int, other: int) -> bool:
+    return value * 10 <= other * _NEAR_TENTHS and other * 10 <= value * _NEAR_TENTHS

@@ -1,0 +1,93 @@
+"""Companies that changed what they are: began anew, merged with a shell, list other shares than they count."""
+
+from datetime import date
+
+import pytest
+
+from tickyard.features.research.portrait import appraise
+from tickyard.features.research.study import study
+from tickyard.kernel.units import Price
+from tickyard.sandbox.filings.rows import company_facts, rows_of
+from tickyard.sources.filings.border import Company, read_facts
+
+TODAY = date(2024, 6, 15)
+
+
+def ask(text, today=TODAY, state="DE"):
+    company = Company(cik=1, name="Example", tickers=("EXM",), exchanges=("NYSE",), sic="7372", state=state)
+    return study(company, read_facts(company_facts(1, "Example", rows_of(text)), 1), today)
+
+
+ANEW = """
+    Revenues USD 7301m 2023-02-10 2023-12-31 {form} 2024-02-24
+    NetIncomeLoss USD 945m 2023-02-10 2023-12-31 {form} 2024-02-24
+    Revenues USD 1007m 2023-01-01 2023-02-09 {form} 2024-02-24
+    NetIncomeLoss USD 5383m 2023-01-01 2023-02-09 {form} 2024-02-24
+    Revenues USD 5211m 2022-01-01 2022-12-31 {form} 2024-02-24
+    NetIncomeLoss USD -9734m 2022-01-01 2022-12-31 {form} 2024-02-24
+"""
+
+
+def test_a_company_that_began_anew_is_not_answered_with_its_predecessors_year():
+    found = ask(ANEW.format(form="10-K"))
+    assert (found.revenue, found.net_income) == (None, None)
+    assert "revenue: the newest annual report, to 2023-12-31, covers no whole year" in found.note
+
+
+def test_a_transition_period_leaves_the_year_before_standing():
+    assert ask(ANEW.format(form="10-KT")).revenue.value == 5_211_000_000
+
+
+SHELL = """
+    NetIncomeLoss USD -21892000 2023-01-01 2023-12-31 10-K 2024-03-25
+    NetIncomeLoss USD -4m 2023-01-01 2023-03-31 10-Q 2023-05-22
+    NetIncomeLoss USD -327.6m 2024-01-01 2024-03-31 10-Q 2024-05-20
+    NetIncomeLoss USD -210000 2023-01-01 2023-03-31 10-Q 2024-05-20
+    Revenues USD 770500 2024-01-01 2024-03-31 10-Q 2024-05-20
+    Revenues USD 1116000 2023-01-01 2023-03-31 10-Q 2024-05-20
+"""
+
+
+def test_the_year_of_a_shell_is_not_that_of_the_company_it_merged_with():
+    found = ask(SHELL)
+    assert found.net_income is None
+    assert "shell" in found.note
+    assert ask(SHELL, today=date(2024, 4, 1)).net_income.value == -21_892_000
+
+
+def test_a_company_that_only_begins_to_sell_keeps_its_year():
+    assert ask(SHELL.replace("-210000", "-4m")).net_income.value == -21_892_000
+
+
+DEPOSITARY = """
+    Revenues USD 627m 2023-01-01 2023-12-31 10-K 2024-03-11
+    NetIncomeLoss USD -177m 2023-01-01 2023-12-31 10-K 2024-03-11
+    cover shares 367.3m - 2024-03-01 10-K 2024-03-11
+    dei:EntityPublicFloat USD {value} - 2023-06-30 10-K 2024-03-11
+"""
+
+
+@pytest.mark.parametrize(
+    ("state", "value", "is_known"),
+    [
+        ("E9", "4200m", False),
+        ("E9", "11000m", True),
+        ("DE", "4200m", True),
+        ("DE", "3900m", False),
+        (None, "4200m", True),
+    ],
+)
+def test_a_filer_from_abroad_needs_a_float_that_fits_its_shares(state, value, is_known):
+    worth = appraise(ask(DEPOSITARY.format(value=value), state=state), Price(33, 1), "EXM")
+    assert (worth.market_cap is not None) == is_known
+    assert is_known or "marketCap" in worth.notes[0]
+
+
+def test_between_equals_the_dollar_is_the_translation():
+    text = "\n".join(
+        f"{name} {unit} {value * rate}m 2023-01-01 2023-12-31 20-F 2024-04-20"
+        for unit, rate in (("CNY", 7), ("USD", 1))
+        for name, value in (("Revenues", 1000), ("NetIncomeLoss", 100))
+    )
+    found = ask(text, state="E9")
+    assert (found.revenue.unit, found.revenue.value) == ("CNY", 7_000_000_000)
