@@ -1,21 +1,27 @@
 """Companies that changed what they are: began anew, merged with a shell, list other shares than they count."""
 
 from datetime import date
+from time import process_time
 
 import pytest
 
 from tickyard.features.research.portrait import appraise
+from tickyard.features.research.series import series
 from tickyard.features.research.study import study
 from tickyard.kernel.units import Price
 from tickyard.sandbox.filings.rows import company_facts, rows_of
-from tickyard.sources.filings.border import Company, read_facts
+from tickyard.sources.filings.border import Company, CompanyFacts, Entry, read_facts
 
 TODAY = date(2024, 6, 15)
 
 
 def ask(text, today=TODAY, state="DE"):
+    return ask_facts(read_facts(company_facts(1, "Example", rows_of(text)), 1), today, state)
+
+
+def ask_facts(facts, today=TODAY, state="DE"):
     company = Company(cik=1, name="Example", tickers=("EXM",), exchanges=("NYSE",), sic="7372", state=state)
-    return study(company, read_facts(company_facts(1, "Example", rows_of(text)), 1), today)
+    return study(company, facts, today)
 
 
 ANEW = """
@@ -91,3 +97,20 @@ def test_between_equals_the_dollar_is_the_translation():
     )
     found = ask(text, state="E9")
     assert (found.revenue.unit, found.revenue.value) == ("CNY", 7_000_000_000)
+
+
+def test_a_year_told_by_thousands_of_filings_is_read_in_moments():
+    """Not in the square of their number: a document is as long as whoever wrote it likes."""
+    rows = [
+        Entry(date(2023, 1, 1), date(2023, 12, 31), value, f"0000000001-24-{number:06d}", "10-K", date(2024, 2, 20))
+        for number, value in enumerate(range(100, 15_100))
+    ]
+    quarters = [
+        Entry(date(2023, 10, 1), date(2023, 12, 31), row.value, row.accession, row.form, row.filed) for row in rows
+    ]
+    told = {"USD": (*rows, *quarters)}
+    facts = CompanyFacts(1, {"us-gaap:Revenues": told, "us-gaap:NetIncomeLoss": told, "us-gaap:GrossProfit": told}, 0)
+    began = process_time()
+    assert ask_facts(facts).revenue.value == 15_099
+    assert series(facts, "1231", TODAY).annual[0].revenue.value == 15_099
+    assert process_time() - began < 5

@@ -27,6 +27,8 @@ _READ = (
     *concepts.PREFERRED_DIVIDENDS,
 )
 _PER_SHARE = tuple(dict.fromkeys((*concepts.PER_SHARE, *concepts.DILUTED_PER_SHARE)))
+# A real period is told a dozen times: by its report, the two after it, their amendments, and tables of quarters.
+_FILINGS_MAX = 64
 _COUNTED = (*concepts.AVERAGE_COUNTS, *concepts.DILUTED_COUNTS)
 
 
@@ -68,13 +70,12 @@ class Years:
         """The period that ends here, as each filing with one of these concepts tells it, the newest filing first."""
         rows = self.by_end.get(end, ())
         names = frozenset(wanted)
-        found: dict[tuple[date, str], dict[str, list[Entry]]] = {
-            (row.filed, row.accession): {} for concept, row in rows if concept in names
-        }
+        filings = sorted({(row.filed, row.accession) for concept, row in rows if concept in names}, reverse=True)
+        found: dict[tuple[date, str], dict[str, list[Entry]]] = {filing: {} for filing in filings[:_FILINGS_MAX]}
         for concept, row in rows:
             if (row.filed, row.accession) in found:
                 found[row.filed, row.accession].setdefault(concept, []).append(row)
-        return [_statement(self.unit, end, found[filing]) for filing in sorted(found, reverse=True)]
+        return [_statement(self.unit, end, told) for told in found.values()]
 
     def ends(self, wanted: Iterable[str]) -> list[date]:
         """The periods that are reported, by their last days, the newest first."""
