@@ -69,7 +69,7 @@ def market_cap(
         )
         return Worth(None, (f"marketCap: {reason}.",))
     is_assumed = is_abroad and not (SHARES_PER_SECURITY.get(ticker) or tagged_ratio)
-    if is_assumed and (public_float is None or not _is_near(value, public_float.value)):
+    if is_assumed and public_float is not None and not _is_near(value, public_float.value):
         reason = (
             "the filer is incorporated abroad, and its public float does not bear out that the share itself is listed"
         )
