@@ -62,6 +62,16 @@ def test_a_profit_that_slips_is_seen_by_profit_per_share(name, times):
     assert "a slip" in found.note
 
 
+def test_a_year_that_slips_as_a_whole_is_seen_by_the_year_before():
+    facts, found = CASES["AAPL@2021"].filer.facts, ask("AAPL@2021")
+    for right in (found.revenue, found.net_income):
+        period = (right.period_start, right.period_end)
+        facts = slipped(facts, right.concept, right.accession, lambda n: n * 1000, period)
+    wrong = ask("AAPL@2021", facts)
+    assert (wrong.revenue, wrong.net_income) == (None, None)
+    assert "in a wrong scale" in wrong.note
+
+
 @pytest.mark.parametrize(("name", "day", "value"), [
     ("BF-B@2021", "2017-07-15", 2_994_000_000),
     ("BF-B@2021", "2018-07-15", 3_248_000_000),

@@ -79,12 +79,15 @@ def _slip(years: Years, statement: Statement, profit: Number) -> int | None:
     beside = [value for name in names if (value := statement.get(name)) is not None and value != profit]
     if any((value > 0) == (profit > 0) and are_close(concepts.size(value), concepts.size(profit)) for value in beside):
         return None
-    sold = _sold(statement)
-    if sold and _is_usual(profit, sold) and not _is_usual(_made(statement), sold):
-        return None
     before = _year_before(years, statement)
     last = before.first(concepts.NET_INCOME) if before is not None else None
-    if before is not None and last is not None and _power_off_shares(before, last) == power:
+    if before is not None and last:
+        if are_close(concepts.size(_made(before)), concepts.size(last)):
+            return power  # the counts of the filing are in their right scale
+        if _power_off_shares(before, last) == power:
+            return None
+    sold = _sold(statement)
+    if sold and _is_usual(profit, sold) and not _is_usual(_made(statement), sold):
         return None
     return power
 

@@ -41,6 +41,7 @@ REVENUE_WANTED = (*_NAMED, *concepts.GROSS_PROFITS, concepts.OPERATING_INCOME)
 _SALES = (concepts.SALES, concepts.GOODS, concepts.CONTRACTS_GROSS)
 _COSTS = "Less than was spent on the goods sold, or left over: the larger number beside it is likelier the total."
 _NOT_REPORTED = "revenue: not reported as a standard concept for the year ended {end}."
+_WRONG_SCALE = "revenue: the amount filed for the year ended {end} is in a wrong scale."
 _PART_OF_TOTAL = "revenue: only a part of it is reported for the year ended {end}, the total is not."
 
 
@@ -118,8 +119,7 @@ def _try(statement: Statement, sliced: frozenset[str], before: Statement | None)
     if is_odd and standing:
         # What stands beside the total is not the total because the total slipped.
         losers |= _left(rows, losers, "The better concept of the filing is in a wrong scale.")
-        note = f"revenue: the amount filed for the year ended {end} is in a wrong scale."
-        return _Trial(None, "", (note,), losers)
+        return _Trial(None, "", (_WRONG_SCALE.format(end=end),), losers)
     if standing and min(value for _, value in standing) < -max(value for _, value in standing):
         standing.sort(key=lambda each: each[1])
     if standing and standing[0][1] < 0:
@@ -142,7 +142,8 @@ def _try(statement: Statement, sliced: frozenset[str], before: Statement | None)
         for other, amount in standing:
             losers.setdefault(other, _beside(other, amount, concept, value))
         return _win(statement, concept, value, "The best concept of the filing that no part contradicts.", losers)
-    return _sum_of_parts(statement, losers) or _Trial(None, "", (_PART_OF_TOTAL.format(end=end),), losers)
+    reason = (_WRONG_SCALE if is_odd else _PART_OF_TOTAL).format(end=end)
+    return _sum_of_parts(statement, losers) or _Trial(None, "", (reason,), losers)
 
 
 def _year_before(years: Years, statement: Statement) -> Statement | None:
