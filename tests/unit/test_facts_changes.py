@@ -11,6 +11,7 @@ from tickyard.features.research.study import study
 from tickyard.kernel.units import Price
 from tickyard.sandbox.filings.rows import company_facts, rows_of
 from tickyard.sources.filings.border import Company, CompanyFacts, Entry, read_facts
+from yards.filings import cases
 
 TODAY = date(2024, 6, 15)
 
@@ -114,3 +115,9 @@ def test_a_year_told_by_thousands_of_filings_is_read_in_moments():
     assert ask_facts(facts).revenue.value == 15_099
     assert series(facts, "1231", TODAY).annual[0].revenue.value == 15_099
     assert process_time() - began < 5
+
+
+def test_a_bank_whose_revenue_was_not_read_is_no_shell():
+    case = next(case for case in cases() if case["id"] == "GS@2026-07-24")
+    found = study(case.filer.company, case.filer.facts, date(2013, 11, 7))
+    assert (found.revenue, found.net_income.value) == (None, 7_475_000_000)

@@ -142,3 +142,11 @@ def test_a_quarter_that_does_not_make_the_months_to_date_is_unknown():
     assert (quarter(found, "2026-03-31").revenue.value, quarter(found, "2026-06-30").revenue.value) == (None, 16000)
     assert found.trailing.revenue.value is None
     assert "2026-03-31" in found.trailing.revenue.reason
+
+
+# The tables of its annual reports give quarters with excise; its quarterly reports prove them without.
+def test_a_quarter_under_another_name_than_its_year_gives_way_to_one_under_the_same():
+    found = real("PM@2021", date(2015, 10, 30))
+    assert quarter(found, "2014-06-30").revenue.value == 7_797_000_000
+    assert quarter(found, "2014-12-31").revenue.value is None
+    assert found.trailing.revenue.value is None

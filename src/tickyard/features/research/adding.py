@@ -128,13 +128,18 @@ def settle_year(
             end: replace(item, reason=_BEFORE.format(end=year.end)) for end, item in zip(inside, newest, strict=True)
         }
     reason = _APART.format(end=year.end)
-    # Where one of them stands under another name than the year, it is the one that does not belong.
+    # Where some stand under another name than the year, they are the ones that do not belong.
     strangers = [item for item in newest if not item.alike & whole.alike]
     return {
-        end: unknown(item, reason)
+        end: (_kin(line.told(spans, end, "quarter"), whole) if strangers else None) or unknown(item, reason)
         for end, item in zip(inside, newest, strict=True)
         if not strangers or item in strangers
     }
+
+
+def _kin(told: Sequence[Item], whole: Item) -> Item | None:
+    """What another filing says of the quarter under the name of the year."""
+    return next((item for item in told if item.alike & whole.alike), None)
 
 
 def _makes(items: Sequence[Item], whole: Number) -> bool:

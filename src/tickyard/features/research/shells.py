@@ -38,8 +38,9 @@ def _inside(facts: CompanyFacts, wanted: Sequence[str], fact: Fact, today: date)
 
 
 def _is_told_otherwise(profits: Sequence[Entry], sold: Entry) -> bool:
-    """Whether the profit of the same time was another one before, or was not told at all."""
-    same = [row for row in profits if (row.start, row.end) == (sold.start, sold.end)]
-    now = {row.value for row in same if row.accession == sold.accession}
-    before = {row.value for row in same if row.filed < sold.filed}
-    return bool(now) and not now & before
+    """Whether the profit of the same time was quite another one when it was told before."""
+    same = [row for row in profits if (row.start, row.end) == (sold.start, sold.end) and row.value is not None]
+    now = [row.value for row in same if row.accession == sold.accession and row.value is not None]
+    before = [row.value for row in same if row.filed < sold.filed and row.value is not None]
+    apart = [concepts.size(one - other) * 5 > concepts.size(other) for one in now for other in before]
+    return bool(apart) and all(apart)

@@ -1,7 +1,7 @@
 """Years as filings report them. What stands in one filing may be compared; figures of different filings may not."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 from tickyard.features.research import concepts
@@ -61,6 +61,8 @@ class Years:
     by_end: dict[date, list[tuple[str, Entry]]]
     broken_end: date | None = None
     """The end of the newest annual report's period, when that is shorter than a year: a company that began anew."""
+    _told: dict[date, list[Statement]] = field(default_factory=dict, compare=False, repr=False)
+    """What was read of a period already: every figure of it asks."""
 
     def newest_end(self, wanted: Iterable[str]) -> date | None:
         ends = [entry.end for concept in wanted for entry in self.by_concept.get(concept, ())]
@@ -68,14 +70,18 @@ class Years:
 
     def statements(self, wanted: Iterable[str], end: date) -> list[Statement]:
         """The period that ends here, as each filing with one of these concepts tells it, the newest filing first."""
-        rows = self.by_end.get(end, ())
         names = frozenset(wanted)
-        filings = sorted({(row.filed, row.accession) for concept, row in rows if concept in names}, reverse=True)
-        found: dict[tuple[date, str], dict[str, list[Entry]]] = {filing: {} for filing in filings[:_FILINGS_MAX]}
-        for concept, row in rows:
-            if (row.filed, row.accession) in found:
-                found[row.filed, row.accession].setdefault(concept, []).append(row)
-        return [_statement(self.unit, end, told) for told in found.values()]
+        told = self._told.get(end)
+        if told is None:
+            told = self._told[end] = list(self._read(end))
+        return [each for each in told if not names.isdisjoint(each.rows)][:_FILINGS_MAX]
+
+    def _read(self, end: date) -> Iterator[Statement]:
+        found: dict[tuple[date, str], dict[str, list[Entry]]] = {}
+        for concept, row in self.by_end.get(end, ()):
+            found.setdefault((row.filed, row.accession), {}).setdefault(concept, []).append(row)
+        for filing in sorted(found, reverse=True):
+            yield _statement(self.unit, end, found[filing])
 
     def ends(self, wanted: Iterable[str]) -> list[date]:
         """The periods that are reported, by their last days, the newest first."""
