@@ -24,6 +24,8 @@ _NEAR, _AROUND = timedelta(days=400), timedelta(days=1500)
 # Some tag pence as pounds: a hundred times the profit that was divided among the shares.
 _PENCE: Final = 50
 # No profit per share but one has ever been more, and below a cent rounding is all that is left.
+_DIGITS: Final = 6
+"""Of a profit per share."""
 _MOST_PER_SHARE, _LEAST_PER_SHARE = 100_000, Decimal("0.01")
 
 
@@ -63,7 +65,8 @@ def is_per_share_off(statement: Statement, per_share: Number, others: Sequence[N
         return True
     profit, count = statement.first(_PROFITS), statement.first(COUNTS)
     # Counts slip more often than amounts per share: only one that a cover bears out is a witness.
-    voices = [Decimal(concepts.size(profit)) / Decimal(cover)] if profit and cover else []
+    told = int(concepts.size(profit) * 10**_DIGITS) // int(cover) if profit and cover else 0
+    voices = [Decimal(told).scaleb(-_DIGITS)] if told else []
     common = statement.first(concepts.COMMON_PROFITS)
     if common and count and concepts.size(per_share) * count > _PENCE * concepts.size(common):
         return True
