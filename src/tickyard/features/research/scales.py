@@ -23,9 +23,9 @@ _PROFITS: Final = (*concepts.COMMON_PROFITS, *concepts.OWNERS_PROFITS, *concepts
 _NEAR, _AROUND = timedelta(days=400), timedelta(days=1500)
 # Some tag pence as pounds: a hundred times the profit that was divided among the shares.
 _PENCE: Final = 50
-# No profit per share but one has ever been more, and below a cent rounding is all that is left.
 _DIGITS: Final = 6
 """Of a profit per share."""
+# No profit per share but one has ever been more, and below a cent rounding is all that is left.
 _MOST_PER_SHARE, _LEAST_PER_SHARE = 100_000, Decimal("0.01")
 
 
