@@ -166,9 +166,8 @@ def test_every_row_that_may_be_a_tool_is_one(mode):
     assert [tool.name for tool in tools] == [r.name for r in ROWS if r.is_tool]
     for tool in tools:
         jsonschema.Draft202012Validator.check_schema(tool.input_schema)
-        jsonschema.Draft202012Validator.check_schema(tool.output_schema)
-        assert tool.output_schema["type"] == tool.input_schema["type"] == "object"
-        assert "Cost: free." in tool.description
+        assert tool.input_schema["type"] == "object"
+        assert "Fails with: " in tool.description
 
 
 def test_annotations_follow_from_the_row():

@@ -50,7 +50,7 @@ AmountField = Annotated[
         "digits, optionally followed by a dot and digits",
         pattern=AMOUNT_PATTERN,
         max_length=AMOUNT_MAX_CHARS,
-        description="How much, as a decimal string: dollars (six decimals at most) or whole tokens, as denom says.",
+        description="A decimal string: dollars, or whole tokens, as denom says.",
     ),
 ]
 

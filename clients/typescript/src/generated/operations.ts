@@ -13,7 +13,7 @@ export interface QuoteItemAsk {
   /** buy spends USDG, sell spends the token. */
   side: "buy" | "sell";
   /**
-   * How much, as a decimal string: dollars (six decimals at most) or whole tokens, as denom says.
+   * A decimal string: dollars, or whole tokens, as denom says.
    * Example: `100.5`
    */
   amount: string;
@@ -58,7 +58,7 @@ export interface GetQuoteAsk {
   /** buy spends USDG, sell spends the token. */
   side: "buy" | "sell";
   /**
-   * How much, as a decimal string: dollars (six decimals at most) or whole tokens, as denom says.
+   * A decimal string: dollars, or whole tokens, as denom says.
    * Example: `100.5`
    */
   amount: string;
@@ -103,7 +103,7 @@ export interface BuildTradeAsk {
   /** buy spends USDG, sell spends the token. */
   side: "buy" | "sell";
   /**
-   * How much, as a decimal string: dollars (six decimals at most) or whole tokens, as denom says.
+   * A decimal string: dollars, or whole tokens, as denom says.
    * Example: `100.5`
    */
   amount: string;
@@ -353,7 +353,7 @@ export interface CheckTradeAsk {
   /** buy spends USDG, sell spends the token. */
   side: "buy" | "sell";
   /**
-   * How much, as a decimal string: dollars (six decimals at most) or whole tokens, as denom says.
+   * A decimal string: dollars, or whole tokens, as denom says.
    * Example: `100.5`
    */
   amount: string;

@@ -141,12 +141,19 @@ def one_page(params: types.PaginatedRequestParams | None) -> None:
         raise MCPError(INVALID_PARAMS, "no such cursor: the list has one page")
 
 
+def _telling(annotations: Mapping[str, bool]) -> Mapping[str, bool]:
+    """Without what follows: a tool that only reads destroys nothing, and may be called twice."""
+    if not annotations["readOnlyHint"]:
+        return annotations
+    return {name: annotations[name] for name in ("readOnlyHint", "openWorldHint")}
+
+
 def _shown(tool: Tool) -> types.Tool:
+    """What an agent reads before its first question, so every word counts: the shapes of answers, three quarters of it
+    all, are in the description of the API, which is a resource. A title would be its name once more."""
     return types.Tool(
         name=tool.name,
-        title=tool.title,
         description=tool.description,
         input_schema=tool.input_schema,
-        output_schema=tool.output_schema,
-        annotations=types.ToolAnnotations(title=tool.title, **tool.annotations),
+        annotations=types.ToolAnnotations.model_validate(_telling(tool.annotations)),
     )

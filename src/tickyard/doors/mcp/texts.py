@@ -13,16 +13,11 @@ INSTRUCTIONS: Final = (
     "Start with list_assets or get_asset when you are not sure of a ticker. Amounts and prices are decimal strings: "
     "do not round them. A token stands for `multiplier` underlying shares, so compare token prices with token prices "
     "(resource tickyard://units). build_trade returns unsigned transactions: nothing here signs, sends, pays or "
-    "claims. null means unknown, never zero. A failed call carries {error: {code, message}}; only upstream_error is "
-    "worth a retry."
+    "claims. null means unknown, never zero. The shape of every answer is in resource tickyard://openapi. A failed call "
+    "carries {error: {code, message}}: bad_request (an argument is out of shape; the message names it), not_found, "
+    "no_liquidity (no pool can fill the swap; try a smaller amount), upstream_error (a source did not answer; the only "
+    "one worth a retry). All tools share one rate limit per client address."
 )
-
-_FAILURES: Final = {
-    "bad_request": "bad_request (an argument is out of shape; the message names it)",
-    "not_found": "not_found (no such thing)",
-    "no_liquidity": "no_liquidity (no pool can fill the swap; try a smaller amount)",
-    "upstream_error": "upstream_error (a source did not answer; try again later)",
-}
 
 
 def describe_tool(row: Operation) -> str:
@@ -30,13 +25,11 @@ def describe_tool(row: Operation) -> str:
     lines = [row.text]
     if advice := row.part("Advice"):
         lines.append(advice)
-    lines.append("Cost: free.")
     if freshness := row.part("Freshness"):
         lines.append(f"Freshness: {freshness}")
-    limits = row.part("Limits").removesuffix(".")
-    lines.append(f"Limits: {limits}{'; ' if limits else ''}the service's rate limit per client address.")
-    known = [_FAILURES[failure.code] for failure in row.failures if failure.code in _FAILURES]
-    lines.append(f"Fails with: {', '.join(known) or 'nothing of its own'}.")
+    if limits := row.part("Limits"):
+        lines.append(f"Limits: {limits}")
+    lines.append(f"Fails with: {', '.join(failure.code for failure in row.failures) or 'nothing of its own'}.")
     return "\n".join(lines)
 
 

@@ -113,6 +113,11 @@ def annotations(row: Operation) -> dict[str, bool]:
 def input_schema(row: Operation, hidden: frozenset[str] = frozenset()) -> dict[str, Any]:
     schema = _schema(row.ask)
     shown = {name: part for name, part in schema.get("properties", {}).items() if name not in hidden}
+    # What a class of ours is called and says of itself is no news to who knows the tool.
+    for name in ("title", "description"):
+        schema.pop(name, None)
+    if not schema.get("required"):
+        schema.pop("required", None)
     return {**schema, "properties": shown, "additionalProperties": False}
 
 
@@ -134,6 +139,8 @@ def _schema(kind: type[msgspec.Struct]) -> dict[str, Any]:
     """JSON Schema of a shape with an object at its root, as older clients want it."""
     (root,), parts = msgspec.json.schema_components([kind], ref_template=_REF)
     named = parts.pop(root["$ref"].rpartition("/")[2])
+    for part in parts.values():
+        part.pop("title", None)
     whole = {"type": "object", **named, **({"$defs": parts} if parts else {})}
     typed: dict[str, Any] = typed_enums(whole)
     return typed
