@@ -13,10 +13,10 @@ INSTRUCTIONS: Final = (
     "Start with list_assets or get_asset when you are not sure of a ticker. Amounts and prices are decimal strings: "
     "do not round them. A token stands for `multiplier` underlying shares, so compare token prices with token prices "
     "(resource tickyard://units). build_trade returns unsigned transactions: nothing here signs, sends, pays or "
-    "claims. null means unknown, never zero. The shape of every answer is in resource tickyard://openapi. A failed call "
-    "carries {error: {code, message}}: bad_request (an argument is out of shape; the message names it), not_found, "
-    "no_liquidity (no pool can fill the swap; try a smaller amount), upstream_error (a source did not answer; the only "
-    "one worth a retry). All tools share one rate limit per client address."
+    "claims. null means unknown, never zero. The shape of every answer is in resource tickyard://openapi. A failed "
+    "call carries {error: {code, message}}: bad_request (an argument is out of shape; the message names it), "
+    "not_found, no_liquidity (no pool can fill the swap; try a smaller amount), upstream_error (a source did not "
+    "answer; the only one worth a retry). All tools share one rate limit per client address."
 )
 
 
