@@ -149,7 +149,10 @@ export class Payer implements PayerOfClient {
     });
     const shown: Challenge = { x402Version: 2, accepts: [offer], resource: challenge.resource };
     try {
-      return { 'payment-signature': encodePaymentSignatureHeader(await client.createPaymentPayload(shown)) };
+      const payment = await client.createPaymentPayload(shown);
+      // A name that only we know: with it the answer can be fetched again from anywhere, and by nobody else.
+      const extensions = { 'payment-identifier': { info: { required: false, id: secret() } } };
+      return { 'payment-signature': encodePaymentSignatureHeader({ ...payment, extensions }) };
     } catch (error) {
       throw unpayable(`the offer cannot be paid (${(error as Error).message.split('\n')[0]})`);
     }
@@ -166,6 +169,10 @@ export function read(header: string): Challenge {
   }
   if (challenge?.x402Version !== 2) throw unpayable('the offer cannot be read');
   return challenge;
+}
+
+function secret(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 function fromBase64(base64: string): string {

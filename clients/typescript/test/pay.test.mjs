@@ -26,6 +26,8 @@ test('a call is paid, and its receipt kept', async (t) => {
   assert.deepEqual([sent.accepted.amount, sent.payload.authorization.to], ['10000', USDC.payTo]);
   assert.deepEqual([payer.spentUsd, payer.leftUsd, payer.lastReceipt], ['0.010000', '0.040000', RECEIPT]);
   assert.equal(shown[0].amountUsd, '0.010000');
+  // The name that opens the answer to its payer, wherever they ask from.
+  assert.match(sent.extensions['payment-identifier'].info.id, /^[0-9a-f]{32}$/);
 });
 
 test('nothing is signed beyond the limit', async (t) => {
