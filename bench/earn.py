@@ -55,8 +55,9 @@ from tickyard.store.sqlite.engine import SqliteStore
 from tickyard.store.statement import Bulk
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "simulation"))
-from simulated.chain import DESK, MULTICALL, TOKEN, USDG, Chain, account_at, raw
+from simulated.chain import Chain
 from simulated.process import Faults
+from simulated.words import DESK, MULTICALL, TOKEN, USDG, account_at, raw
 
 TERMS = EarnTerms(4663, TOKEN, USDG)
 EPOCH = 20261114

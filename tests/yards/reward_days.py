@@ -8,9 +8,11 @@ from pathlib import Path
 
 import msgspec
 
-from simulated.chain import DESK, MULTICALL, TOKEN, USDG, Chain
+from simulated.chain import Chain
+from simulated.people import TERMS, THRESHOLD, WALLETS
 from simulated.process import Faults, FrailRpc, Process
-from simulated.world import DEPTH, TERMS, THRESHOLD, WALLETS
+from simulated.words import DESK, MULTICALL, TOKEN, USDG
+from simulated.world import DEPTH
 from tickyard.features.earn import rules
 from tickyard.features.earn.books import BooksAsk, get_epoch_books
 from tickyard.features.earn.epochs import run_due

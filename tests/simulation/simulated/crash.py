@@ -10,9 +10,10 @@ from sqlalchemy import text
 
 from simulated.auditor import Auditor
 from simulated.loop import START, VirtualLoop
+from simulated.people import WALLETS
 from simulated.process import Doom, Faults
 from simulated.run import scratch
-from simulated.world import WALLETS, World
+from simulated.world import World
 from tickyard.features.earn import rules
 from tickyard.kernel.errors import Failure
 from tickyard.payout.run import LEASE, Pace, run_agent
@@ -71,7 +72,7 @@ async def _prepare(world):
     await world.work_once(worker)
     world.rng.seed(7)
     for _ in range(3):
-        await world.settle_payment()
+        await world.people.settle_payment()
     world.chain.mine()
     world.second.mine()
     for moment in (rules.snapshot_at(EPOCH) - timedelta(seconds=9), rules.snapshot_at(EPOCH), OPENS):
@@ -103,7 +104,7 @@ async def _mine(world):
 async def _claim(world, wallet):
     for _ in range(200):
         with suppress(KeyError):
-            answer = await world.ask("api-1", wallet, EPOCH)
+            answer = await world.people.ask("api-1", wallet, EPOCH)
             if answer is not None and not isinstance(answer, Failure):
                 return answer
         await world.clock.sleep(2)

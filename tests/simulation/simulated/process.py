@@ -17,6 +17,9 @@ class Killed(BaseException):
     """The process is gone. Nothing catches it, as nothing catches a kill -9."""
 
 
+GONE = (Killed, asyncio.CancelledError)
+
+
 @dataclass
 class Faults:
     """Chances of things going wrong; each world draws its own."""
@@ -41,13 +44,42 @@ class Faults:
     fate: float = 0.0
     log_range: int = 10**9
     log_limit: int = 10**9
-    fates: tuple = ("_run_dry", "_run_short", "_stop_the_chain", "_change_the_key", "_restore")
+    fates: tuple = ("run_dry", "run_short", "stop_the_chain", "change_the_key", "restore")
 
     def calm(self):
         """Nothing fails any more. Limits of nodes stay."""
         for name, chance in vars(self).items():
             if isinstance(chance, float):
                 setattr(self, name, 0.0)
+
+
+def draw_faults(rng, mood=None):
+    """From a quiet world to a terrible one. `mood` instead of luck: how terrible, or which faults alone."""
+    if isinstance(mood, dict):
+        return Faults(**{"interleave": 0.05, **mood})
+    bad = rng.choice((0.0, 0.3, 1.0, 2.0)) if mood is None else mood
+    return Faults(
+        kill=bad * 0.0012,
+        store_error=bad * 0.004,
+        lost_commit=bad * 0.01,
+        lost_request=bad * 0.02,
+        lost_reply=bad * 0.02,
+        slow=bad * 0.05,
+        drop=bad * 0.15,
+        delay=bad * 0.15,
+        reorg=bad * 0.05,
+        freeze=bad * 0.08,
+        flip=bad * 0.4,
+        skew=bad * 0.2,
+        lag=bad * 0.3,
+        hide=bad * 0.15,
+        tear=bad * 0.3,
+        spike=bad * 0.1,
+        fate=bad * 0.4,
+        interleave=0.05 + bad * 0.02,
+        log_range=rng.choice((10**9, 40, 700)),
+        log_limit=rng.choice((10**9, 14)),
+    )
 
 
 class Doom:

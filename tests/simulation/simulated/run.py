@@ -20,7 +20,8 @@ from pathlib import Path
 
 from simulated.auditor import Auditor
 from simulated.loop import START, VirtualLoop
-from simulated.world import FATE, WALLETS, World
+from simulated.people import WALLETS
+from simulated.world import FATE, World
 
 DAYS_PER_WORLD = 10
 CALM_DAYS = 2
@@ -42,21 +43,21 @@ async def live(seed, days, folder, mood=None):
         world._jobs += [
             world.loop.create_task(life)
             for life in (
-                world.miner_life(),
-                world.buyer_life(),
-                world.trader_life(),
-                world.mischief_life(),
-                world.edge_life(),
-                world.crowd_life(),
+                world.nature.miner_life(),
+                world.people.buyer_life(),
+                world.people.trader_life(),
+                world.people.mischief_life(),
+                world.nature.edge_life(),
+                world.people.crowd_life(),
             )
         ]
-        world._jobs.append(world.loop.create_task(world.fate_life(), name=FATE))
+        world._jobs.append(world.loop.create_task(world.nature.fate_life(), name=FATE))
         for n in (1, 2, 3):
             world.spawn(f"api-{n}", world.api_life)
         for n in (1, 2):
             world.spawn(f"worker-{n}", world.worker_life)
             world.spawn(f"agent-{n}", world.agent_life)
-        world._jobs += [world.loop.create_task(world.holder_life(wallet)) for wallet in WALLETS]
+        world._jobs += [world.loop.create_task(world.people.holder_life(wallet)) for wallet in WALLETS]
         for day in range(1, days + CALM_DAYS + 1):
             await world.clock.until(START + timedelta(days=day))
             if day == days:

@@ -39,11 +39,11 @@ MOODS = {
     "no parent-hash check": (2, {"reorg": 0.2}),
     "take the snapshot before its block is final": (2, {"reorg": 0.2}),
     "leftovers of an earlier try stay": (2, {"kill": 0.004}),
-    "solvency ignoring what is owed": (3, {"fate": 1.0, "fates": ("_run_short",)}),
-    "close without asking the desk": (3, {"fate": 1.0, "fates": ("_restore",)}),
+    "solvency ignoring what is owed": (3, {"fate": 1.0, "fates": ("run_short",)}),
+    "close without asking the desk": (3, {"fate": 1.0, "fates": ("restore",)}),
     "release at the first failure": (2, {"flip": 1.0, "freeze": 0.6, "reorg": 0.1}),
-    "a reverted batch releases its lines": (2, {"fate": 1.0, "fates": ("_change_the_key",), "delay": 0.8}),
-    "lines of a lost batch are never sent again": (2, {"fate": 1.0, "fates": ("_change_the_key",), "delay": 0.8}),
+    "a reverted batch releases its lines": (2, {"fate": 1.0, "fates": ("change_the_key",), "delay": 0.8}),
+    "lines of a lost batch are never sent again": (2, {"fate": 1.0, "fates": ("change_the_key",), "delay": 0.8}),
     "never replace what is stuck": (2, {"drop": 0.6}),
 }
 
