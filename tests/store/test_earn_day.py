@@ -15,7 +15,7 @@ from sqlalchemy import func, insert, select
 from tickyard.features.earn import rules
 from tickyard.features.earn.books import BooksAsk, FileAsk, get_epoch_books, get_epoch_file
 from tickyard.features.earn.drift import DriftWatch
-from tickyard.features.earn.epochs import next_due, run_due
+from tickyard.features.earn.epochs import run_due
 from tickyard.features.earn.reserves import get_earn_reserves
 from tickyard.features.earn.tables import (
     earn_claim,
@@ -368,15 +368,6 @@ def test_a_clock_that_is_not_the_stores_is_told_of_once_a_minute(run, where):
             assert drift is None, "one process, one clock"
 
     run(work)
-
-
-def test_a_moment_always_has_a_next_one():
-    now = rules.starts_at(EPOCH)
-    moments = []
-    for _ in range(4):
-        now = next_due(now)
-        moments.append((now - rules.starts_at(EPOCH)) / timedelta(hours=1))
-    assert moments == [1, 23, 24, 25]
 
 
 def test_the_reserves_show_chain_and_books_side_by_side(run):

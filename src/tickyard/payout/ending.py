@@ -32,7 +32,7 @@ from tickyard.payout.halt import Halted
 from tickyard.payout.ledger import Batch, count
 from tickyard.store.engine import Store, Transaction
 from tickyard.store.leases import Lease, guard
-from tickyard.store.statement import Bulk
+from tickyard.store.statement import Bulk, Query
 
 _AT_ONCE: Final = 500
 _set_mark: Final = Bulk(
@@ -40,7 +40,11 @@ _set_mark: Final = Bulk(
     key=["desk"],
     merge=lambda new: {"block_number": new.block_number, "block_hash": new.block_hash},
 )
-_MARK: Final = select(earn_desk_mark).where(earn_desk_mark.c.desk == bindparam("of_desk"))
+_MARK: Final = Query(
+    select(earn_desk_mark.c.block_number, earn_desk_mark.c.block_hash).where(
+        earn_desk_mark.c.desk == bindparam("of_desk")
+    )
+)
 _new_lines: Final = Bulk(earn_line, only_new=True)
 
 
@@ -113,8 +117,8 @@ class Endings:
 
     async def _mark(self) -> tuple[int, str] | None:
         async with self.store.read() as tx:
-            row = (await tx.execute(_MARK, {"of_desk": self.desk})).one_or_none()
-        return None if row is None else (row.block_number, row.block_hash)
+            found = await tx.fetch(_MARK, {"of_desk": self.desk})
+        return (found[0][0], found[0][1]) if found else None
 
     async def _apply(self, lease: Lease, last: int, found: RawLogs, ended: Ended) -> None:
         """End what the events are about and move the mark, in one transaction."""

@@ -3,14 +3,16 @@
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, text
 
 from tickyard.features.earn.tables import earn_halt
 from tickyard.store.engine import Store, Transaction
+from tickyard.store.statement import Query
 from tickyard.store.upsert import insert_new
 
 _NAME: Final = "payout"
-_HALT: Final = select(earn_halt.c.reason).where(earn_halt.c.name == _NAME)
+# Every round and every write asks it.
+_HALT: Final = Query(select(earn_halt.c.reason).where(text(f"earn_halt.name = '{_NAME}'")))
 
 
 class Halted(Exception):
@@ -18,8 +20,8 @@ class Halted(Exception):
 
 
 async def halt_reason(tx: Transaction) -> str | None:
-    reason: str | None = (await tx.execute(_HALT)).scalar_one_or_none()
-    return reason
+    found = await tx.fetch(_HALT, {})
+    return str(found[0][0]) if found else None
 
 
 async def must_not_be_halted(tx: Transaction) -> None:

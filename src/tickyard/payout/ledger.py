@@ -13,7 +13,7 @@ from tickyard.features.earn.tables import earn_batch, earn_claim, earn_close, ea
 from tickyard.kernel.ids import Address
 from tickyard.payout.judge import Claim
 from tickyard.store.engine import Store, Transaction
-from tickyard.store.statement import Bulk
+from tickyard.store.statement import Bulk, Query
 
 LIVE: Final = ("sent", "due", "confirmed")
 
@@ -23,9 +23,9 @@ _OF_CLAIM: Final = and_(
     earn_line.c.attempt == earn_claim.c.attempt,
 )
 # What every round asks, made once: building a statement costs more than running it.
-_PAYABLE: Final = (
+_PAYABLE: Final = Query(
     select(earn_epoch.c.id, earn_epoch.c.state)
-    .where(earn_epoch.c.state.in_(("sealed", "open", "closed")), earn_epoch.c.digest.is_not(None))
+    .where(text("earn_epoch.state IN ('sealed', 'open', 'closed')"), earn_epoch.c.digest.is_not(None))
     .order_by(earn_epoch.c.id)
 )
 _NEW: Final = (
@@ -82,7 +82,7 @@ class Line:
 
 
 async def payable_epochs(tx: Transaction) -> list[tuple[int, str]]:
-    return [(row.id, row.state) for row in await tx.execute(_PAYABLE)]
+    return [(epoch, state) for epoch, state in await tx.fetch(_PAYABLE, {})]
 
 
 async def read_books(store: Store, epoch: int) -> tuple[Books, str]:

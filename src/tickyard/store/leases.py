@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, ColumnElement, String, Table, select, update
+from sqlalchemy import BigInteger, Column, ColumnElement, String, Table, bindparam, select, update
 
 from tickyard.store.engine import Store, Transaction
+from tickyard.store.statement import Query
 from tickyard.store.tables import METADATA, Instant
 from tickyard.store.upsert import insert_new
 
@@ -27,6 +28,10 @@ lease: Final = Table(
     Column("until", Instant, nullable=False),
     Column("fence", BigInteger, nullable=False),
 )
+
+
+# Before most of what is written; the shared lock makes a take-over wait for our commit. SQLite has one writer anyway.
+_FENCE: Final = Query(select(lease.c.fence).where(lease.c.name == bindparam("of_name")).with_for_update(read=True))
 
 
 class LostLease(Exception):
@@ -80,9 +85,8 @@ async def release(store: Store, held: Lease) -> None:
 
 async def guard(tx: Transaction, held: Lease) -> None:
     """Raise LostLease when the lease has changed hands. Until this transaction ends, it cannot."""
-    # The shared lock makes a take-over wait for our commit; SQLite has one writer anyway.
-    fence = await tx.execute(select(lease.c.fence).where(lease.c.name == held.name).with_for_update(read=True))
-    if fence.scalar_one_or_none() != held.fence:
+    found = await tx.fetch(_FENCE, {"of_name": held.name})
+    if not found or found[0][0] != held.fence:
         raise LostLease(held.name)
 
 

@@ -45,6 +45,7 @@ class Auditor:
         self._audit_payments(rows, shares)
         self._audit_claims(rows, is_final)
         self._audit_answers(rows, shares)
+        self._audit_refusals(shares)
         if is_final:
             self._audit_the_end(rows)
         return self.found
@@ -152,6 +153,17 @@ class Auditor:
                 and not {(word, epoch, address, share, hash_) for word in ("paid", "skipped")} & self._told
             ):
                 self.say(f"{address} was told at {at} that {hash_} is final, which did not pay it for {epoch}")
+
+    def _audit_refusals(self, shares):
+        """Who has a share and asks while claims are open is not told that it may not."""
+        for epoch, address, asked, told, why in self._world.truth.refusals:
+            row, opens = self._epochs.get(epoch), midnight(epoch) + DAY
+            if row is None or row.opened_at is None or not shares.get((epoch, address)):
+                continue
+            is_in_time = opens <= asked and told < opens + timedelta(hours=1)
+            was_lost = any(a <= told and asked <= b + DAY for a, b in self._world.truth.restored)
+            if is_in_time and moment_of(row.opened_at) <= asked and not was_lost:
+                self.say(f"{address} claimed {epoch} from {asked} to {told}, in time, and was told: {why}")
 
     def _audit_the_end(self, rows):
         yesterday = named(self._world.clock.now() - DAY)

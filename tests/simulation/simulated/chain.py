@@ -50,6 +50,8 @@ class Chain(Blocks):
         super().__init__(clock, rng, faults)
         self.calls = 0
         self._view = View()
+        self.on_pay = None
+        """Called when a batch has come into the pool."""
 
     def handle(self, body, view=None):
         self._view = view or View()
@@ -211,6 +213,8 @@ class Chain(Blocks):
         if self._rng.random() < self.faults.delay:
             transaction.not_before = self._clock.monotonic() + self._rng.uniform(1, 300)
         self.pool[transaction.hash] = transaction
+        if self.on_pay and transaction.data[:4].hex() == PAY_CALL:
+            self.on_pay()
         return transaction.hash
 
     def eth_getTransactionByHash(self, hash_):

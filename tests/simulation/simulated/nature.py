@@ -1,11 +1,13 @@
 """What nobody in the town can help: blocks, reorganisations, frozen accounts, and what fate sends."""
 
+import asyncio
+from contextlib import suppress
 from datetime import timedelta
 
 from sqlalchemy import text
 
 from simulated.people import PAYERS, WALLETS
-from simulated.words import DESK, FAILED, PAY_CALL, TOKEN, USDG
+from simulated.words import DESK, FAILED, TOKEN, USDG
 from tickyard.chain.keccak import keccak256
 from tickyard.payout.judge import PayoutCaps
 from tickyard.payout.signer import LocalSigner
@@ -21,8 +23,8 @@ class Nature:
     async def miner_life(self):
         while True:
             now = self.clock.now()
-            busy = now.hour in (23, 0) or (now.hour == 1 and now.minute < 20) or now.hour == 22
-            await self.clock.sleep(self.rng.uniform(10, 40) if busy and now.hour != 22 else self.rng.uniform(300, 1200))
+            busy = now.hour in (23, 0) or (now.hour == 1 and now.minute < 20)
+            await self.clock.sleep(self.rng.uniform(15, 60) if busy else self.rng.uniform(600, 1800))
             self.chain.mine()
             self.world.second.mine()
             if self.rng.random() < self.faults.reorg:
@@ -133,11 +135,14 @@ class Nature:
 
     async def change_the_key(self):
         """At any time, or at the worst one: what was sent with the old key is not mined yet."""
-        patience = self.clock.monotonic() + self.rng.choice((0, 100_000))
-        while self.clock.monotonic() < patience and not any(
-            each.data[:4].hex() == PAY_CALL for each in self.chain.pool.values()
-        ):
-            await self.clock.sleep(2)
+        if self.rng.random() < 0.5:
+            arrived = asyncio.Event()
+            self.chain.on_pay = arrived.set
+            with suppress(TimeoutError):
+                async with asyncio.timeout(100_000):
+                    await arrived.wait()
+            self.chain.on_pay = None
+            await self.clock.sleep(self.rng.uniform(0, 2))
         self.world.signer = LocalSigner(keccak256(f"simulated payer {self.rng.random()}".encode()))
         self.world.employ()
         self.world.cap(self.world.caps)

@@ -8,10 +8,10 @@ from datetime import timedelta
 from coincurve import PrivateKey
 from sqlalchemy import insert
 
+from simulated.money import DAY, midnight, named
 from simulated.process import GONE
 from simulated.words import CHAIN_ID, TOKEN, USDG
 from tickyard.chain.keccak import keccak256
-from tickyard.features.earn import rules
 from tickyard.features.earn.message import EarnTerms, claim_message, message_digest
 from tickyard.features.earn.operations import ClaimAsk, claim
 from tickyard.kernel.errors import BadRequest, Failure, UpstreamDown
@@ -56,8 +56,12 @@ class People:
         """Pays a few calls a day, some at the very edge of it."""
         while True:
             now = self.clock.now()
-            midnight = rules.opens_at(rules.accruing_epoch(now))
-            edge = midnight - now + timedelta(microseconds=self.rng.choice((-1, 0, 1, -2_000_000, 2_000_000)))
+            edge = (
+                midnight(named(now))
+                + DAY
+                - now
+                + timedelta(microseconds=self.rng.choice((-1, 0, 1, -2_000_000, 2_000_000)))
+            )
             wait = self.rng.choice((edge, timedelta(seconds=self.rng.uniform(1, 40_000))))
             await self.clock.sleep(max(wait, timedelta(seconds=60)) / timedelta(seconds=1))
             await self.settle_payment()
@@ -94,7 +98,7 @@ class People:
         """Moves service tokens around, also right around the snapshot."""
         while True:
             now = self.clock.now()
-            snapshot = rules.next_snapshot_at(now)
+            snapshot = midnight(named(now + timedelta(hours=1))) + timedelta(hours=23)
             edge = snapshot - now + timedelta(seconds=self.rng.choice((-30, -5, 0, 5, 30)))
             wait = self.rng.choice((edge, timedelta(seconds=self.rng.uniform(1, 30_000))))
             await self.clock.sleep(max(wait, timedelta(seconds=1)) / timedelta(seconds=1))
@@ -108,8 +112,8 @@ class People:
         """Claims most days; tries again as long as there is no answer, and sometimes after there was one."""
         while True:
             now = self.clock.now()
-            epoch = rules.accruing_epoch(now)
-            opens, closes = rules.opens_at(epoch), rules.closes_at(epoch)
+            epoch = named(now)
+            opens, closes = midnight(epoch) + DAY, midnight(epoch) + timedelta(hours=25)
             moment = self.rng.choice(
                 (
                     opens + timedelta(seconds=self.rng.uniform(0, 120)),
@@ -128,8 +132,8 @@ class People:
         """Some of many claim each day, all at once."""
         while self.crowd:
             now = self.clock.now()
-            epoch = rules.accruing_epoch(now)
-            await self.clock.until(rules.opens_at(epoch) + timedelta(seconds=self.rng.uniform(60, 1800)))
+            epoch = named(now)
+            await self.clock.until(midnight(epoch) + DAY + timedelta(seconds=self.rng.uniform(60, 1800)))
             some = self.rng.sample(self.crowd, self.rng.randint(0, len(self.crowd)))
             await asyncio.gather(
                 *(self.ask(self.rng.choice(("api-1", "api-2", "api-3")), each, epoch) for each in some)
@@ -149,10 +153,10 @@ class People:
         while True:
             await self.clock.sleep(self.rng.uniform(100, 40_000))
             now = self.clock.now()
-            epoch = rules.accruing_epoch(now - timedelta(days=1))
+            epoch = named(now - timedelta(days=1))
             victim, thief = self.rng.sample(WALLETS, 2)
             forged = self.rng.choice(
-                (thief.sign(epoch, victim.address), victim.sign(rules.next_epoch(epoch)), "0x" + "11" * 64 + "1b")
+                (thief.sign(epoch, victim.address), victim.sign(named(midnight(epoch) + DAY)), "0x" + "11" * 64 + "1b")
             )
             outcome = await self.ask("api-1", victim, epoch, forged)
             if outcome is not None and not isinstance(outcome, Failure):
@@ -170,7 +174,6 @@ class People:
         asked_at = self.clock.now()
         if signature is None or signature == wallet.sign(epoch):
             self.truth.asked.setdefault((epoch, wallet.address), []).append(asked_at)
-        self.world.loop.call_later(0.02, self.world.claimed.set)
         task = process.start(claim(process.deps, ask))
         await asyncio.wait([task])
         if task.cancelled() or isinstance(task.exception(), GONE):
@@ -184,6 +187,8 @@ class People:
             self.truth.asked[epoch, wallet.address].append(self.clock.now())
             self.truth.paid_answers += 1
             return answer
+        if isinstance(error, BadRequest) and signature is None:
+            self.truth.refusals.append((epoch, wallet.address, asked_at, self.clock.now(), error.message))
         if not isinstance(error, Failure):
             self.truth.violations.append(f"a claim asked at {asked_at} ended with {error!r}")
         return error

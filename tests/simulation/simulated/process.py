@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sqlalchemy import create_engine
 
@@ -59,7 +60,7 @@ def draw_faults(rng, mood=None):
         return Faults(**{"interleave": 0.05, **mood})
     bad = rng.choice((0.0, 0.3, 1.0, 2.0)) if mood is None else mood
     return Faults(
-        kill=bad * 0.0012,
+        kill=bad * 0.002,
         store_error=bad * 0.004,
         lost_commit=bad * 0.01,
         lost_request=bad * 0.02,
@@ -107,6 +108,7 @@ class Process:
         self._doom = doom or Doom()
         self.is_dead = False
         self.frailty = lambda: 1
+        self.on_write = lambda: None
         # In the order in which they began: a seed must not depend on names or addresses.
         self.tasks = {}
 
@@ -145,13 +147,34 @@ _DIALECT = create_engine("sqlite://").dialect
 _COMPILED = {}
 
 
+class LentLink(Link):
+    """A connection that outlives its process, rolled back: opening one takes longer than most of what is done with it."""
+
+    spare: ClassVar = {}
+    """By path, and by whether it only reads. Whoever replaces the file throws them away."""
+
+    def __init__(self, path, *, is_reader):
+        super().__init__(path, is_reader=is_reader)
+        self._key = path, is_reader
+        self.connection.dialect = _DIALECT
+        self.connection = self.connection.execution_options(compiled_cache=_COMPILED)
+        # Who holds the lock is in this very thread: waiting for it in real time would be for nothing.
+        self._raw.execute("PRAGMA busy_timeout = 0")
+
+    def close(self):
+        self._raw.rollback()
+        self.spare.setdefault(self._key, []).append(self)
+
+    @classmethod
+    def throw_away(cls, path):
+        for is_reader in (True, False):
+            for link in cls.spare.pop((path, is_reader), ()):
+                Link.close(link)
+
+
 def connect(path, *, is_reader):
-    link = Link(path, is_reader=is_reader)
-    link.connection.dialect = _DIALECT
-    link.connection = link.connection.execution_options(compiled_cache=_COMPILED)
-    # Who holds the lock is in this very thread: waiting for it in real time would be for nothing.
-    link._raw.execute("PRAGMA busy_timeout = 0")
-    return link
+    spare = LentLink.spare.get((path, is_reader))
+    return spare.pop() if spare else LentLink(path, is_reader=is_reader)
 
 
 class FrailTransaction(SqliteTransaction):
@@ -195,6 +218,7 @@ class FrailStore(SqliteStore):
             await self._process.point()
             if self._process.chance("store_error"):
                 raise UpstreamDown("the store does not answer")
+        self._process.on_write()
         await self._process.point()
         if self._process.chance("lost_commit"):
             raise UpstreamDown("the store does not answer")

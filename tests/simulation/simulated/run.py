@@ -22,6 +22,7 @@ from simulated.auditor import Auditor
 from simulated.loop import START, VirtualLoop
 from simulated.people import WALLETS
 from simulated.world import FATE, World
+from tickyard.features.earn.sums import unbalanced_epochs
 
 DAYS_PER_WORLD = 10
 CALM_DAYS = 2
@@ -63,6 +64,8 @@ async def live(seed, days, folder, mood=None):
             if day == days:
                 world.calm()
             found = await Auditor(world).audit(is_final=day == days + CALM_DAYS)
+            # And what the house itself would cry about.
+            found += [f"the house itself finds {each} unbalanced" for each in await unbalanced_epochs(world)]
             if found:
                 break
         seen = world.truth
@@ -89,12 +92,12 @@ def run_world(seed, days=DAYS_PER_WORLD, mood=None):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def shard(work, *arguments):
+def shard(work, *arguments, cores=None):
     """Run on every core, in processes of their own; results as they come. A few are not worth starting them."""
-    if len(arguments[0]) <= FEW:
+    if len(arguments[0]) <= FEW or cores == 1:
         yield from map(work, *arguments)
         return
-    with ProcessPoolExecutor(os.cpu_count() or 2, get_context("spawn")) as pool:
+    with ProcessPoolExecutor(cores or os.cpu_count() or 2, get_context("spawn")) as pool:
         yield from pool.map(work, *arguments)
 
 
@@ -117,10 +120,11 @@ def main():
     )
     parser.add_argument("--worlds", type=int, default=1, help="this many, with one seed after the other")
     parser.add_argument("--total", type=int, help="instead: so many days in all, on every core")
+    parser.add_argument("--cores", type=int, help="on so many of them")
     asked = parser.parse_args()
     if asked.total:
         worlds = -(-asked.total // (DAYS_PER_WORLD + CALM_DAYS))
-        told = shard(tell, range(asked.seed, asked.seed + worlds))
+        told = shard(tell, range(asked.seed, asked.seed + worlds), cores=asked.cores)
     else:
         told = (tell(seed, asked.days, asked.mood) for seed in range(asked.seed, asked.seed + asked.worlds))
     for text, _, violations in told:

@@ -8,16 +8,17 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from types import SimpleNamespace
 
+from sqlalchemy import text
+
 from simulated.chain import Chain, View
 from simulated.loop import START, VirtualClock
 from simulated.nature import CAPS, Nature
-from simulated.pace import EagerClock, SimulatedPace, SkewedClock
+from simulated.pace import EagerClock, OnlookerClock, SimulatedPace, SkewedClock, is_waiting, worker_pause_s
 from simulated.people import CROWD, NETWORK, PAYERS, SECOND, TERMS, THRESHOLD, WALLETS, People, Wallet
-from simulated.process import GONE, FrailRpc, FrailStore, Process, draw_faults
+from simulated.process import GONE, FrailRpc, FrailStore, LentLink, Process, draw_faults
 from simulated.template import template
 from simulated.words import DESK, MULTICALL, TOKEN, USDG
 from tickyard.chain.keccak import keccak256
-from tickyard.features.earn.epochs import next_due
 from tickyard.features.earn.room import EarnRoom
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.payments.proof.chain import ChainProof
@@ -31,6 +32,7 @@ from tickyard.worker.jobs import EpochKeeper, HolderReader
 
 DEPTH = 4
 FATE = "fate"
+UNFINISHED = text("SELECT id, state FROM earn_epoch WHERE state NOT IN ('closed', 'skipped')")
 
 
 @dataclass
@@ -49,6 +51,8 @@ class Truth:
     asked: dict = field(default_factory=dict)
     """When a wallet asked with a signature of its own, by epoch and address."""
     answers: list = field(default_factory=list)
+    refusals: list = field(default_factory=list)
+    """Who was told that a request of its own is wrong: from when until when it asked, and why."""
     violations: list = field(default_factory=list)
     halts: list = field(default_factory=list)
     kills: int = 0
@@ -75,7 +79,7 @@ class World:
         self.signer = LocalSigner(keccak256(b"simulated payer"))
         self.caps = CAPS
         self.truth = Truth()
-        self.claimed = asyncio.Event()
+        self.claimed, self.written = asyncio.Event(), asyncio.Event()
         self.processes = {}
         self.lives = 0
         self._jobs = []
@@ -133,6 +137,7 @@ class World:
         for process in self.processes.values():
             await process.store.close()
         await self.store.close()
+        LentLink.throw_away(self.path)
 
     def _holding(self):
         return self.rng.choice(
@@ -172,15 +177,27 @@ class World:
         if name.startswith("worker") and process.rng.random() < self.faults.skew:
             clock.skew = timedelta(seconds=process.rng.uniform(-200, 200))
         true = clock if name.startswith("agent") else self.clock
+        if name.startswith("api"):
+            true = OnlookerClock(self)
         process.store = FrailStore(self.path, true, process.rng, process)
+        # All that an API ever writes is a claim.
+        process.on_write = self.claimed.set if name.startswith("api") else self._tell_onlookers
         process.rpc = FrailRpc(self.chain, self.clock, process, self._views(name))
         process.second = FrailRpc(self.second, self.clock, process)
         process.proofs = {NETWORK: ChainProof(NETWORK, process.rpc), SECOND: ChainProof(SECOND, process.second)}
         process.deps = SimpleNamespace(
             store=process.store, rpc=process.rpc, clock=clock, earn=EarnRoom(TERMS, self.depth, DESK, MULTICALL)
         )
+        process.keeper = EpochKeeper(process.deps)
+        if process.rng.random() < 0.9:
+            # It looks through the books of a month. The auditor does too, each noon, so that few need to.
+            process.keeper._audit_s = float("inf")
         self.processes[name] = process
         return process
+
+    def _tell_onlookers(self):
+        self.written.set()
+        self.written = asyncio.Event()
 
     def _views(self, name):
         """The nodes of a process: one of them may lag, one may keep logs to itself for this life."""
@@ -206,28 +223,25 @@ class World:
         await asyncio.Event().wait()
 
     async def worker_life(self, process):
+        epochs = ()
         while True:
-            await self.work_once(process)
-            now = self.clock.now()
-            soon = (
-                next_due(now)
-                - now
-                + timedelta(
-                    seconds=process.rng.choice((0, 1, process.rng.uniform(0, 120), process.rng.uniform(0, 1200)))
-                )
-            )
-            busy = now.hour in (23, 0)
-            pause = timedelta(seconds=process.rng.uniform(300, 1200) if busy else process.rng.uniform(5_000, 30_000))
-            await self.clock.sleep(min(soon, pause) / timedelta(seconds=1))
+            await self.work_once(process, not is_waiting(epochs, self.clock.now()))
+            async with self.store.glance() as tx:
+                epochs = (await tx.execute(UNFINISHED)).all()
+            if any(state == "sealed" for _epoch, state in epochs):
+                self.claimed.set()
+            await self.clock.sleep(worker_pause_s(epochs, self.clock.now(), process.rng))
 
-    async def work_once(self, process):
-        keeper, reader = EpochKeeper(process.deps), HolderReader(process.deps)
+    async def work_once(self, process, is_all=True):
+        """Jobs of their own, in any order of which each is done now and then; the keeper always."""
         with suppress(UpstreamDown):
-            await verify_settlements(process.store, process.proofs, self.clock, finality=self.depth)
+            if process.rng.random() < (0.7 if is_all else 0.15):
+                await verify_settlements(process.store, process.proofs, self.clock, finality=self.depth)
         with suppress(UpstreamDown):
-            await reader.do_due(process.deps, None)
+            if is_all or process.rng.random() < 0.3:
+                await HolderReader(process.deps).do_due(process.deps, None)
         with suppress(UpstreamDown):
-            await keeper.do_due(process.deps, None)
+            await process.keeper.do_due(process.deps, None)
 
     async def agent_life(self, process):
         """The real loop, with pauses of our own."""
@@ -252,6 +266,7 @@ class World:
         for process in self.processes.values():
             _let_go(process.store)
         _let_go(self.store)
+        LentLink.throw_away(self.path)
 
     def calm(self):
         """Everything is put right, and stays so: what fate had begun ends here too."""

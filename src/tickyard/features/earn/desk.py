@@ -24,7 +24,6 @@ _PAUSED: Final = bytes.fromhex("5c975abb")
 _BOOKS: Final = bytes.fromhex("68744046")
 _POOL: Final = bytes.fromhex("fe313112")
 _SPENT: Final = bytes.fromhex("d5b5cc23")
-_PAID: Final = bytes.fromhex("a031fb7f")
 
 PAID: Final = "0x4f2d18324ee95128de091ed2adc501295479000ce4c2cec607aeb1b67e189e2f"
 SKIPPED: Final = "0x7d97edec1e1f4d9cce71aef7b28e745baf5e21d4caf8cc15f9c90a3c232c472b"
@@ -106,10 +105,6 @@ async def read_payer(rpc: Rpc, desk: Address, block: Block = "latest") -> Addres
 
 async def read_owner_and_token(rpc: Rpc, desk: Address) -> tuple[Address, Address]:
     return read_address(await rpc.eth_call(desk, _OWNER)), read_address(await rpc.eth_call(desk, _TOKEN))
-
-
-async def read_paid(rpc: Rpc, desk: Address, epoch: int, account: Address, block: Block = "latest") -> int:
-    return read_uint(await rpc.eth_call(desk, _PAID + uint_word(epoch) + address_word(account), block=block))
 
 
 def read_event(log: Any, desk: Address) -> DeskEvent:

@@ -104,13 +104,6 @@ async def index_holders(deps: EarnDeps, *, steps: int = 50) -> int:
         return await holder_index(deps).catch_up(final, steps=steps)
 
 
-def next_due(now: datetime) -> datetime:
-    """The next moment at which something becomes due by the clock alone."""
-    today = accruing_epoch(now)
-    closing = closes_at(today) - timedelta(days=1)
-    return min(moment for moment in (closing, snapshot_at(today), opens_at(today)) if moment > now)
-
-
 async def _advance(deps: EarnDeps, epoch: int, state: str, now: datetime, done: Done) -> None:
     """Take one epoch as far as it can go."""
     if state == "accruing" and now >= snapshot_at(epoch):

@@ -7,7 +7,7 @@ An epoch is one UTC day, named by its date as the integer YYYYMMDD.
                       is frozen       claims open       is left rolls over
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 
@@ -82,21 +82,9 @@ def threshold_raw(decimals: int) -> int:
     return int(THRESHOLD_TOKENS * 10**decimals)
 
 
-def eligible(balances: Mapping[str, int], threshold: int) -> dict[str, int]:
-    """Who takes part, in the order of addresses."""
-    return {holder: balances[holder] for holder in sorted(balances) if balances[holder] >= threshold}
-
-
 def share(pool: int, balance: int, total: int) -> int:
     """What a balance gets of a pool, rounded down to the base unit. Nothing to share: nothing."""
     return pool * balance // total if total else 0
-
-
-def split(pool: int, balances: Iterable[int]) -> list[int]:
-    """Everybody's share. What rounding leaves over, less than one base unit each, stays in the pool."""
-    held = list(balances)
-    total = sum(held)
-    return [pool * balance // total for balance in held] if total else [0] * len(held)
 
 
 def _day(epoch: int) -> date:
