@@ -119,6 +119,36 @@ def test_the_index_reads_in_small_steps_and_undoes_a_reorganisation(run):
     run(work)
 
 
+class Forked:
+    """Behind one address a node on another branch, which gets everything that is asked in batches."""
+
+    def __init__(self, chain, number):
+        self._chain = chain
+        self._known = chain.blocks[number].hash.encode()
+        self.asked = 0
+
+    def handle(self, body, view):
+        self.asked += 1
+        answer = self._chain.handle(body, view)
+        return answer.replace(self._known, b"0x" + b"f0" * 32) if body.startswith(b"[") else answer
+
+
+def test_nodes_on_two_branches_are_asked_a_few_times_and_then_left_alone(run):
+    async def work(town):
+        town.mine(5)
+        await holder_index(town).catch_up(await final_header(town.rpc, 0))
+        mark, _ = await holder_index(town).mark()
+        town.mine(5)
+        forked = Forked(town.chain, mark)
+        town.rpc = FrailRpc(forked, town.clock, Process("torn", random.Random(1), Faults()))
+        with pytest.raises(UpstreamDown, match="branch"):
+            await holder_index(town).catch_up(await final_header(town.rpc, 0))
+        assert forked.asked < 20
+        assert (await holder_index(town).mark())[0] == mark
+
+    run(work)
+
+
 def test_an_index_that_missed_a_transfer_is_noticed_and_read_again(run):
     async def work(town):
         await run_due(town, town.clock.now())

@@ -19,13 +19,11 @@ from typing import Any, Final, TypeAlias
 import msgspec
 from sqlalchemy import (
     ARRAY,
-    BigInteger,
     CompoundSelect,
     Connection,
     Delete,
     Dialect,
     Insert,
-    Integer,
     Select,
     String,
     Table,
@@ -45,7 +43,6 @@ from tickyard.store.upsert import Merge
 Statement: TypeAlias = Select[Any] | Insert | Update | Delete
 Convert = Callable[[Any], Any]
 _encode: Final = msgspec.json.Encoder().encode
-_PLAIN: Final = {Integer, BigInteger, String}
 
 
 class Query:
@@ -148,9 +145,8 @@ class Bulk:
     With a key and a merge, a row whose key is taken is merged into the one that holds it; with `only_new`, a row
     that breaks a unique constraint is left out and not counted.
 
-    SQLite runs one statement per row without leaving the process; where every column is a plain number or text, the
-    driver does that by itself. PostgreSQL would pay a round of protocol for each row, so there they travel as one
-    array per column, in a single statement.
+    SQLite runs one statement per row without leaving the process, and the driver does that by itself. PostgreSQL would
+    pay a round of protocol for each row, so there they travel as one array per column, in a single statement.
     """
 
     def __init__(
@@ -178,6 +174,15 @@ class Bulk:
         return str(self._sqlite.compile(dialect=sqlite.dialect(paramstyle="named")))
 
     @cached_property
+    def _converts(self) -> list[tuple[str, Convert]]:
+        """What becomes of our types on their way to SQLite's driver."""
+        from sqlalchemy.dialects import sqlite
+
+        dialect = sqlite.dialect()
+        found = ((each.name, each.type.dialect_impl(dialect).bind_processor(dialect)) for each in self._table.columns)
+        return [(name, convert) for name, convert in found if convert is not None]
+
+    @cached_property
     def _postgresql(self) -> Insert:
         from sqlalchemy.dialects import postgresql
 
@@ -196,13 +201,14 @@ class Bulk:
         if not tx.is_sqlite:
             columns = {name: [row[name] for row in rows] for name in self._names}
             return (await tx.execute(self._postgresql, columns)).rowcount
-        if all(type(each.type) in _PLAIN for each in self._table.columns):
-            return await tx.run_sync(lambda connection: self._by_driver(connection, rows))
-        return (await tx.execute(self._sqlite, rows)).rowcount
+        return await tx.run_sync(lambda connection: self._by_driver(connection, rows))
 
     def _by_driver(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> int:
         driver = connection.connection.driver_connection
         assert isinstance(driver, sqlite3.Connection)
+        converts = self._converts
+        if converts:
+            rows = [{**row, **{name: convert(row[name]) for name, convert in converts}} for row in rows]
         return driver.executemany(self._sqlite_text, rows).rowcount
 
 

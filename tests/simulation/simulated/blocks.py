@@ -25,9 +25,6 @@ from simulated.words import (
 )
 from tickyard.chain.keccak import keccak256
 
-KEPT_STATES = 4096
-"""Payments are proven by state of their own blocks, at most a day old."""
-
 
 class Revert(Exception):
     """A call that undoes itself."""
@@ -78,6 +75,9 @@ class State:
 class Blocks:
     """Everything random comes from `rng`; `faults` says how badly things go."""
 
+    kept_states = 4096
+    """Payments are proven by state of their own blocks, at most a day old."""
+
     def __init__(self, clock, rng, faults):
         self._clock = clock
         self._rng = rng
@@ -117,8 +117,8 @@ class Blocks:
             del self.pool[old.hash]
         self.blocks.append(block)
         self._states.append(self.state.copy() if block.mined else self._states[-1])
-        if len(self._states) > KEPT_STATES:
-            self._states[len(self._states) - KEPT_STATES - 1] = None
+        if len(self._states) > self.kept_states:
+            self._states[len(self._states) - self.kept_states - 1] = None
 
     def _execute(self, block, transaction):
         self.state.nonces[transaction.sender] = transaction.nonce + 1

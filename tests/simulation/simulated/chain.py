@@ -5,7 +5,7 @@ from hashlib import sha256
 
 import msgspec
 
-from simulated.blocks import KEPT_STATES, Blocks, Revert
+from simulated.blocks import Blocks, Revert
 from simulated.words import (
     AUTHORIZATION_STATE,
     DESK,
@@ -187,7 +187,7 @@ class Chain(Blocks):
             return self._states[number]
         if not isinstance(where, dict):
             return self.state if not self._view.lag else self._states[self._head] or self.state
-        for block in reversed(self.blocks[max(0, len(self.blocks) - KEPT_STATES) : self._head + 1]):
+        for block in reversed(self.blocks[max(0, len(self.blocks) - self.kept_states) : self._head + 1]):
             if block.hash == where["blockHash"]:
                 return self._states[block.number]
         raise Refusal("header not found")

@@ -1,6 +1,7 @@
 """A process that can be killed at any await, and the far ends as it sees them: a store and a node that fail."""
 
 import asyncio
+from collections import Counter
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import ClassVar
@@ -151,22 +152,28 @@ class LentLink(Link):
     """A connection that outlives its process, rolled back: opening one takes longer than most of what is done with it."""
 
     spare: ClassVar = {}
-    """By path, and by whether it only reads. Whoever replaces the file throws them away."""
+    """By path, and by whether it only reads."""
+    files: ClassVar = Counter()
+    """By path: how often the file has been replaced. Who still has the one before must not lend it on."""
 
     def __init__(self, path, *, is_reader):
         super().__init__(path, is_reader=is_reader)
-        self._key = path, is_reader
+        self._key, self._file = (path, is_reader), self.files[path]
         self.connection.dialect = _DIALECT
         self.connection = self.connection.execution_options(compiled_cache=_COMPILED)
         # Who holds the lock is in this very thread: waiting for it in real time would be for nothing.
         self._raw.execute("PRAGMA busy_timeout = 0")
 
     def close(self):
+        if self._file != self.files[self._key[0]]:
+            super().close()
+            return
         self._raw.rollback()
         self.spare.setdefault(self._key, []).append(self)
 
     @classmethod
     def throw_away(cls, path):
+        cls.files[path] += 1
         for is_reader in (True, False):
             for link in cls.spare.pop((path, is_reader), ()):
                 Link.close(link)

@@ -1,6 +1,6 @@
 """The public books of an epoch: enough for anybody to check every sum."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
@@ -29,7 +29,7 @@ from tickyard.store.engine import Store, Transaction
 
 _KEEP_S: Final = 5
 _PAGE: Final = 1_000
-_LINES_AT_ONCE: Final = 200
+_LINES_AT_ONCE: Final = 100
 _FOREVER_S: Final = 31_536_000
 
 State = Literal["snapshot", "sealed", "open", "closed"]
@@ -111,14 +111,19 @@ async def get_epoch_books(deps: EarnDeps, ask: BooksAsk) -> Kept[EpochBooks]:
     async with deps.store.read() as tx:
         row = await _epoch(tx, ask.id)
         calls = await tx.execute(select(func.count()).where(earn_credit.c.epoch == ask.id))
-        found = await _rows(tx, ask.id, (ask.cursor or "").lower(), ask.limit)
         counted = calls.scalar_one()
+        lines: list[BookLine] = []
+        last = (ask.cursor or "").lower()
+        while len(lines) < ask.limit:
+            most = min(_LINES_AT_ONCE, ask.limit - len(lines))
+            found = (await tx.execute(_ROWS, {"of_epoch": ask.id, "after": last, "most": most})).all()
+            lines += [_line(row, each) for each in found]
+            last = found[-1].address if found else ""
+            # Others have their turn in between.
+            await deps.clock.sleep(0)
+            if len(found) < most:
+                break
     sums = await read_sums(deps.store, row)
-    lines: list[BookLine] = []
-    for start in range(0, len(found), _LINES_AT_ONCE):
-        lines += [_line(row, each) for each in found[start : start + _LINES_AT_ONCE]]
-        # Others have their turn in between.
-        await deps.clock.sleep(0)
     books = EpochBooks(
         id=row.id,
         state=_STATES.get(row.state, row.state),
@@ -140,7 +145,7 @@ async def get_epoch_books(deps: EarnDeps, ask: BooksAsk) -> Kept[EpochBooks]:
         sealed_at=iso(row.sealed_at) if row.sealed_at else None,
         closed_at=iso(row.closed_at) if row.closed_at else None,
         wallets=lines,
-        next_cursor=found[-1].address if len(found) == ask.limit else None,
+        next_cursor=last if len(lines) == ask.limit else None,
     )
     return Kept(books, _KEEP_S)
 
@@ -211,10 +216,6 @@ async def _parts(store: Store, epoch: int) -> AsyncIterator[bytes]:
             return
         yield bytes(body)
         part += 1
-
-
-async def _rows(tx: Transaction, epoch: int, after: str, most: int) -> Sequence[Row[Any]]:
-    return (await tx.execute(_ROWS, {"of_epoch": epoch, "after": after, "most": most})).all()
 
 
 def _line(epoch: Row[Any], row: Row[Any]) -> BookLine:

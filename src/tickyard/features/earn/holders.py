@@ -28,6 +28,8 @@ RANGE_MAX: Final = 1_000_000
 _EASY_LOGS: Final = 2_000
 """A range with fewer logs than this may be twice as long the next time."""
 _ASKED_AT_ONCE: Final = 500
+_TRIES: Final = 3
+"""So often a range that does not continue from the mark is read again at once."""
 
 PAGE: Final = 5_000
 _FORGOTTEN_AT_ONCE: Final = 5_000
@@ -109,7 +111,7 @@ class HolderIndex:
             return 0
 
     async def _read_on(self, final: Header, steps: int) -> int:
-        added = 0
+        added = tries = 0
         mark, is_checked = None, False
         for _ in range(steps):
             if not is_checked:
@@ -133,6 +135,9 @@ class HolderIndex:
                 raise
             # What was just written is the mark; what does not continue from it makes us look again.
             is_checked = await self._add(mark, last, chunk)
+            tries = 0 if is_checked else tries + 1
+            if tries == _TRIES:
+                raise UpstreamDown("the chain nodes show different branches")
             if is_checked:
                 mark = (last, chunk.last_hash)
                 self.stride.went_well(len(chunk.transfers))
