@@ -286,6 +286,24 @@ def test_success_for_a_transaction_that_does_not_exist_is_served_and_never_credi
 
 
 @BOTH
+def test_a_used_nonce_is_not_given_up_because_one_look_does_not_show_its_transfer(tmp_path, network):
+    async def scenario(world):
+        assert (await call(world.app, "GET", URL, world.payment(network=network))).status == 200
+        chain = world.chains[network]
+        # No worker looked until the deadline was over, and then at a node that keeps the logs to itself.
+        world.clock.move(4000)
+        chain.grow(5)
+        chain.cut_logs_over = 0
+        for _ in range(3):
+            assert await verify(world) == {"waiting": 1}
+        chain.cut_logs_over = None
+        assert await verify(world) == {"credited": 1}
+        assert await credited(world) == [10_000]
+
+    run(tmp_path, scenario)
+
+
+@BOTH
 def test_each_settlement_is_credited_once_when_it_is_final(tmp_path, network):
     async def scenario(world):
         for _ in range(3):

@@ -7,7 +7,8 @@
     failed                 not paid, final deadline   closed: it never will be
     settled                paid, final                credited
     settled, seen before   not paid, block reached    unknown again: the chain was reorganised
-    settled, never seen    not paid, final deadline   missing
+    settled, never seen    unused, final deadline     missing
+    settled, never seen    spent, final deadline      missing, after many looks: a node may keep its logs to itself
     any                    anything else              looked at again later
 
 The deadline is final when a block later than it is: what has not happened by then never will.
@@ -23,6 +24,9 @@ from tickyard.payments.row import PaymentRow
 
 EXPIRY_MARGIN_S: Final = 30
 """How long after its deadline a payment is given up, for blocks that are reorganised."""
+
+LOOKS_MIN: Final = 10
+"""So often a nonce that is used is looked at for its transfer: they are minutes apart, and of whatever node answers."""
 
 Act = Literal["settle", "refuse", "close", "credit", "see", "unsettle", "missing", "wait"]
 
@@ -68,7 +72,8 @@ def _judge_settled(row: PaymentRow, found: Finding, tip: Tip, is_closed: bool) -
     if row.mined is not None:
         # A node that has not come as far as the transfer's block cannot say that it is gone.
         return Verdict("unsettle") if row.mined_block is None or tip.number >= row.mined_block else _WAIT
-    return Verdict("missing") if is_closed else _WAIT
+    is_sure = isinstance(found, Unused) or (row.looks or 0) >= LOOKS_MIN
+    return Verdict("missing") if is_closed and is_sure else _WAIT
 
 
 def _ordered(row: PaymentRow, found: Paid) -> tuple[PaidTransfer, ...]:
