@@ -22,7 +22,7 @@ from tickyard.store.sqlite.engine import SqliteStore
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "simulation"))
 from simulated.chain import Chain
-from simulated.process import Faults
+from simulated.faults import Faults
 from simulated.words import DESK, MULTICALL, TOKEN, USDG, account_at, raw
 
 TERMS = EarnTerms(4663, TOKEN, USDG)

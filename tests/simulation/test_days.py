@@ -1,5 +1,6 @@
 """Simulated days over the real code. `python -m simulated.run --seed N` in this folder replays a failure."""
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -9,6 +10,9 @@ import pytest
 
 from proof import MODE, SEED, count
 from simulated.run import CALM_DAYS, DAYS_PER_WORLD, shard, tell
+from tickyard.kernel.clock import WallClock
+from tickyard.store.opening import open_store
+from yards.schema import lay
 
 HERE = Path(__file__).parent
 DAYS = count(10_000, tenth=24, quick=5)
@@ -24,6 +28,23 @@ def test_no_wallet_is_paid_twice_and_the_books_balance_whatever_crashes():
         answered += answers
     # Worlds in which nobody is ever paid prove nothing.
     assert answered > (2 * days if WORLDS > 20 else 2) * WORLDS
+
+
+@pytest.mark.database
+@pytest.mark.timeout(3600 if MODE == "full" else 300)
+def test_the_same_holds_on_a_real_postgresql(postgres_server):
+    for seed in range(SEED, SEED + count(20, tenth=1)):
+        url = postgres_server.new_database()
+        asyncio.run(_lay(url))
+        text, _, violations = tell(seed, 2, None, url)
+        assert not violations, text
+        postgres_server.take_back(url)
+
+
+async def _lay(url):
+    store = open_store(url, WallClock())
+    await lay(store)
+    await store.close()
 
 
 def test_a_seed_replays_exactly_in_any_process():

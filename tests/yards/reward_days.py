@@ -9,8 +9,9 @@ from pathlib import Path
 import msgspec
 
 from simulated.chain import Chain
+from simulated.faults import Faults
 from simulated.people import TERMS, THRESHOLD, WALLETS
-from simulated.process import Faults, FrailRpc, Process
+from simulated.process import FrailRpc, Process
 from simulated.words import DESK, MULTICALL, TOKEN, USDG
 from simulated.world import DEPTH
 from tickyard.features.earn import rules

@@ -9,9 +9,10 @@ from datetime import timedelta
 from sqlalchemy import text
 
 from simulated.auditor import Auditor
+from simulated.faults import Faults
 from simulated.loop import START, VirtualLoop
 from simulated.people import WALLETS
-from simulated.process import Doom, Faults
+from simulated.process import Doom
 from simulated.run import scratch
 from simulated.world import World
 from tickyard.features.earn import rules

@@ -19,8 +19,10 @@ class _NeverWaits(selectors.DefaultSelector):
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
+    selector = _NeverWaits
+
     def __init__(self):
-        self._virtual = _NeverWaits()
+        self._virtual = self.selector()
         super().__init__(self._virtual)
         self._clock_resolution = 1e-6
 

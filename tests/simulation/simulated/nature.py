@@ -41,7 +41,14 @@ class Nature:
                 self.chain.frozen.add(self.rng.choice(WALLETS).address)
             elif self.rng.random() < 0.1:
                 self._thaw()
+            if self.rng.random() < self.faults.skew / 50:
+                self._jump_a_clock()
             self.chain.floor = self.rng.choice((5 * 10**8, 2 * 10**9)) if self.rng.random() < self.faults.spike else 0
+
+    def _jump_a_clock(self):
+        """Somebody sets the clock of a worker's machine, this way or that."""
+        workers = [process for name, process in self.world.processes.items() if name.startswith("worker")]
+        self.rng.choice(workers).deps.clock.skew = timedelta(seconds=self.rng.uniform(-200, 200))
 
     def _flip_a_failure(self):
         """The meanest reorganisation: a line that has just failed goes through in the new branch."""
@@ -123,7 +130,7 @@ class Nature:
 
     async def _sum(self, what):
         async with self.world.store.read() as tx:
-            return (await tx.execute(text(f"SELECT {what}"))).scalar_one() or 0
+            return int((await tx.execute(text(f"SELECT {what}"))).scalar_one() or 0)
 
     async def stop_the_chain(self):
         """Over 23:00, for as long as an hour."""
@@ -157,16 +164,8 @@ class Nature:
         if row is None:
             return
         taken = self.clock.now()
-        async with self.world.store.begin():
-            # With the one lock held nobody writes, and all that was written is in these files.
-            content = {name: path.read_bytes() for name in ("", "-wal") if (path := self._file(name)).exists()}
+        kept = await self.world.disk.keep(self.world.store)
         await self.clock.sleep(self.rng.uniform(60, 5000))
         await self.world.stop_all()
-        for name in ("", "-wal", "-shm"):
-            self._file(name).unlink(missing_ok=True)
-        for name, kept in content.items():
-            self._file(name).write_bytes(kept)
+        await self.world.disk.put_back(kept, self.world.store)
         self.world.truth.restored.append((taken, self.clock.now()))
-
-    def _file(self, suffix):
-        return self.world.path.with_name(self.world.path.name + suffix)

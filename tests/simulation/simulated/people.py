@@ -41,7 +41,7 @@ class Wallet:
 
 
 WALLETS = [Wallet.number(n) for n in range(8)]
-CROWD = 150
+CROWD = 250
 """So many more are there in some worlds; a few of them claim each day."""
 PAYERS = ["0x" + f"{n:02x}" * 20 for n in range(0xA0, 0xA4)]
 

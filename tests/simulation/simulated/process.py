@@ -1,15 +1,13 @@
 """A process that can be killed at any await, and the far ends as it sees them: a store and a node that fail."""
 
 import asyncio
-from collections import Counter
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import ClassVar
 
 from sqlalchemy import create_engine
 
 from tickyard.chain.rpc.client import Rpc
-from tickyard.chain.rpc.trouble import Trouble
+from tickyard.chain.rpc.trouble import Trouble as NodeTrouble
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.store.sqlite.connection import Link
 from tickyard.store.sqlite.engine import PATIENCE_S, SqliteStore, SqliteTransaction
@@ -20,68 +18,6 @@ class Killed(BaseException):
 
 
 GONE = (Killed, asyncio.CancelledError)
-
-
-@dataclass
-class Faults:
-    """Chances of things going wrong; each world draws its own."""
-
-    kill: float = 0.0
-    store_error: float = 0.0
-    lost_commit: float = 0.0
-    lost_request: float = 0.0
-    lost_reply: float = 0.0
-    slow: float = 0.0
-    drop: float = 0.0
-    delay: float = 0.0
-    reorg: float = 0.0
-    freeze: float = 0.0
-    flip: float = 0.0
-    interleave: float = 0.0
-    skew: float = 0.0
-    lag: float = 0.0
-    hide: float = 0.0
-    tear: float = 0.0
-    spike: float = 0.0
-    fate: float = 0.0
-    log_range: int = 10**9
-    log_limit: int = 10**9
-    fates: tuple = ("run_dry", "run_short", "stop_the_chain", "change_the_key", "restore")
-
-    def calm(self):
-        """Nothing fails any more. Limits of nodes stay."""
-        for name, chance in vars(self).items():
-            if isinstance(chance, float):
-                setattr(self, name, 0.0)
-
-
-def draw_faults(rng, mood=None):
-    """From a quiet world to a terrible one. `mood` instead of luck: how terrible, or which faults alone."""
-    if isinstance(mood, dict):
-        return Faults(**{"interleave": 0.05, **mood})
-    bad = rng.choice((0.0, 0.3, 1.0, 2.0)) if mood is None else mood
-    return Faults(
-        kill=bad * 0.002,
-        store_error=bad * 0.004,
-        lost_commit=bad * 0.01,
-        lost_request=bad * 0.02,
-        lost_reply=bad * 0.02,
-        slow=bad * 0.05,
-        drop=bad * 0.15,
-        delay=bad * 0.15,
-        reorg=bad * 0.05,
-        freeze=bad * 0.08,
-        flip=bad * 0.4,
-        skew=bad * 0.2,
-        lag=bad * 0.3,
-        hide=bad * 0.15,
-        tear=bad * 0.3,
-        spike=bad * 0.1,
-        fate=bad * 0.4,
-        interleave=0.05 + bad * 0.02,
-        log_range=rng.choice((10**9, 40, 700)),
-        log_limit=rng.choice((10**9, 14)),
-    )
 
 
 class Doom:
@@ -152,28 +88,32 @@ class LentLink(Link):
     """A connection that outlives its process, rolled back: opening one takes longer than most of what is done with it."""
 
     spare: ClassVar = {}
-    """By path, and by whether it only reads."""
-    files: ClassVar = Counter()
-    """By path: how often the file has been replaced. Who still has the one before must not lend it on."""
+    """By file: those that nobody has. A file that nobody keeps for lending has none."""
 
     def __init__(self, path, *, is_reader):
         super().__init__(path, is_reader=is_reader)
-        self._key, self._file = (path, is_reader), self.files[path]
+        self._kept_in = self.spare.get((path, is_reader))
         self.connection.dialect = _DIALECT
         self.connection = self.connection.execution_options(compiled_cache=_COMPILED)
         # Who holds the lock is in this very thread: waiting for it in real time would be for nothing.
         self._raw.execute("PRAGMA busy_timeout = 0")
 
     def close(self):
-        if self._file != self.files[self._key[0]]:
+        # The list of a file that was replaced since is not the one that is asked any more.
+        if self._kept_in is None or not any(self._kept_in is each for each in self.spare.values()):
             super().close()
             return
         self._raw.rollback()
-        self.spare.setdefault(self._key, []).append(self)
+        self._kept_in.append(self)
+
+    @classmethod
+    def keep(cls, path):
+        """From now on; those of a file that stood there before are thrown away."""
+        cls.throw_away(path)
+        cls.spare |= {(path, True): [], (path, False): []}
 
     @classmethod
     def throw_away(cls, path):
-        cls.files[path] += 1
         for is_reader in (True, False):
             for link in cls.spare.pop((path, is_reader), ()):
                 Link.close(link)
@@ -184,21 +124,35 @@ def connect(path, *, is_reader):
     return spare.pop() if spare else LentLink(path, is_reader=is_reader)
 
 
+class Trouble:
+    """What the store of a process does to it."""
+
+    def __init__(self, process):
+        self._process = process
+
+    async def at_a_statement(self):
+        await self._process.point()
+        if self._process.chance("store_error"):
+            raise UpstreamDown("the store does not answer")
+
+    async def after_a_commit(self):
+        self._process.on_write()
+        await self._process.point()
+        if self._process.chance("lost_commit"):
+            raise UpstreamDown("the store does not answer")
+
+
 class FrailTransaction(SqliteTransaction):
     def __init__(self, link, process):
         super().__init__(link)
-        self._process = process
+        self._trouble = Trouble(process)
 
     async def execute(self, statement, values=None):
-        await self._process.point()
-        if self._process.chance("store_error"):
-            raise UpstreamDown("the store does not answer")
+        await self._trouble.at_a_statement()
         return await super().execute(statement, values)
 
     async def fetch(self, statement, values):
-        await self._process.point()
-        if self._process.chance("store_error"):
-            raise UpstreamDown("the store does not answer")
+        await self._trouble.at_a_statement()
         return await super().fetch(statement, values)
 
 
@@ -208,6 +162,7 @@ class FrailStore(SqliteStore):
     def __init__(self, path, clock, rng, process):
         super().__init__(path, clock, rng)
         self._process = process
+        self._trouble = Trouble(process)
 
     def _start_writing(self):
         if self._writer is None:
@@ -222,13 +177,15 @@ class FrailStore(SqliteStore):
         await self._process.point()
         async with super().begin(serializable=serializable, patience_s=patience_s) as tx:
             yield FrailTransaction(tx._link, self._process)
-            await self._process.point()
-            if self._process.chance("store_error"):
-                raise UpstreamDown("the store does not answer")
-        self._process.on_write()
-        await self._process.point()
-        if self._process.chance("lost_commit"):
-            raise UpstreamDown("the store does not answer")
+            await self._trouble.at_a_statement()
+        await self._trouble.after_a_commit()
+
+    def let_go(self):
+        """Its process is gone, and with it the connections."""
+        for link in [*self._idle, *([self._writer] if self._writer else [])]:
+            link.close()
+        self._idle.clear()
+        self._writer = None
 
     @asynccontextmanager
     async def read(self):
@@ -269,7 +226,7 @@ class _Wire:
             raise UpstreamDown("the chain node did not answer")
         try:
             return read(answer)
-        except Trouble:
+        except NodeTrouble:
             raise UpstreamDown("the chain node did not answer") from None
 
 

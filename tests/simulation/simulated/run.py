@@ -19,6 +19,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from simulated.auditor import Auditor
+from simulated.disk import ServerLoop
 from simulated.loop import START, VirtualLoop
 from simulated.people import WALLETS
 from simulated.world import FATE, World
@@ -35,9 +36,9 @@ def scratch():
     return Path(tempfile.mkdtemp(prefix="tickyard-sim-", dir=memory if memory.is_dir() else None))
 
 
-async def live(seed, days, folder, mood=None):
+async def live(seed, days, folder, mood=None, url=None):
     """One world for so many days, audited each noon; then two calm days, after which nothing may be open."""
-    world = World(seed, folder, mood=mood)
+    world = World(seed, folder, mood=mood, url=url)
     await world.open()
     found = []
     try:
@@ -75,7 +76,8 @@ async def live(seed, days, folder, mood=None):
         await world.close()
 
 
-def run_world(seed, days=DAYS_PER_WORLD, mood=None):
+def run_world(seed, days=DAYS_PER_WORLD, mood=None, url=None):
+    """`url`: its books are in that database, which has its schema, and not in a file."""
     folder = scratch()
     logging.disable(logging.CRITICAL)
     # Statements leave much behind, and little of it in circles: looking for them rarely saves a twentieth of the time.
@@ -83,8 +85,8 @@ def run_world(seed, days=DAYS_PER_WORLD, mood=None):
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
     try:
-        with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-            return runner.run(live(seed, days, folder, mood))
+        with asyncio.Runner(loop_factory=ServerLoop if url else VirtualLoop) as runner:
+            return runner.run(live(seed, days, folder, mood, url))
     finally:
         gc.unfreeze()
         gc.set_threshold(*before)
@@ -101,9 +103,9 @@ def shard(work, *arguments, cores=None):
         yield from pool.map(work, *arguments)
 
 
-def tell(seed, days=DAYS_PER_WORLD, mood=None):
+def tell(seed, days=DAYS_PER_WORLD, mood=None, url=None):
     """One world: a line about it, and how many violations there were."""
-    found, truth, trace, chain = run_world(seed, days, mood)
+    found, truth, trace, chain = run_world(seed, days, mood, url)
     line = (
         f"seed {seed}: {days} days, {truth.claims} claims, {truth.paid_answers} answered, {truth.kills} kills, "
         f"{chain.reorgs} reorganisations, {chain.forgets} lost, trace {trace}"

@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-import shutil
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -11,12 +10,13 @@ from types import SimpleNamespace
 from sqlalchemy import text
 
 from simulated.chain import Chain, View
+from simulated.disk import FileDisk, ServerDisk
+from simulated.faults import draw_faults
 from simulated.loop import START, VirtualClock
 from simulated.nature import CAPS, Nature
 from simulated.pace import EagerClock, OnlookerClock, SimulatedPace, SkewedClock, is_waiting, worker_pause_s
 from simulated.people import CROWD, NETWORK, PAYERS, SECOND, TERMS, THRESHOLD, WALLETS, People, Wallet
-from simulated.process import GONE, FrailRpc, FrailStore, LentLink, Process, draw_faults
-from simulated.template import template
+from simulated.process import GONE, FrailRpc, Process
 from simulated.words import DESK, MULTICALL, TOKEN, USDG
 from tickyard.chain.keccak import keccak256
 from tickyard.features.earn.room import EarnRoom
@@ -27,7 +27,6 @@ from tickyard.payout.accepted import AcceptedBooks
 from tickyard.payout.agent import Agent
 from tickyard.payout.run import run_agent
 from tickyard.payout.signer import LocalSigner
-from tickyard.store.opening import open_store
 from tickyard.worker.jobs import EpochKeeper, HolderReader
 
 DEPTH = 4
@@ -61,7 +60,7 @@ class Truth:
 
 
 class World:
-    def __init__(self, seed, folder, faults=None, doom=None, mood=None):
+    def __init__(self, seed, folder, faults=None, doom=None, mood=None, url=None):
         self.doom = doom
         self.rng = random.Random(f"world {seed}")
         self.loop = asyncio.get_running_loop()
@@ -70,11 +69,11 @@ class World:
         self.faults = faults or draw_faults(self.rng, mood)
         self.depth = DEPTH if faults else self.rng.choice((4, 4, 16))
         self.crowd = (
-            [Wallet.number(n) for n in range(100, 100 + CROWD)] if not faults and self.rng.random() < 0.15 else []
+            [Wallet.number(n) for n in range(100, 100 + CROWD)] if not faults and self.rng.random() < 0.1 else []
         )
         self.chain = Chain(self.clock, random.Random(f"chain {seed}"), self.faults)
         self.second = Chain(self.clock, random.Random(f"second chain {seed}"), self.faults)
-        self.path = folder / "world.db"
+        self.disk = ServerDisk(url) if url else FileDisk(folder / "world.db")
         self.folder = folder
         self.signer = LocalSigner(keccak256(b"simulated payer"))
         self.caps = CAPS
@@ -99,8 +98,7 @@ class World:
             loop.default_exception_handler(context)
 
     async def open(self):
-        shutil.copy(template(), self.path)
-        self.store = open_store(self.path, self.clock, random.Random(0))
+        self.store = self.disk.open(self.clock, random.Random(0))
         for wallet in WALLETS:
             self.chain.give(TOKEN, wallet.address, self._holding())
         for wallet in self.crowd:
@@ -137,7 +135,7 @@ class World:
         for process in self.processes.values():
             await process.store.close()
         await self.store.close()
-        LentLink.throw_away(self.path)
+        await self.disk.close()
 
     def _holding(self):
         return self.rng.choice(
@@ -179,7 +177,7 @@ class World:
         true = clock if name.startswith("agent") else self.clock
         if name.startswith("api"):
             true = OnlookerClock(self)
-        process.store = FrailStore(self.path, true, process.rng, process)
+        process.store = self.disk.frail(true, process)
         # All that an API ever writes is a claim.
         process.on_write = self.claimed.set if name.startswith("api") else self._tell_onlookers
         process.rpc = FrailRpc(self.chain, self.clock, process, self._views(name))
@@ -217,7 +215,7 @@ class World:
             lines = content.splitlines(keepends=True)
             memory.write_bytes(content[: len(content) - self.rng.randint(1, len(lines[-1]))] if lines else b"")
         process.die()
-        _let_go(process.store)
+        process.store.let_go()
 
     async def api_life(self, process):
         await asyncio.Event().wait()
@@ -264,9 +262,8 @@ class World:
             process.die()
         await self.clock.sleep(0.001)
         for process in self.processes.values():
-            _let_go(process.store)
-        _let_go(self.store)
-        LentLink.throw_away(self.path)
+            process.store.let_go()
+        await self.store.close()
 
     def calm(self):
         """Everything is put right, and stays so: what fate had begun ends here too."""
@@ -285,10 +282,3 @@ class World:
         for process in self.processes.values():
             process.rpc._nodes._views = []
             process.deps.clock.skew = timedelta(0)
-
-
-def _let_go(store):
-    for link in [*store._idle, *([store._writer] if store._writer else [])]:
-        link.close()
-    store._idle.clear()
-    store._writer = None
