@@ -200,6 +200,16 @@ def test_a_smart_account_signs_in_where_it_lives(tmp_path):
     run(tmp_path, scenario)
 
 
+def test_a_smart_account_is_not_told_to_pay_while_its_chain_does_not_answer(tmp_path):
+    async def scenario(world):
+        offer = (await call(world.app, "GET", URL)).json()["extensions"]["sign-in-with-x"]
+        header = sign_in(offer, Wallet(), SECOND, address=Wallet().address)
+        world.chains[SECOND].node.mode = "500"
+        assert (await call(world.app, "GET", URL, header)).status == 502
+
+    run(tmp_path, scenario)
+
+
 def test_what_makes_us_ask_a_chain_is_limited_and_an_ordinary_signer_is_not(tmp_path):
     async def scenario(world):
         paid = await lost(world, world.payment())

@@ -3,10 +3,13 @@
 import asyncio
 
 import pytest
+from sqlalchemy import select
 
+from tickyard.payments.facilitator import Facilitator
 from tickyard.payments.offer.terms import FIRST, SECOND
 from tickyard.payments.proof.reconcile import look_after
 from tickyard.payments.refusal import NONCE_SPENT
+from tickyard.payments.tables import payment as rows
 from yards import paying
 
 call = paying.call
@@ -113,6 +116,50 @@ def test_a_nonce_flipped_with_nothing_beside_a_real_transfer_is_not_paid(tmp_pat
         assert world.transfers(FIRST) == 1
 
     run(tmp_path, scenario)
+
+
+@BOTH
+def test_a_node_that_keeps_its_logs_to_itself_makes_nobody_pay_twice(tmp_path, network):
+    async def scenario(world):
+        chain, payment = world.chains[network], world.payment(network=network)
+        world.facilitators[network].script["settle"] = ["cut-landed"]
+        chain.cut_logs_over = 0
+        assert (await call(world.app, "GET", URL, payment)).is_retry_advice
+        world.clock.move(9)
+        assert (await call(world.app, "GET", URL, payment)).is_retry_advice
+        chain.cut_logs_over = None
+        assert (await call(world.app, "GET", URL, payment)).status == 200
+        assert world.transfers(network) == 1
+
+    run(tmp_path, scenario)
+
+
+@BOTH
+def test_what_was_delivered_and_seen_stays_so_when_a_node_hides_its_logs(tmp_path, network):
+    async def scenario(world):
+        process, chain = world.processes[0], world.chains[network]
+        payment = world.payment(network=network)
+        assert (await call(world.app, "GET", URL, payment)).status == 200
+        await process.cashier.deliveries.close()
+        assert await look_after(process.ledger, process.proofs, finality=5) == {"waiting": 1}
+        chain.cut_logs_over = 0
+        world.clock.move(400)
+        chain.grow(20)
+        for _ in range(5):
+            assert await look_after(process.ledger, process.proofs, finality=5, is_forced=True) == {"waiting": 1}
+        assert (await call(world.app, "GET", URL, payment)).status == 200
+        chain.cut_logs_over = None
+        assert await look_after(process.ledger, process.proofs, finality=5, is_forced=True) == {"credited": 1}
+        async with process.store.read() as tx:
+            assert (await tx.execute(select(rows.c.delivered_at))).scalar_one() is not None
+
+    run(tmp_path, scenario)
+
+
+def test_two_facilitators_at_one_host_are_two():
+    one, other, whole = (Facilitator(SECOND, f"https://far.example{path}", None) for path in ("/a", "/b", ""))
+    assert len({one.name, other.name, whole.name}) == 3
+    assert "/a" not in one.name
 
 
 @BOTH

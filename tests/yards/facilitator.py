@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from tickyard.chain.transfers import TRANSFER
 from tickyard.config import pinned
 from tickyard.payments.offer.terms import FIRST, SECOND
-from tickyard.payments.proof.transfer import AUTHORIZATION_USED, NONCES_INVALIDATED
+from tickyard.payments.proof.transfer import AUTHORIZATION_CANCELED, AUTHORIZATION_USED, NONCES_INVALIDATED
 from yards import rpcnode
 from yards.selling import PAY_TO
 
@@ -96,7 +96,9 @@ class Chain:
         if amount is None:
             data = f"0x{nonce >> 8:064x}{1 << (nonce & 255):064x}"
             crossed = (pinned.MAINNET.permit2, [NONCES_INVALIDATED, _word(payer)], data)
-            return [crossed] if self.network == FIRST and not is_silent else []
+            if self.network == SECOND:
+                crossed = (self.asset, [AUTHORIZATION_CANCELED, _word(payer), f"0x{nonce:064x}"], "0x")
+            return [] if is_silent else [crossed]
         named = (self.asset, [AUTHORIZATION_USED, _word(payer), f"0x{nonce:064x}"], "0x")
         moved = (self.asset, [TRANSFER, _word(payer), _word(PAY_TO)], f"0x{amount:064x}")
         return [named, moved] if self.network == SECOND else [moved]

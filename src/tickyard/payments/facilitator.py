@@ -5,6 +5,7 @@ says nothing about the money.
 """
 
 import asyncio
+import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -82,8 +83,10 @@ class Facilitator:
         self.network = network
         self.settle_s = settle_s
         self._url = url.rstrip("/")
-        # Rows remember it, so it says where and nothing secret.
-        self.name = str(URL(self._url).origin())
+        # Rows remember it, so it says where and nothing secret: of a path, which may be one, only a few digits.
+        whole = URL(self._url)
+        rest = f"#{hashlib.sha256(whole.path_qs.encode()).hexdigest()[:8]}" if whole.path_qs != "/" else ""
+        self.name = f"{whole.origin()}{rest}"
         self._clock = clock
         self._connect_s = connect_s
         self._verify_s = verify_s

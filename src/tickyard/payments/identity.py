@@ -47,13 +47,11 @@ class Identity:
         return (signed_in.network,) if await self._accepts(signed_in.network, signed_in) else ()
 
     async def _accepts(self, network: str, signed_in: SignedIn) -> bool:
+        """UpstreamDown when the chain does not answer: a no would have them pay again."""
         account = signed_in.address
-        try:
-            if not await self._is_contract(network, account):
-                return False
-            return await self._chains[network].accepts(account, signed_in.digest, signed_in.signature)
-        except UpstreamDown:
+        if not await self._is_contract(network, account):
             return False
+        return await self._chains[network].accepts(account, signed_in.digest, signed_in.signature)
 
     async def _may_be_contract(self, network: str, account: Address) -> bool:
         try:

@@ -104,7 +104,7 @@ class Ledger:
     async def settle(self, row: PaymentRow, transaction: str) -> PaymentRow:
         """The facilitator says that the money arrived. True from settling, unknown and failed, unless that transaction
         pays for another. The request is kept until the transfer is final: a reorganisation may undo it."""
-        values = self._settled(transaction, None)
+        values = self._settled(row, transaction, None)
         if await self._move(sql.SETTLE_BY_WORD, sql.key_of(row.key), values):
             return replace(row, **values)
         return await self.find(row.key) or row
@@ -114,7 +114,7 @@ class Ledger:
         async with self.store.begin() as tx:
             seen = await claim(tx, payment_transfer, row, transfers)
             if seen is not None:
-                values = self._settled(row.transaction or seen.transaction, seen)
+                values = self._settled(row, row.transaction or seen.transaction, seen)
                 await sql.SETTLE.change(tx, sql.key_of(row.key) | sql.becomes(**values))
         if seen is None:
             if row.state != "failed":
@@ -122,10 +122,10 @@ class Ledger:
             await self.watch(row)
         return await self.find(row.key) or row
 
-    def _settled(self, transaction: str, seen: PaidTransfer | None) -> dict[str, Any]:
+    def _settled(self, row: PaymentRow, transaction: str, seen: PaidTransfer | None) -> dict[str, Any]:
         now = self.clock.now()
         values: dict[str, Any] = {"state": "settled", "transaction": transaction, "settled_at": now, "proof": "waiting"}
-        return values | {"look_at": now, "looks": 0, "delivered_at": None, **_where(seen)}
+        return values | {"look_at": now, "looks": 0, "delivered_at": row.delivered_at, **_where(seen)}
 
     async def refuse(self, row: PaymentRow, reason: str) -> PaymentRow:
         """Nothing was taken, as far as anybody knows. The answer is kept for as long as that may turn out wrong."""

@@ -11,6 +11,7 @@ PAY_TO = "0x" + "9a" * 20
 ELSEWHERE = "0x" + "e1" * 20
 TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 USED = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5"
+CANCELED = "0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81"
 CROSSED = "0x3704902f963766a4e561bbaab6e6cdc1b1dd12f6e9e99648da8843b3f46b918d"
 BLOCK_S = 2
 
@@ -57,6 +58,8 @@ class Chain:
         start = int(clock.timestamp())
         self.blocks = [Block(n, self._hash(n), start - BLOCK_S * (400 - n)) for n in range(400)]
         self.pool = []
+        self.taken_back = set()
+        """Payments that were on the chain once, before it was reorganised."""
         self.seen = {}
         """Every transaction that was ever in the pool."""
 
@@ -105,6 +108,8 @@ class Chain:
             lost += block.mined
         del self.blocks[-depth:]
         for each in lost:
+            if each.has_worked and each.kind == "pay":
+                self.taken_back.add((self.network, each.payer, each.nonce))
             each.block, each.has_worked = None, False
         self.rng.shuffle(lost)
         # Some wait for the end of the branch: for a while it looks as if they had never been.
@@ -213,7 +218,9 @@ class Chain:
             return []
         base = 10 * block.mined.index(each)
         logs = []
-        if each.kind == "cross" and not self.is_eip3009:
+        if each.kind == "cross" and self.is_eip3009:
+            logs.append((self.asset, [CANCELED, _topic(each.payer), f"0x{each.nonce:064x}"], "0x"))
+        elif each.kind == "cross":
             logs.append(
                 (PERMIT2, [CROSSED, _topic(each.payer)], f"0x{each.nonce >> 8:064x}{1 << (each.nonce & 255):064x}")
             )

@@ -22,7 +22,7 @@ from tickyard.kernel.ids import Address
 from tickyard.payments.offer.terms import SECOND
 from tickyard.payments.proof.logs import LogReader, Span
 from tickyard.payments.proof.span import BlockTimes
-from tickyard.payments.proof.transfer import Entry, PaidTransfer, is_cancelled_by, is_transfer, is_use
+from tickyard.payments.proof.transfer import Entry, PaidTransfer, is_cancelled_by, is_end, is_transfer, is_use
 from tickyard.payments.row import PaymentRow
 from tickyard.payments.signed.key import Key
 
@@ -48,6 +48,9 @@ class Paid:
 @dataclass(frozen=True, slots=True)
 class Spent:
     """The nonce is used, and not by a transfer to us."""
+
+    is_told: bool
+    """Whether something says by what. No log at all may mean that the node keeps them to itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +206,7 @@ class ChainProof:
         token for directly: these have nothing to do with any permit."""
         hashes = sorted({each.transaction for _, transfers in flipped for each in transfers})
         if not hashes:
-            return [Spent() for _ in flipped]
+            return [Spent(is_told=False) for _ in flipped]
         answers = await self._rpc.batch([("eth_getTransactionByHash", [name]) for name in hashes])
         # A node that has not come so far does not show them all.
         shown = {name: each for name, each in zip(hashes, answers, strict=True) if isinstance(each, dict)}
@@ -218,7 +221,7 @@ class ChainProof:
         named = tuple(each for each in known if each.names(row))
         if not named and any(each.transaction not in shown for each in transfers):
             return Unclear()
-        return Paid(named or known) if known else Spent()
+        return Paid(named or known) if known else Spent(is_told=True)
 
     async def _states(self, questions: Sequence[tuple[PaymentRow, int]]) -> list[bool | None]:
         """Whether each nonce was used by the end of a block; None where the node no longer knows."""
@@ -247,7 +250,7 @@ class ChainProof:
         if was_used is None:
             return Unclear()
         if was_used:
-            return Spent()
+            return Spent(is_told=True)
         while late - early > 1:
             middle = (early + late) // 2
             (is_used,) = await self._states([(row, middle)])
@@ -256,9 +259,10 @@ class ChainProof:
             early, late = (early, middle) if is_used else (middle, late)
         entries = await self._logs.block(row, late)
         if self._is_eip3009:
-            return self._by_use([row], entries).get(row.key, Spent())
+            told = any(is_end(each, row.key) for each in entries)
+            return self._by_use([row], entries).get(row.key, Spent(is_told=told))
         if any(is_cancelled_by(each, pinned.MAINNET.permit2, row.key) for each in entries):
-            return Spent()
+            return Spent(is_told=True)
         mine = tuple(each.place for each in entries if is_transfer(each, row.key, row.pay_to, row.amount_raw))
         return (await self._told_apart([(row, mine)]))[0]
 

@@ -17,6 +17,7 @@ from tickyard.config import pinned
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.payments.proof.span import BlockTimes
 from tickyard.payments.proof.transfer import (
+    AUTHORIZATION_CANCELED,
     AUTHORIZATION_USED,
     NONCES_INVALIDATED,
     Entry,
@@ -153,9 +154,10 @@ class LogReader:
         payees = sorted({topic(address_word(row.pay_to)) for row in rows})
         assets = sorted({row.key.asset for row in rows})
         if self._is_eip3009:
-            # Who is paid and which nonce is used stand in the same place of the two events.
+            # Who is paid and which nonce is used stand in the same place of the events.
             either = [*payees, *sorted({row.key.nonce for row in rows})]
-            return [{"address": assets, "topics": [[TRANSFER, AUTHORIZATION_USED], owners, either]}]
+            kinds = [TRANSFER, AUTHORIZATION_USED, AUTHORIZATION_CANCELED]
+            return [{"address": assets, "topics": [kinds, owners, either]}]
         return [
             {"address": assets, "topics": [TRANSFER, owners, payees]},
             {"address": [pinned.MAINNET.permit2], "topics": [NONCES_INVALIDATED, owners]},

@@ -11,6 +11,7 @@ from tickyard.payments.row import PaymentRow
 from tickyard.payments.signed.key import Key
 
 AUTHORIZATION_USED: Final = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5"
+AUTHORIZATION_CANCELED: Final = "0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81"
 NONCES_INVALIDATED: Final = "0x3704902f963766a4e561bbaab6e6cdc1b1dd12f6e9e99648da8843b3f46b918d"
 """Permit2's UnorderedNonceInvalidation(address,uint256,uint256)."""
 
@@ -80,6 +81,12 @@ def is_transfer(entry: Entry, key: Key, pay_to: Address, amount_raw: int) -> boo
 def is_use(entry: Entry, key: Key) -> bool:
     """Whether this is the token's word that the payment's own nonce was used."""
     return entry.address == key.asset and entry.topics == (AUTHORIZATION_USED, owner_topic(key), key.nonce)
+
+
+def is_end(entry: Entry, key: Key) -> bool:
+    """Whether this is the token's word about the payment's own nonce: used, or cancelled."""
+    owner, kinds = owner_topic(key), (AUTHORIZATION_USED, AUTHORIZATION_CANCELED)
+    return entry.address == key.asset and any(entry.topics == (kind, owner, key.nonce) for kind in kinds)
 
 
 def is_cancelled_by(entry: Entry, permit2: Address, key: Key) -> bool:

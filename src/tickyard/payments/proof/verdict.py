@@ -1,16 +1,18 @@
 """What a look at the chain means for a payment. Pure: a row, what was found, and how far the chain is.
 
-    row                    found                      so
-    unknown or failed      paid                       settled
-    unknown                spent otherwise            failed
-    unknown                unused, deadline passed    failed
-    failed                 not paid, final deadline   closed: it never will be
-    settled                paid, final                credited
-    settled, seen before   not paid, block reached    unknown again: the chain was reorganised
-    settled, never seen    unused, final deadline     missing
-    settled, never seen    spent, final deadline      missing, after many looks: a node may keep its logs to itself
-    any                    anything else              looked at again later
+    row                    found                          so
+    unknown or failed      paid                           settled
+    unknown                spent, and told by what        failed
+    unknown                unused, deadline passed        failed
+    failed                 not paid, final deadline       closed: it never will be
+    settled                paid, final                    credited
+    settled, seen before   unused, or told, block there   unknown again: the chain was reorganised
+    settled, never seen    unused, final deadline         missing
+    any                    spent, and nothing says how    as if told, after many looks past its final deadline
+    any                    anything else                  looked at again later
 
+A used nonce without any log proves nothing by itself: a node may keep its logs to itself, and who is told "not paid"
+pays again.
 The deadline is final when a block later than it is: what has not happened by then never will.
 """
 
@@ -50,9 +52,10 @@ def judge(row: PaymentRow, found: Finding, tip: Tip, final_s: int) -> Verdict:
     if isinstance(found, Paid):
         return Verdict("settle", _ordered(row, found))
     if row.state == "failed":
-        return Verdict("close") if is_closed and isinstance(found, Spent | Unused) else _WAIT
+        return Verdict("close") if is_closed and _is_sure(row, found) else _WAIT
     if isinstance(found, Spent):
-        return Verdict("refuse", reason=NONCE_SPENT)
+        is_over = found.is_told or (is_closed and _is_sure(row, found))
+        return Verdict("refuse", reason=NONCE_SPENT) if is_over else _WAIT
     if isinstance(found, Unused) and tip.timestamp > row.valid_before + EXPIRY_MARGIN_S:
         return Verdict("refuse", reason=EXPIRED)
     return _WAIT
@@ -67,13 +70,17 @@ def _judge_settled(row: PaymentRow, found: Finding, tip: Tip, is_closed: bool) -
         return (
             _WAIT if (row.mined, row.mined_hash) == (seen.transaction, seen.block_hash) else Verdict("see", transfers)
         )
-    if not isinstance(found, Spent | Unused):
-        return _WAIT
-    if row.mined is not None:
+    is_told = isinstance(found, Unused) or (isinstance(found, Spent) and found.is_told)
+    if row.mined is not None and is_told:
         # A node that has not come as far as the transfer's block cannot say that it is gone.
         return Verdict("unsettle") if row.mined_block is None or tip.number >= row.mined_block else _WAIT
-    is_sure = isinstance(found, Unused) or (row.looks or 0) >= LOOKS_MIN
-    return Verdict("missing") if is_closed and is_sure else _WAIT
+    return Verdict("missing") if is_closed and _is_sure(row, found) else _WAIT
+
+
+def _is_sure(row: PaymentRow, found: Finding) -> bool:
+    if isinstance(found, Spent):
+        return found.is_told or (row.looks or 0) >= LOOKS_MIN
+    return isinstance(found, Unused)
 
 
 def _ordered(row: PaymentRow, found: Paid) -> tuple[PaidTransfer, ...]:
