@@ -4,6 +4,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 from random import Random
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -48,6 +49,7 @@ def shuffled(items, rng):
     return items
 
 
+@pytest.mark.slow
 @PATIENT
 @given(CASES, RANDOM)
 def test_the_order_of_rows_units_and_concepts_changes_nothing(case, rng):
@@ -98,6 +100,7 @@ def withheld(facts, day):
     return changed(facts, lambda _concept, _unit, rows: [row for row in rows if row.filed <= day])
 
 
+@pytest.mark.slow
 @PATIENT
 @given(CASES, st.integers(0, 3650))
 def test_what_was_filed_later_does_not_change_the_answer_of_a_day(case, days):

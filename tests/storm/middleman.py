@@ -28,8 +28,8 @@ class Middleman:
         return self
 
     async def close(self):
-        await self._session.close()
         await self._runner.cleanup()
+        await self._session.close()
 
     async def _pass_on(self, request):
         self.calls += 1

@@ -63,6 +63,7 @@ def is_right_count(told, shares):
     return shares.value in (told["value"], *told.get("also", ())) and shares.as_of.isoformat() == told["asOf"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_every_figure_of_a_real_filer_is_the_one_found_by_hand(name):
     for fact, is_right, said in judge(CASES[name]):

@@ -29,6 +29,7 @@ def fact(chosen):
     return ExpectedFact(chosen.value, chosen.unit, *period, chosen.fiscal_year, chosen.form)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("years", [0, 3])
 @pytest.mark.parametrize("symbol", SYMBOLS)
 def test_research_finds_the_answer_written_beside_the_filer(symbol, years):

@@ -33,6 +33,7 @@ def explain(capsys, tmp_path, case, *more, is_packed=True, stub=None):
     return code, said.out, said.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_printed_is_what_research_would_answer(capsys, tmp_path, name):
     case = CASES[name]

@@ -143,6 +143,7 @@ def test_the_trailing_year_of_a_real_filer(name, end, revenue, income):
     assert (trailing.revenue.value, trailing.net_income.value) == (revenue, income)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_every_figure_of_a_real_filer_has_a_filing_or_a_reason(name):
     case = CASES[name]
