@@ -30,12 +30,6 @@ def test_aggregate_calldata_is_what_the_reference_encodes(calls):
     assert aggregate3.encode([Call(*call) for call in calls]) == (aggregate3.AGGREGATE3 + reference).hex()
 
 
-@given(st.lists(addresses, min_size=1, max_size=12), payloads)
-def test_uniform_calldata_is_what_the_reference_encodes(targets, data):
-    reference = encode(["(address,bool,bytes)[]"], [[(to, True, data) for to in targets]])
-    assert aggregate3.encode_uniform(targets, data) == (aggregate3.AGGREGATE3 + reference).hex()
-
-
 @given(addresses, addresses, addresses, st.lists(amounts, min_size=1, max_size=5), amounts)
 def test_a_form_once_filled_is_what_the_calls_encode_to(multicall, target, wallet, limits, amount):
     def calls(wallet, amount, *limits):

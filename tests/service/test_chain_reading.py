@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from tickyard.chain.blocks import final_header, first_at, header, last_before
+from tickyard.chain.blocks import final_header, header, last_before
 from tickyard.chain.boot import WrongChain, check_contracts
 from tickyard.chain.rpc.client import Rpc, TooManyLogs
 from tickyard.chain.transfers import TRANSFER, ChainMoved, Transfer, read_chunk
@@ -67,8 +67,6 @@ def test_the_last_block_before_a_moment_is_the_one_a_walk_would_find(times):
             found = await last_before(rpc, moment, head)
             walked = max((n for n, at in enumerate(times) if at < moment), default=None)
             assert (found and found.number) == walked
-            assert await first_at(rpc, moment, head) == (0 if walked is None else walked + 1)
-        assert await first_at(rpc, times[-1] + 1, head) == len(times) - 1
         with pytest.raises(ValueError, match="at or after"):
             await last_before(rpc, times[-1] + 1, head)
 

@@ -1,6 +1,7 @@
 """Delivery end to end: rows of a real outbox, a real TLS receiver, at most one POST per alert."""
 
 import asyncio
+import base64
 import json
 import socket
 from collections import Counter
@@ -120,7 +121,9 @@ def test_a_delivery_carries_the_payload_the_secret_and_a_signature_that_librarie
         assert headers["webhook-id"] == id_
         assert headers["content-type"] == "application/json"
         assert headers["user-agent"] == "tickyard/test"
-        assert Webhook(KEYS.signing_key(id_, 1)).verify(body, headers) == json.loads(body)
+        assert Webhook("whsec_" + base64.b64encode(KEYS.derive(id_, 1)).decode()).verify(body, headers) == json.loads(
+            body
+        )
         event = json.loads(body)
         assert list(event) == ["type", "id", "symbol", "condition", "threshold", "price", "source", "firedAt"]
         assert (event["id"], event["threshold"], event["price"]) == (id_, 101, 105.5)

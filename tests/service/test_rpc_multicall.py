@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from eth_abi import decode, encode
 
-from tickyard.chain.multicall import Call, aggregate, aggregate_uniform
+from tickyard.chain.multicall import Call, aggregate
 from tickyard.chain.rpc.client import Rpc
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
@@ -93,7 +93,6 @@ def test_a_block_given_by_the_caller_is_kept():
 def test_no_calls_ask_nothing():
     async def scenario(rpc):
         assert await aggregate(rpc, MULTICALL, []) == []
-        assert await aggregate_uniform(rpc, MULTICALL, [], b"") == []
         assert rpc.round_trips == 0
 
     run(Contracts(), scenario)
@@ -103,8 +102,6 @@ def test_when_every_call_failed_the_node_is_in_trouble():
     async def scenario(rpc):
         with pytest.raises(UpstreamDown, match="every call"):
             await aggregate(rpc, MULTICALL, calls(3))
-        with pytest.raises(UpstreamDown, match="every call"):
-            await aggregate_uniform(rpc, MULTICALL, [call.to for call in calls(3)], b"")
         assert await aggregate(rpc, MULTICALL, calls(3), all_may_fail=True) == [None] * 3
 
     run(Contracts(failing=[address(number) for number in range(1, 4)]), scenario)
@@ -118,15 +115,11 @@ def test_one_chunk_of_failures_is_trouble_although_another_succeeded():
     run(Contracts(failing=[address(3), address(4)]), scenario)
 
 
-@pytest.mark.parametrize("uniform", [False, True])
-def test_a_request_too_heavy_for_the_node_is_halved_at_one_block(uniform):
+def test_a_request_too_heavy_for_the_node_is_halved_at_one_block():
     contracts = Contracts(most=3, failing=[address(1)])
 
     async def scenario(rpc):
-        if uniform:
-            results = await aggregate_uniform(rpc, MULTICALL, [call.to for call in calls(10)], b"")
-        else:
-            results = await aggregate(rpc, MULTICALL, calls(10))
+        results = await aggregate(rpc, MULTICALL, calls(10))
         assert numbers(results) == [None, *range(2, 11)]
         assert {block for block, size in zip(contracts.blocks, contracts.sizes, strict=True) if size <= 3} == {"0x10"}
 
@@ -147,16 +140,5 @@ def test_a_malformed_answer_is_the_nodes_failure(answer):
     async def scenario(rpc):
         with pytest.raises(UpstreamDown, match="malformed"):
             await aggregate(rpc, MULTICALL, calls(2))
-        with pytest.raises(UpstreamDown, match="malformed"):
-            await aggregate_uniform(rpc, MULTICALL, [address(1)], b"")
 
     run(lambda _: answer, scenario)
-
-
-def test_a_uniform_question_is_one_round_trip():
-    async def scenario(rpc):
-        targets = [address(number) for number in range(1, 195)]
-        assert numbers(await aggregate_uniform(rpc, MULTICALL, targets, b"\1\2\3\4")) == list(range(1, 195))
-        assert rpc.round_trips == 1
-
-    run(Contracts(), scenario)

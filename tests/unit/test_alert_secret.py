@@ -63,7 +63,7 @@ def test_ids_are_random_and_plain():
 
 def test_the_signature_is_the_one_webhook_libraries_compute_and_verify():
     body = json.dumps({"type": "price_alert"}).encode()
-    library = Webhook(ONE.signing_key("a", 1))
+    library = Webhook("whsec_" + base64.b64encode(ONE.derive("a", 1)).decode())
     from datetime import UTC, datetime
 
     now = datetime.now(UTC)  # noqa: TID251  the library compares with the wall clock

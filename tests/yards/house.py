@@ -12,7 +12,6 @@ from tickyard.config.settings import Settings, read_settings
 from tickyard.deps import Deps
 from tickyard.doors.http.readiness import Lookout
 from tickyard.kernel.clock import Clock, WallClock
-from tickyard.kernel.errors import UpstreamDown
 from tickyard.store.migrate import migrate
 from tickyard.store.opening import open_store
 from tickyard.wiring import open_deps
@@ -77,8 +76,5 @@ async def _make_store(settings: Settings) -> None:
 
 async def _until_ready(deps: Deps, clock: Clock) -> None:
     lookout = Lookout(deps)
-    while True:
-        try:
-            return await lookout.must_be_ready()
-        except UpstreamDown:
-            await clock.sleep(0.02)
+    while (await lookout.report()).problems:
+        await clock.sleep(0.02)

@@ -94,14 +94,6 @@ def cut(data: bytes, pieces: Sequence[Piece]) -> list[Part]:
     ]
 
 
-def encode_uniform(targets: Sequence[Address], data: bytes) -> str:
-    """Calldata for one question to many contracts: what stands between two addresses is always the same."""
-    tail = _tail(data)
-    bodies = (tail + _CLEAN_PREFIX).join([target[2:] for target in targets])
-    head = _head(len(targets), WORD + len(tail) // 2)
-    return f"{AGGREGATE3.hex()}{head.hex()}{_CLEAN_PREFIX}{bodies}{tail}"
-
-
 def decode(data: bytes, count: int) -> list[bytes | None]:
     """Return data per call, None for a failed one. Anything misshapen is the node's failure."""
     body = 2 * WORD + count * WORD

@@ -76,11 +76,3 @@ async def last_before(rpc: Rpc, moment_s: int, high: Dated) -> Header | None:
         else:
             late = middle
     return early
-
-
-async def first_at(rpc: Rpc, moment_s: int, head: Dated) -> int:
-    """The number of the first block at or after the moment; the head's when no block is that young."""
-    if head.timestamp < moment_s:
-        return head.number
-    before = await last_before(rpc, moment_s, head)
-    return 0 if before is None else before.number + 1

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from tickyard.chain.aggregate3 import Part, Piece, cut, decode, encode, encode_pieces, encode_uniform
+from tickyard.chain.aggregate3 import Part, Piece, cut, decode, encode, encode_pieces
 from tickyard.chain.rpc.client import Block, Rpc
 from tickyard.chain.rpc.trouble import RpcError
 from tickyard.kernel.errors import UpstreamDown
@@ -54,27 +54,6 @@ async def aggregate(
             raise answer
         results += answer
     return results
-
-
-async def aggregate_uniform(
-    rpc: Rpc,
-    multicall: Address,
-    targets: Sequence[Address],
-    data: bytes,
-    *,
-    block: Block = "latest",
-    deadline: float | None = None,
-) -> list[bytes | None]:
-    """The same question to many contracts (one wallet's balance of every token): the cheapest form."""
-    if not 0 < len(targets) <= LIGHT_CALLS:
-        return await aggregate(rpc, multicall, [Call(to, data) for to in targets], block=block, deadline=deadline)
-    deadline = deadline or rpc.deadline()
-    try:
-        answer = await rpc.eth_call(multicall, encode_uniform(targets, data), block=block, deadline=deadline)
-    except RpcError:
-        # Too heavy in one piece, or refused: the careful path knows what to do about it.
-        return await aggregate(rpc, multicall, [Call(to, data) for to in targets], block=block, deadline=deadline)
-    return _not_all_failed(decode(answer, len(targets)))
 
 
 async def aggregate_pieces(rpc: Rpc, multicall: Address, pieces: Sequence[Piece], *, block: Block) -> list[Part]:

@@ -40,12 +40,6 @@ async def token_ids(tx: Transaction, tokens: Iterable[tuple[Symbol, Address]]) -
     raise Contended("the store is busy", retry_after_s=1)
 
 
-async def find_token(tx: Transaction, address: Address) -> int | None:
-    """The id of one token, or None when it was never sampled."""
-    found = await tx.execute(select(token.c.id).where(token.c.address == address))
-    return found.scalar_one_or_none()
-
-
 async def _known(tx: Transaction, wanted: dict[Address, Symbol]) -> dict[Address, int]:
     # The whole table is a few hundred rows: cheaper to read than to ask for each address.
     rows = (await tx.execute(select(token.c.id, token.c.symbol, token.c.address))).all()

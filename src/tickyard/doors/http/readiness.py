@@ -66,12 +66,6 @@ class Lookout:
             await asyncio.wait(look.tasks(), timeout=left)
         return self._judge(look)
 
-    async def must_be_ready(self) -> None:
-        """Raise UpstreamDown while something that we cannot serve without is missing."""
-        report = await self.report()
-        if report.problems:
-            raise UpstreamDown("; ".join(report.problems))
-
     def _judge(self, look: _Look) -> ReadyReport:
         registry, tasks = self._deps.market.registry, self._deps.tasks
         chain = _problem(look.chain, "the chain node")

@@ -60,10 +60,6 @@ class AlertKeys:
     def secret_text(self, alert_id: str, version: int) -> str:
         return _text(self.derive(alert_id, version))
 
-    def signing_key(self, alert_id: str, version: int) -> str:
-        """The same secret as webhook libraries want it."""
-        return "whsec_" + base64.b64encode(self.derive(alert_id, version)).decode()
-
     def matches(self, alert_id: str, version: int | None, given: str) -> bool:
         """Whether this is the alert's secret.
 
