@@ -131,8 +131,9 @@ class ToolCalls:
             return await call_next(ctx)
         scope = ctx.request.scope
         outcome = await tool.call(arguments, self._client_of(scope) if tool.asks_who else "")
-        hold(scope, outcome)
-        return self._results[ctx.protocol_version in MODERN_PROTOCOL_VERSIONS, outcome.is_error]
+        is_modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        hold(scope, outcome, reads_structure=is_modern)
+        return self._results[is_modern, outcome.is_error]
 
 
 def one_page(params: types.PaginatedRequestParams | None) -> None:

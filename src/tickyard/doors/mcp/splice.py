@@ -14,6 +14,8 @@ from tickyard.doors.mcp.tools import ToolOutcome
 from tickyard.kernel.wire import encode
 
 _OUTCOME: Final = "tickyard.outcome"
+SHORT_CHARS: Final = 2000
+"""Longer answers are not sent twice to who reads the structure."""
 # Nobody outside can know it, so nothing that a caller sends and we echo can be taken for it.
 _MARK: Final = secrets.token_hex(16)
 _TEXT: Final = f'"{_MARK}"'.encode()
@@ -23,15 +25,16 @@ _STRUCTURE: Final = f'{{"{_MARK}":1}}'.encode()
 def result_in_place(is_error: bool) -> dict[str, Any]:
     """A result that keeps an outcome's place.
 
-    The body goes out as text and as structure. An Error object is text only: it does not fit the output schema.
+    The body goes out as structure, and as text too: all of it for callers of the first generation, who may know nothing
+    else, and for the others only where it is short. An Error object is text only: it is no answer.
     """
     structure = {} if is_error else {"structuredContent": {_MARK: 1}}
     return {"content": [{"type": "text", "text": _MARK}], **structure, "isError": is_error}
 
 
-def hold(scope: Scope, outcome: ToolOutcome) -> None:
+def hold(scope: Scope, outcome: ToolOutcome, *, reads_structure: bool) -> None:
     """Remember what belongs into the answer to this request."""
-    scope[_OUTCOME] = outcome
+    scope[_OUTCOME] = outcome, reads_structure
 
 
 class Splice:
@@ -42,13 +45,13 @@ class Splice:
         held: list[Message] = []
 
         async def forward(message: Message) -> None:
-            outcome = scope.get(_OUTCOME)
-            if outcome is None:
+            held_back = scope.get(_OUTCOME)
+            if held_back is None:
                 await send(message)
             elif message["type"] == "http.response.start":
                 held.append(message)
             else:
-                start, body = held.pop(), _put_in_place(message["body"], outcome)
+                start, body = held.pop(), _put_in_place(message["body"], *held_back)
                 headers = [(name, value) for name, value in start["headers"] if name != b"content-length"]
                 await send({**start, "headers": [*headers, (b"content-length", b"%d" % len(body))]})
                 await send({**message, "body": body})
@@ -56,13 +59,16 @@ class Splice:
         await self._app(scope, receive, forward)
 
 
-def _put_in_place(envelope: bytes, outcome: ToolOutcome) -> bytes:
+def _put_in_place(envelope: bytes, outcome: ToolOutcome, reads_structure: bool) -> bytes:
+    text = outcome.body.decode()
     if not outcome.is_error:
         before, found, after = envelope.partition(_STRUCTURE)
         envelope = before + outcome.body + after
         if not found:
             raise RuntimeError("the protocol lost the structured result")
+        if reads_structure and len(text) > SHORT_CHARS:
+            text = f"The answer is in structuredContent: {len(text)} characters of JSON."
     before, found, after = envelope.partition(_TEXT)
     if not found:
         raise RuntimeError("the protocol lost the result")
-    return before + encode(outcome.body.decode()) + after
+    return before + encode(text) + after
