@@ -149,16 +149,22 @@ SABOTAGES = (
     # Foreign transfers, and the books.
     broken(
         "an equal transfer is proof enough",
-        (CHAIN, "if states[2 * n] is False and states[2 * n + 1] is True:", "if True:"),
+        (
+            CHAIN,
+            "            if states[2 * n] is False and states[2 * n + 1] is True\n",
+            "            if states is not None\n",
+        ),
+        (CHAIN, "!= row.key.asset", '!= ""'),
     ),
     broken(
         "a nonce crossed out beside a transfer is paid",
         (CHAIN, "if not any(is_cancelled_by(each, pinned.MAINNET.permit2, row.key) for each in here):", "if here:"),
         (
             CHAIN,
-            "        if any(is_cancelled_by(each, pinned.MAINNET.permit2, row.key) for each in entries):\n            return Spent()\n",
+            "        if any(is_cancelled_by(each, pinned.MAINNET.permit2, row.key) for each in entries):\n            return Spent(is_told=True)\n",
             "",
         ),
+        (CHAIN, "!= row.key.asset", '!= ""'),
     ),
     broken(
         "a payment is counted before it is final",
