@@ -131,8 +131,8 @@ class Slate(Ledger):
         row = self._rows[row.key] = await super().start_settling(row, reply, facilitator)
         return row
 
-    async def settle(self, row: PaymentRow, transaction: str, seen=None) -> PaymentRow:
-        row = self._rows[row.key] = await super().settle(row, transaction, seen)
+    async def settle(self, row: PaymentRow, transaction: str) -> PaymentRow:
+        row = self._rows[row.key] = await super().settle(row, transaction)
         return row
 
 
