@@ -1,6 +1,7 @@
 """Raw sockets against a real server: what no HTTP client library would ever send."""
 
 import contextlib
+import inspect
 import json
 import queue
 import socket
@@ -8,6 +9,7 @@ import threading
 
 import pytest
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from tickyard.doors.http.protocol import LimitedProtocol
 
@@ -477,3 +479,9 @@ def test_shutdown_finishes_the_answer_and_closes_idle_connections():
         assert half.seen()["body"] == "abc"
         assert half.is_closed()
     far_end.stop()
+
+
+def test_uvicorn_says_whether_the_caller_has_hung_up_where_the_gate_looks():
+    """A newer one that says it elsewhere costs a paid call some time, and nothing else: the gate then asks."""
+    assert "disconnected" in RequestResponseCycle.__init__.__code__.co_names
+    assert inspect.ismethod(RequestResponseCycle.receive.__get__(object()))
