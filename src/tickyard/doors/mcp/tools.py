@@ -15,7 +15,6 @@ from msgspec import inspect
 from tickyard.doors.calling import Calling
 from tickyard.doors.describe.examples import with_wallet
 from tickyard.doors.describe.openapi import typed_enums
-from tickyard.doors.describe.titles import headline
 from tickyard.doors.http.binding import Binder
 from tickyard.doors.http.cache import FrontCache
 from tickyard.doors.http.limits import Verdict
@@ -51,12 +50,10 @@ class Tool:
         self._take = take
         self.binder = self._calling.binder
         self.name = row.name
-        self.title = headline(row)
         self.asks_who = bool(self.binder.client_names or take)
         """Whether a call must tell who makes it."""
         self.hidden = _hidden(row, self.binder)
         self.input_schema = input_schema(row, self.hidden)
-        self.output_schema = _schema(row.answer)
         self.annotations = annotations(row)
         self.description = describe_tool(row)
 
@@ -94,7 +91,6 @@ def build_tools(
     tools = {row.name: Tool(row, deps, cache, quotas.get(row.name)) for row in rows if row.is_tool}
     for tool in tools.values():
         tool.input_schema = with_wallet(tool.input_schema, example_wallet)
-        tool.output_schema = with_wallet(tool.output_schema, example_wallet)
     return tools
 
 
