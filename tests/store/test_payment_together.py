@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from sqlalchemy import Column, Integer, MetaData, Table, insert, select
 
-from tickyard.kernel.clock import WallClock
+from tickyard.kernel.clock import WallClock, breathe
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.store.group_commit import Together
 from tickyard.store.opening import open_store
@@ -96,3 +96,24 @@ def test_whoever_stops_waiting_holds_up_nobody(where):
         assert 2 in await numbers(store)
 
     run(where, scenario)
+
+
+def test_those_who_arrive_turn_after_turn_share_one_commit(tmp_path):
+    async def scenario(store, pen):
+        told = []
+        async with store.begin() as tx:
+            await tx.run_sync(
+                lambda connection: connection.connection.driver_connection.set_trace_callback(told.append)
+            )
+
+        async def arrive(n):
+            for _ in range(n):
+                await breathe()
+            await pen.write(writing(n))
+
+        told.clear()
+        await asyncio.gather(*(arrive(n) for n in range(40)))
+        assert told.count("COMMIT") == 1
+        assert await numbers(store) == list(range(40))
+
+    run(tmp_path / "x.db", scenario)

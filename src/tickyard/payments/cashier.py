@@ -19,7 +19,7 @@ from tickyard.observe.log import log
 from tickyard.observe.metrics import REGISTRY
 from tickyard.payments.budgets import Budget, Place
 from tickyard.payments.deliveries import Deliveries
-from tickyard.payments.facilitator import FacilitatorRefused, Valid
+from tickyard.payments.facilitator import FacilitatorRefused
 from tickyard.payments.ledger import Ledger
 from tickyard.payments.pickup import Pickup
 from tickyard.payments.reasons import NONCE_USED, says_used
@@ -226,12 +226,7 @@ class Cashier:
         """The name of the facilitator that finds the payment good. Raises BadPayment or UpstreamDown."""
         check_times(order.payment, order.payment.entry.clock.seconds())
         network = order.payment.key.network
-        till = self._tills[network]
-        (verdict, facilitator), is_used = await asyncio.gather(
-            till.verify(order.request), till.is_used_already(order.payment.key)
-        )
-        if is_used and isinstance(verdict, Valid):
-            verdict = FacilitatorRefused(NONCE_USED[order.payment.entry.method])
+        verdict, facilitator = await self._tills[network].verify(order.request, order.payment.key)
         if isinstance(verdict, FacilitatorRefused):
             _counted(network, "refused").inc()
             raise BadPayment(verdict.reason)

@@ -65,12 +65,8 @@ payment: Final = Table(
 Index("ix_payment_transaction", payment.c.transaction)
 Index("ix_payment_mined", payment.c.mined)
 # Small whatever the books hold: rows leave these when they are done.
-Index(
-    "ix_payment_open",
-    payment.c.lease_until,
-    sqlite_where=text("state IN ('running', 'settling', 'unknown')"),
-    postgresql_where=text("state IN ('running', 'settling', 'unknown')"),
-)
+IS_OPEN: Final = "state IN ('running', 'settling', 'unknown')"
+Index("ix_payment_open", payment.c.lease_until, sqlite_where=text(IS_OPEN), postgresql_where=text(IS_OPEN))
 Index(
     "ix_payment_unproven",
     payment.c.settled_at,
@@ -90,13 +86,13 @@ Index(
     sqlite_where=text("body IS NOT NULL"),
     postgresql_where=text("body IS NOT NULL"),
 )
-# What a payer may come back for with a signature alone.
-MAY_BE_FETCHED: Final = "body IS NOT NULL OR state = 'running'"
+# What a payer may come back for with a signature alone. The condition is one that no statement compares with a value of
+# its own: SQLite would plan such a statement anew for each value.
 Index(
     "ix_payment_request",
     payment.c.fingerprint,
-    sqlite_where=text(MAY_BE_FETCHED),
-    postgresql_where=text(MAY_BE_FETCHED),
+    sqlite_where=text("body IS NOT NULL"),
+    postgresql_where=text("body IS NOT NULL"),
 )
 
 # The names that clients give their payments, scoped by payer.

@@ -1,5 +1,6 @@
 """Where the payments of one network are verified and settled, and where that can be seen."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,6 +9,7 @@ from tickyard.kernel.errors import UpstreamDown
 from tickyard.payments.facilitator import Facilitator, FacilitatorRefused, Settled, Unknown, Valid
 from tickyard.payments.offer.terms import FIRST
 from tickyard.payments.proof.chain import ChainProof
+from tickyard.payments.reasons import NONCE_USED
 from tickyard.payments.signed.key import Key
 
 
@@ -18,8 +20,20 @@ class Till:
     proof: ChainProof
     clock: Clock
 
-    async def verify(self, request: bytes) -> tuple[Valid | FacilitatorRefused, str]:
-        """A verdict, and whose it is. UpstreamDown when none of them gives one: nothing was refused."""
+    async def verify(self, request: bytes, key: Key) -> tuple[Valid | FacilitatorRefused, str]:
+        """A verdict, and whose it is. UpstreamDown when none of them gives one: nothing was refused.
+
+        Facilitators see by themselves whether an EIP-3009 nonce is used, and a permit's not: that is a copy of
+        somebody's finished payment, and we look while they do.
+        """
+        if key.network != FIRST:
+            return await self._ask(request)
+        (verdict, name), is_used = await asyncio.gather(self._ask(request), self._is_used(key))
+        if is_used and isinstance(verdict, Valid):
+            return FacilitatorRefused(NONCE_USED["permit2"]), name
+        return verdict, name
+
+    async def _ask(self, request: bytes) -> tuple[Valid | FacilitatorRefused, str]:
         trouble: UpstreamDown | None = None
         for facilitator in self.facilitators:
             try:
@@ -29,14 +43,9 @@ class Till:
         assert trouble is not None, "a network is served by somebody"
         raise trouble
 
-    async def is_used_already(self, key: Key) -> bool:
-        """Whether the payment's nonce is used before we have begun: a copy of somebody's finished payment.
-
-        Facilitators see that of an EIP-3009 nonce themselves, and of a permit's not. When the chain does not answer,
-        their word has to do: whoever is then served is served by a transfer that is found later, and once.
-        """
-        if key.network != FIRST:
-            return False
+    async def _is_used(self, key: Key) -> bool:
+        """When the chain does not answer, the facilitators' word has to do: whoever is then served is served by a
+        transfer that is found later, and once."""
         try:
             return await self.proof.is_used(key)
         except UpstreamDown:

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar
 
+from tickyard.kernel.clock import breathe
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.store.engine import Store, Transaction
 from tickyard.store.sqlite.engine import SqliteStore
@@ -41,6 +42,7 @@ class Together:
     async def _write_all(self) -> None:
         try:
             while self._waiting:
+                await self._gather()
                 group, self._waiting = self._waiting[:_MOST], self._waiting[_MOST:]
                 await self._land([each for each in group if not each[1].done()])
         finally:
@@ -48,6 +50,13 @@ class Together:
             for _, landed in self._waiting:
                 landed.cancel()
             self._waiting = []
+
+    async def _gather(self) -> None:
+        """Let those who are on their way here arrive: for as long as each turn of the loop brings more."""
+        count = 0
+        while count < len(self._waiting) < _MOST:
+            count = len(self._waiting)
+            await breathe()
 
     async def _land(self, group: list[tuple[Work[Any], asyncio.Future[Any]]]) -> None:
         try:

@@ -12,6 +12,6 @@ def upgrade() -> None:
         "ix_payment_request",
         "payment",
         ["fingerprint"],
-        sqlite_where=sa.text("body IS NOT NULL OR state = 'running'"),
-        postgresql_where=sa.text("body IS NOT NULL OR state = 'running'"),
+        sqlite_where=sa.text("body IS NOT NULL"),
+        postgresql_where=sa.text("body IS NOT NULL"),
     )
