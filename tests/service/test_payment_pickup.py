@@ -6,12 +6,13 @@ import json
 import pytest
 from sqlalchemy import select, text
 
-from tickyard.payments.offer.terms import FIRST, SECOND
+from tickyard.payments.offer.terms import FIRST, SECOND, PaymentSettings, Terms
 from tickyard.payments.pickup import newest_of
 from tickyard.payments.proof.reconcile import look_after
 from tickyard.payments.tables import payment as rows
 from yards import paying
-from yards.payer import Wallet, decoded, sign_in
+from yards.payer import Wallet, as_header, decoded, envelope, sign_in
+from yards.selling import BASE_URL, PAY_TO
 
 call = paying.call
 URL = "/v1/x402/item/AAPL"
@@ -203,6 +204,41 @@ def test_a_smart_account_signs_in_where_it_lives(tmp_path):
             # Its contract takes the owner's word; on the other network the same address has no code.
             world.chains[SECOND].signers.setdefault(account.address.lower(), []).append(proof)
             assert (await call(world.app, "GET", URL, header, client=ELSEWHERE)).status == status
+
+    run(tmp_path, scenario)
+
+
+def test_who_paid_on_a_network_that_was_withdrawn_signs_in_there(tmp_path):
+    async def scenario(world):
+        owner, account = Wallet(), Wallet()
+        world.chains[SECOND].contracts.add(account.address.lower())
+        first = await lost(world, world.payment(wallet=account))
+        offer = (await call(world.app, "GET", URL)).json()["extensions"]["sign-in-with-x"]
+        header = sign_in(offer, owner, SECOND, address=account.address)
+        world.chains[SECOND].signers[account.address.lower()] = [decoded(header)["signature"][2:]]
+        world.terms = Terms(PaymentSettings(BASE_URL, PAY_TO, networks=(FIRST,)), world.clock)
+        after = await world.new_process()
+        assert (await call(after.app, "GET", URL, header, client=ELSEWHERE)).body == first.body
+
+    run(tmp_path, scenario)
+
+
+def test_another_signature_that_a_smart_account_takes_is_its_own(tmp_path):
+    async def scenario(world):
+        account = Wallet()
+        world.chains[SECOND].contracts.add(account.address.lower())
+        first = world.wallet.pay(world.entry(), world.clock.seconds(), **{"from": account.address})
+        paid = await call(world.app, "GET", URL, as_header(envelope(world.entry(), first)))
+        assert paid.status == 200
+        other, junk = ({**first, "signature": "0x" + byte * 65} for byte in ("aa", "bb"))
+        world.chains[SECOND].signers[account.address.lower()] = ["aa" * 65]
+        assert (await call(world.app, "GET", URL, as_header(envelope(world.entry(), other)))).body == paid.body
+        assert (await call(world.app, "GET", URL, as_header(envelope(world.entry(), junk)))).status == 402
+        from_elsewhere = as_header(envelope(world.entry(), other))
+        assert (await call(world.app, "GET", URL, from_elsewhere, client=ELSEWHERE)).status == 402
+        world.chains[SECOND].node.mode = "500"
+        assert (await call(world.app, "GET", URL, as_header(envelope(world.entry(), other)))).status == 502
+        assert world.transfers() == 1
 
     run(tmp_path, scenario)
 

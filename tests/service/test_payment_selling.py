@@ -24,6 +24,7 @@ from tickyard.payments.proof.reconcile import look_after
 from tickyard.payments.receipts import ReceiptKey
 from yards import paying, selling
 from yards.clocks import MovedClock
+from yards.payer import as_header
 
 call = paying.call
 HERE = Path(__file__).parent
@@ -126,6 +127,46 @@ def test_a_withdrawn_network_leaves_the_challenge_and_finishes_what_was_begun(tm
         world.clock.move(3)
         assert (await call(after.app, "GET", URL_, begun)).status == 200
         assert (await call(after.app, "GET", URL_, world.payment(network=SECOND))).status == 200
+
+    run(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("network", [FIRST, SECOND])
+def test_other_prices_or_another_address_finish_what_was_begun_and_take_nothing_more_at_the_old(tmp_path, network):
+    async def scenario(world):
+        done, begun, late = (world.payment(network=network) for _ in range(3))
+        sold = await call(world.app, "GET", URL_, done)
+        world.facilitators[network].script["settle"] = ["cut"]
+        assert (await call(world.app, "GET", URL_, begun)).is_retry_advice
+        world.terms = Terms(PaymentSettings(selling.BASE_URL, "0x" + "5e" * 20), world.clock)
+        after = await world.new_process()
+        settles, verifies = world.settles(network), world.verifies(network)
+        assert (await call(after.app, "GET", URL_, late)).reason.startswith("invalid_payment_requirements")
+        elsewhere = await call(after.app, "GET", URL_, done, client=("198.51.100.7", 1234))
+        assert elsewhere.reason.startswith("invalid_payment_requirements"), "a stranger learns nothing of it"
+        assert (world.settles(network), world.verifies(network)) == (settles, verifies)
+        assert (await call(after.app, "GET", URL_, done)).body == sold.body
+        world.clock.move(3)
+        assert (await call(after.app, "GET", URL_, begun)).status == 200
+        assert world.transfers(network) == 2
+        assert (await call(after.app, "GET", URL_, world.payment(network=network))).status == 200
+
+    run(tmp_path, scenario)
+
+
+def test_a_payment_of_the_first_version_outlives_another_address_too(tmp_path):
+    async def scenario(world):
+        paid = world.wallet.pay(world.entry(), world.clock.seconds())
+        version_1 = {"x402Version": 1, "scheme": "exact", "network": "base", "payload": paid}
+        begun = as_header(version_1, name="x-payment")
+        sold = await call(world.app, "GET", URL_, begun)
+        assert sold.status == 200
+        world.terms = Terms(PaymentSettings(selling.BASE_URL, "0x" + "5e" * 20), world.clock)
+        after = await world.new_process()
+        assert (await call(after.app, "GET", URL_, begun)).body == sold.body
+        fresh = {**version_1, "payload": world.wallet.pay(world.entry(), world.clock.seconds(), to=selling.PAY_TO)}
+        assert (await call(after.app, "GET", URL_, as_header(fresh, name="x-payment"))).status == 402
+        assert world.transfers() == 1
 
     run(tmp_path, scenario)
 

@@ -37,7 +37,7 @@ from tickyard.payments.row import PaymentRow
 from tickyard.payments.sale import Flight, Name, Sale, claim_of, name_of, sale_of
 from tickyard.payments.settlement import Settlement
 from tickyard.payments.signed.authorization import check_times
-from tickyard.payments.standing import Order, is_payer, shows_more
+from tickyard.payments.standing import Order, is_payer, may_be_payer, shows_more
 from tickyard.payments.steps import is_free, next_step
 from tickyard.payments.till import Till
 
@@ -122,7 +122,7 @@ class Cashier:
             row = await self._ledger.find(order.payment.key)
             now = self._clock.now()
             flight.is_public = row is not None and row.may_be_public
-            if row is not None and not is_free(row, now) and not is_payer(order.bearer, row):
+            if row is not None and not is_free(row, now) and not await _is_payer(order, row):
                 return await self._as_stranger(order)
             step = next_step(row, order.fingerprint, now)
             if step == "refuse":
@@ -149,7 +149,7 @@ class Cashier:
         """Whether a payment that was just refused is settled all the same: by another process while the facilitator
         looked at it, or long ago, when it was called failed too soon. The chain is read before we refuse."""
         row = await self._ledger.find(order.payment.key)
-        if row is None or not is_payer(order.bearer, row):
+        if row is None or not await _is_payer(order, row):
             return False
         if row.state == "failed" and row.is_watched:
             looked = await self._settlement.look(row)
@@ -282,3 +282,7 @@ class Cashier:
         """A name that nobody else has and that is never used again."""
         self._count += 1
         return f"{self._name}-{self._count:x}"
+
+
+async def _is_payer(order: Order, row: PaymentRow) -> bool:
+    return is_payer(order.bearer, row) or (may_be_payer(order.bearer, row) and await order.asks_account())

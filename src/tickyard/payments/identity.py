@@ -31,6 +31,14 @@ class Identity:
             raise not_signed(payment)
         return signed is True
 
+    async def accepts(self, payment: Payment) -> bool:
+        """Whether the payer is a contract that takes the payment's signature for its own. This asks somebody else's
+        code. UpstreamDown when the chain does not answer."""
+        network, account = payment.key.network, payment.key.payer
+        if not await self._is_contract(network, account):
+            return False
+        return await self._chains[network].accepts(account, payment.digest, payment.signature)
+
     async def is_of(self, signed_in: SignedIn, key: Key) -> bool:
         """Whether the message was signed by the payer."""
         return signed_in.address == key.payer and (

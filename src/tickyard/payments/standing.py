@@ -41,6 +41,8 @@ class Order(msgspec.Struct, frozen=True):
     request: bytes
     """What the facilitator is asked, for verifying and for settling."""
     run: Callable[[], Awaitable[Reply]]
+    asks_account: Callable[[], Awaitable[bool]]
+    """Whether the payer is a contract that takes this signature for its own."""
     is_gone: Callable[[], Awaitable[bool]]
     """Whether the caller has hung up by now."""
     place: Place
@@ -64,6 +66,12 @@ def is_payer(bearer: Bearer, row: PaymentRow) -> bool:
     if not _has_signed(bearer, row.digest, row.signature):
         return False
     return not row.may_be_public or shows_more(bearer, row.client, row.identifier)
+
+
+def may_be_payer(bearer: Bearer, row: PaymentRow) -> bool:
+    """Whether it hangs on a signature that we have not seen and cannot judge: a contract's word would decide."""
+    is_shown = not row.may_be_public or shows_more(bearer, row.client, row.identifier)
+    return is_shown and bearer.digest == row.digest
 
 
 def shows_more(bearer: Bearer, client: str | None, identifier: str | None) -> bool:

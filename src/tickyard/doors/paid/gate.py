@@ -18,7 +18,7 @@ from tickyard.doors.paid.replies import Capture, failure_headers, receipt_value,
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.operation import Operation
-from tickyard.payments.budgets import Budget
+from tickyard.payments.budgets import Budget, Place
 from tickyard.payments.cashier import Cashier
 from tickyard.payments.identity import Identity
 from tickyard.payments.offer.challenge import PaidOffer, header_value
@@ -121,6 +121,7 @@ class Gate:
                 route=self._offer.route,
                 request=self._offer.request(payment, scope["raw_path"]),
                 run=lambda: self._run(scope, body),
+                asks_account=lambda: self._ask_account(payment, place),
                 is_gone=lambda: _is_gone(receive),
                 place=place,
             )
@@ -156,6 +157,11 @@ class Gate:
         place = await self._keeper.bad_payments.take(self._keeper.client_key(scope))
         place.spend()
         return await self._keeper.identity.contract_networks_of(signed_in)
+
+    async def _ask_account(self, payment: Payment, place: Place) -> bool:
+        """What a contract says of another signature over a payment that we know: only so often, too."""
+        place.spend()
+        return await self._keeper.identity.accepts(payment)
 
     async def _hand_over(self, sale: Sale, key: Key, scope: Scope, receive: Receive, send: Send) -> None:
         receipt = self._receipt(sale, key, scope["raw_path"])

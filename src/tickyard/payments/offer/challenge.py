@@ -80,7 +80,7 @@ class PaidOffer:
 
     def _render_tail(self, extension: dict[str, Any]) -> bytes:
         resource = b',"description":' + encode(self._description) + b',"mimeType":"application/json"}'
-        accepts = b',"accepts":' + encode([entry.wire for entry in self.entries if entry.is_offered])
+        accepts = b',"accepts":' + encode([entry.wire for entry in self.entries if entry.closed is None])
         extensions = encode({"bazaar": extension, IDENTIFIER_EXTENSION: UNNAMED})[:-1]
         return resource + accepts + b',"extensions":' + extensions + b',"' + sign_in.HEADER + b'":'
 

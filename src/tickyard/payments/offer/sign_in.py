@@ -6,7 +6,7 @@ clients send it back in the header SIGN-IN-WITH-X, with the payment or without. 
 
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 from urllib.parse import urlsplit
@@ -57,13 +57,14 @@ class SignedIn(msgspec.Struct, frozen=True, gc=False):
 class SignInOffer:
     """The extension as it stands in our challenges. Its nonce changes twice a minute."""
 
-    def __init__(self, base_url: str, networks: Sequence[str], clock: Clock) -> None:
+    def __init__(self, base_url: str, offered: Sequence[str], networks: Collection[str], clock: Clock) -> None:
+        """`networks` are all that payments were ever taken on: who paid on one that is no longer offered comes back."""
         self._domain = urlsplit(base_url).netloc
         self._networks = networks
         self._clock = clock
         self._turn = -1
         self._nonce = ""
-        chains = [{"chainId": network, "type": "eip191"} for network in networks]
+        chains = [{"chainId": network, "type": "eip191"} for network in offered]
         self._tail = b',"supportedChains":' + encode(chains) + b',"schema":' + encode(_SCHEMA) + b"}"
 
     @property

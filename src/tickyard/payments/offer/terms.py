@@ -3,7 +3,7 @@
 Whatever a client says it accepted is compared with these; whatever a facilitator is told is taken from these.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from tickyard.chain.address import checksum
@@ -22,6 +22,8 @@ SECOND: Final = f"eip155:{pinned.SECOND_CHAIN_ID}"
 
 # The client's own name for its payment: never required, and worth having when an answer gets lost.
 UNNAMED: Final = {"info": {"required": False}, "schema": {"properties": {"id": {"type": "string"}}}}
+
+NOT_OFFERED: Final = "invalid_payment_requirements: accepted is not one of this route's entries"
 
 Method = Literal["permit2", "eip3009"]
 
@@ -56,8 +58,9 @@ class AcceptsEntry:
     """The entry as it stands in `accepts`."""
     text: bytes
     """The same as JSON."""
-    is_offered: bool
-    """A network that was withdrawn takes no new payment; what was begun there is finished."""
+    closed: str | None = None
+    """Why no new payment is taken by it: its network was withdrawn, or these were our terms once. What was begun by it
+    is finished."""
 
 
 class Terms:
@@ -68,7 +71,7 @@ class Terms:
         self._settings = settings
         self._clock = clock
         self._second_clock = second_clock or clock
-        self.sign_in = SignInOffer(settings.base_url, settings.networks, clock)
+        self.sign_in = SignInOffer(settings.base_url, settings.networks, (FIRST, SECOND), clock)
 
     def entries(self, price: UsdgAmount) -> tuple[AcceptsEntry, ...]:
         """USDG on the chain by Permit2, then USDC on the second network by EIP-3009. Both have six decimals."""
@@ -81,13 +84,25 @@ class Terms:
         return (
             AcceptsEntry(
                 *(FIRST, pinned.CHAIN_ID, "permit2", usdg, int(price), pay_to, spender, self._clock),
-                *(first, encode(first), FIRST in self._settings.networks),
+                *(first, encode(first), self._closed(FIRST)),
             ),
             AcceptsEntry(
                 *(SECOND, pinned.SECOND_CHAIN_ID, "eip3009", usdc, int(price), pay_to, spender, self._second_clock),
-                *(second, encode(second), SECOND in self._settings.networks),
+                *(second, encode(second), self._closed(SECOND)),
             ),
         )
+
+    def _closed(self, network: str) -> str | None:
+        is_open = network in self._settings.networks
+        return None if is_open else "invalid_network: this network takes no new payments"
+
+
+def former(entry: AcceptsEntry, amount_raw: int, pay_to: Address) -> AcceptsEntry:
+    """The entry as it may have been, before the price or the address to be paid at was changed."""
+    wire = {**entry.wire, "amount": str(amount_raw), "payTo": checksum(pay_to)}
+    return replace(
+        entry, amount_raw=amount_raw, pay_to=pay_to, wire=wire, text=encode(wire), closed=entry.closed or NOT_OFFERED
+    )
 
 
 def _wire(network: str, asset: Address, price: UsdgAmount, pay_to: Address, extra: dict[str, str]) -> dict[str, Any]:

@@ -11,13 +11,12 @@ from tickyard.payments.refusal import Refusal
 from tickyard.payments.signed import typed_data
 from tickyard.payments.signed.key import Key
 from tickyard.payments.signed.payload import Chosen
+from tickyard.payments.signed.spelling import ADDRESS, NUMBER
 
 VALID_AT_LEAST_S: Final = 10
 VALID_AT_MOST_S: Final = 86_400
 """An unsettled payment stays open until its deadline, so one that lasts for years is not taken."""
 
-_ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{40}")
-_NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,77}")
 _NONCE: Final = re.compile(r"0x[0-9a-fA-F]{64}")
 _SIGNATURE: Final = re.compile(r"0x(?:[0-9a-fA-F]{2})+")
 _TIME_REASONS: Final = {
@@ -50,7 +49,13 @@ def read_authorization(chosen: Chosen) -> Payment:
     inner, entry = chosen.inner, chosen.entry
     signature = _text(inner, "signature", _SIGNATURE)
     read = _permit2 if entry.method == "permit2" else _eip3009
-    payer, nonce, after, before, digest, clean = read(inner, entry)
+    try:
+        payer, nonce, after, before, digest, clean = read(inner, entry)
+    except Refusal:
+        if entry.closed is None:
+            raise
+        # What is wrong with it inside is nobody's concern: it would not be taken anyway.
+        raise Refusal(entry.closed) from None
     return Payment(
         key=Key(entry.network, entry.asset, payer, f"0x{nonce:064x}"),
         entry=entry,
@@ -68,8 +73,8 @@ def check_times(payment: Payment, now: int) -> None:
 
     Only a payment about to be taken is asked this: one that was taken in time may come back for its answer later.
     """
-    if not payment.entry.is_offered:
-        raise Refusal("invalid_network: this network takes no new payments")
+    if payment.entry.closed is not None:
+        raise Refusal(payment.entry.closed)
     too_early, too_late, too_far = _TIME_REASONS[payment.entry.method]
     if payment.valid_after > now:
         raise Refusal(too_early)
@@ -138,11 +143,11 @@ def _text(holder: dict[str, Any], name: str, pattern: re.Pattern[str]) -> str:
 
 
 def _address(holder: dict[str, Any], name: str) -> Address:
-    return Address(_text(holder, name, _ADDRESS).lower())
+    return Address(_text(holder, name, ADDRESS).lower())
 
 
 def _number(holder: dict[str, Any], name: str) -> int:
-    value = int(_text(holder, name, _NUMBER))
+    value = int(_text(holder, name, NUMBER))
     if value > _UINT256_MAX:
         raise Refusal(f"invalid_payload: {name} is out of shape")
     return value

@@ -9,9 +9,10 @@ from typing import Any, Final
 
 import msgspec
 
-from tickyard.payments.offer.terms import SECOND, AcceptsEntry, is_same
+from tickyard.kernel.ids import Address
+from tickyard.payments.offer.terms import NOT_OFFERED, SECOND, AcceptsEntry, former, is_same
 from tickyard.payments.refusal import Refusal
-from tickyard.payments.signed.spelling import header_text, object_in
+from tickyard.payments.signed.spelling import ADDRESS, NUMBER, header_text, object_in
 from tickyard.payments.signed.standard_payload import read_usual
 
 _HEADERS: Final = (b"payment-signature", b"x-payment")
@@ -65,10 +66,12 @@ def choose(given: Given, entries: Sequence[AcceptsEntry]) -> Chosen:
     inner = envelope.get("payload")
     if not isinstance(inner, dict):
         raise Refusal("invalid_payload: payload must be an object")
+    accepted, identifier = envelope.get("accepted"), _identifier(envelope.get("extensions"))
     for entry in entries:
-        if is_same(envelope.get("accepted"), entry.wire):
-            return Chosen(entry, inner, _identifier(envelope.get("extensions")))
-    raise Refusal("invalid_payment_requirements: accepted is not one of this route's entries")
+        # Word for word, now or once: a payment that was begun before a price changed is still that payment.
+        if is_same(accepted, entry.wire) or is_same(accepted, (entry := _as_it_was(accepted, entry)).wire):
+            return Chosen(entry, inner, identifier)
+    raise Refusal(NOT_OFFERED)
 
 
 def _choose_v1(envelope: dict[str, Any], entries: Sequence[AcceptsEntry]) -> Chosen:
@@ -80,7 +83,22 @@ def _choose_v1(envelope: dict[str, Any], entries: Sequence[AcceptsEntry]) -> Cho
     inner = envelope.get("payload")
     if not isinstance(inner, dict):
         raise Refusal("invalid_payload: payload must be an object")
-    return Chosen(next(entry for entry in entries if entry.network == SECOND), inner, None)
+    entry, signed = next(entry for entry in entries if entry.network == SECOND), inner.get("authorization")
+    if isinstance(signed, dict):
+        entry = _as_it_was({"amount": signed.get("value"), "payTo": signed.get("to")}, entry)
+    return Chosen(entry, inner, None)
+
+
+def _as_it_was(accepted: Any, entry: AcceptsEntry) -> AcceptsEntry:
+    """The entry with the price and payee that the client names; itself when these are no such things, or its own."""
+    amount, pay_to = (accepted.get("amount"), accepted.get("payTo")) if isinstance(accepted, dict) else (None, None)
+    if not isinstance(amount, str) or not NUMBER.fullmatch(amount):
+        return entry
+    if not isinstance(pay_to, str) or not ADDRESS.fullmatch(pay_to):
+        return entry
+    if (int(amount), pay_to.lower()) == (entry.amount_raw, entry.pay_to):
+        return entry
+    return former(entry, int(amount), Address(pay_to.lower()))
 
 
 def _identifier(extensions: Any) -> str | None:

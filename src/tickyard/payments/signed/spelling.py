@@ -5,6 +5,7 @@ Whatever is wrong here is a Refusal, never an error of ours.
 
 import binascii
 import json
+import re
 from typing import Any, Final
 
 from tickyard.payments.refusal import Refusal
@@ -13,6 +14,8 @@ HEADER_MAX_BYTES: Final = 16 * 1024
 BRACKETS_MAX: Final = 200
 """Four times as many as a payment has that repeats our longest challenge."""
 _NUMBER_MAX_CHARS: Final = 100
+ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{40}")
+NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,77}")
 
 
 def decode(value: bytes) -> dict[str, Any]:
