@@ -34,7 +34,7 @@ CATALOG: tuple[Operation, ...] = (
     row("GET", "/v1/research/{symbol}", research.get_research, "research", LOOKUP, price=CENT),
     row("GET", "/v1/research/{symbol}/explain", research.explain_research, "research", LOOKUP),
     row("GET", "/v1/research/{symbol}/financials", research.get_financials, "research", LOOKUP),
-    row("GET", "/v1/quote", quotes.get_quote, "trading", SWAP, price=CENT),
+    row("GET", "/v1/quote", quotes.get_quote, "trading", SWAP, price=CENT, at_once=quotes.remembered_quote),
     row("GET", "/v1/portfolio/{address}", portfolio.get_portfolio, "trading", READ, price=CENT),
     row("GET", "/v1/history/{symbol}", history.get_history, "history", LOOKUP, price=CENT),
     row("POST", "/v1/trade/build", trades.build_trade, "trading", SWAP, price=UsdgAmount(2 * CENT), changes=False),

@@ -11,7 +11,7 @@ from tickyard.sandbox.standins.faults import FaultBoard
 from tickyard.sandbox.standins.issuer import IssuerStandIn
 from tickyard.sandbox.standins.process import open_port
 from tickyard.sandbox.world.listing import load
-from yards import asgi, house, paperyard, rpcnode
+from yards import asgi, house, paperyard, rpcnode, serving
 
 QUOTE = "/v1/quote?symbol=AAPL&side=buy&amount=100"
 
@@ -62,6 +62,49 @@ def test_a_quote_from_memory_asks_nobody_and_says_the_same(tmp_path):
                 assert remembered.json()[name] == asked.json()[name]
             too_much = QUOTE.replace("100", "1" + "0" * 30)
             assert (await asgi.ask_app(app, "GET", too_much)).status == 422
+
+    asyncio.run(scenario())
+
+
+async def told(base, target, *headers, method="GET"):
+    """Status line, headers and body of one answer, on a connection that is kept alive."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(base.rpartition(":")[2]))
+    writer.write("\r\n".join([f"{method} {target} HTTP/1.1", "Host: a", *headers, "", ""]).encode())
+    head = (await reader.readuntil(b"\r\n\r\n")).decode().removesuffix("\r\n\r\n")
+    status, *lines = head.split("\r\n")
+    found = dict(line.split(": ", 1) for line in lines)
+    body = b"" if method == "HEAD" else await reader.readexactly(int(found["content-length"]))
+    writer.close()
+    for changing in ("date", "x-request-id"):
+        assert found.pop(changing)
+    return status, found, body
+
+
+def test_a_quote_written_at_once_is_the_quote_of_the_long_way(tmp_path):
+    async def scenario():
+        async with asyncio.timeout(60), mirrored(tmp_path) as (clock, _, deps, app), serving.serving(app) as base:
+            # A host is looked at once, on the long way.
+            assert (await told(base, QUOTE))[0] == "HTTP/1.1 200 OK"
+            await woken(deps)
+            passed = []
+            app.wrap(lambda inner: lambda scope, receive, send: passed.append(scope) or inner(scope, receive, send))
+            short = await told(base, QUOTE)
+            assert passed == []
+            # A body, even an empty one that is announced, is nothing for the short way.
+            long = await told(base, QUOTE, "Content-Length: 0")
+            assert len(passed) == 1
+            assert short == long
+            assert await told(base, QUOTE, method="HEAD") == (*short[:2], b"")
+            turned = "/v1/quote?amount=100&unknown=1&side=buy&symbol=aapl"
+            assert (await told(base, turned))[2] == short[2]
+            assert len(passed) == 1
+            failing = {QUOTE + "&side=sell": "400", QUOTE.replace("AAPL", "NOSUCH"): "404", QUOTE + "0" * 30: "422"}
+            for target, status in failing.items():
+                assert (await told(base, target))[0].split()[1] == status
+            assert len(passed) == 4
+            clock.ahead_s += 10
+            assert (await told(base, QUOTE))[0] == "HTTP/1.1 200 OK"
+            assert len(passed) == 5, "what is not fresh is asked for"
 
     asyncio.run(scenario())
 

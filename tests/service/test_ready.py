@@ -81,6 +81,24 @@ def test_at_once_and_the_long_way_say_the_same():
     assert short[1][b"x-tickyard-profile"] == b"test"
 
 
+def test_what_can_be_made_at_once_is_and_the_rest_takes_the_long_way():
+    app = edge(rate_limit=RateLimit(5))
+    app.at_once = {b"/made": {b"small": b"{}", b"large": BODY, b"none": None}.get}
+    asked = [f"/made?{which}" for which in ("small", "small", "large", "none")] + ["/made/more?small"]
+    answers = parts(talk(b"".join(map(request, asked)) + LAST, app))
+    assert [body for _, _, body in answers[:5]] == [b"{}", b"{}", LONG, LONG, LONG]
+    assert [headers[b"ratelimit"][:13] for _, headers, _ in answers[:5]] == [
+        b'"default";r=%d' % n for n in (4, 3, 2, 1, 0)
+    ]
+    assert answers[5][0] == b"HTTP/1.1 429 Too Many Requests", "each counts once, whichever way it went"
+    app = edge()
+    app.at_once = {b"/made": lambda _query: b"{}"}
+    assert parts(talk(request("/made", "POST") + LAST, app))[0][2] == LONG
+    head, _, rest = talk(request("/made", "HEAD") + LAST, app).partition(b"\r\n\r\n")
+    assert b"content-length: 2" in head
+    assert rest.startswith(b"HTTP/1.1 200 OK")
+
+
 def test_answers_keep_the_order_of_their_requests():
     asked = [request(), request("/other"), request("/kept?a=1"), request("/other"), request(), LAST]
     bodies = [BODY, LONG, BODY, LONG, BODY, LONG]

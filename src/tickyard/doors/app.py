@@ -103,7 +103,9 @@ def build_app(plan: Plan, *, access_log: AccessLog | None) -> App:
         origins=settings.mcp_origins,
     )
     routes += [(method, MCP_PATH, mcp) for method in _ALL_METHODS]
-    return App(_edge(build_router(routes), cache, plan, access_log), cache, mcp, hub)
+    edge = _edge(build_router(routes), cache, plan, access_log)
+    edge.at_once = {row.path.encode(): endpoints[row.name].at_once for row in plan.rows if row.at_once is not None}
+    return App(edge, cache, mcp, hub)
 
 
 def _edge(router: Router, cache: FrontCache, plan: Plan, access_log: AccessLog | None) -> Edge:

@@ -27,7 +27,7 @@ class Calling:
     def __init__(self, operation: Operation, deps: Any, cache: FrontCache) -> None:
         self.operation = operation
         self.binder = Binder(operation)
-        self._deps = deps
+        self.deps = deps
         self._cache = cache
         # Only what is read may be reused: the answer to a GET must never stand in for another method's.
         self._may_keep = operation.method == "GET"
@@ -37,7 +37,7 @@ class Calling:
         target = self.binder.canonical_target(ask) if self._may_keep else b""
         if target and (entry := self._cache.get(target)) is not None:
             return entry
-        answer = await self.operation.run(self._deps, ask)
+        answer = await self.operation.run(self.deps, ask)
         if isinstance(answer, StreamAnswer):
             return answer
         if not isinstance(answer, Kept):

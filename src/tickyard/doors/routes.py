@@ -29,7 +29,7 @@ from tickyard.doors.http.limits import TokenBuckets, Verdict, client_key
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import Failure
 from tickyard.kernel.operation import Operation
-from tickyard.kernel.wire import Ask, StreamAnswer
+from tickyard.kernel.wire import Ask, StreamAnswer, encode
 
 ClientOf = Callable[[Mapping[str, Any]], str]
 
@@ -60,6 +60,17 @@ class Endpoint:
         """Count one call of this client against the operation's own quota."""
         assert self._buckets is not None
         return self._buckets.take(client, self._clock.monotonic())
+
+    def at_once(self, query: bytes) -> bytes | None:
+        """The answer to a GET whose parameters are all in its query, if nothing has to be waited for."""
+        calling = self.calling
+        assert calling.operation.at_once is not None
+        try:
+            answer = calling.operation.at_once(calling.deps, calling.binder.from_url({}, query).settled())
+        except Failure:
+            # Told on the long way, where all failures are.
+            return None
+        return None if answer is None else encode(answer)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self.has_quota:

@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from tickyard.deps import Deps
 from tickyard.kernel.errors import Failure, NoLiquidity
-from tickyard.kernel.ids import read_symbol
+from tickyard.kernel.ids import Address, read_symbol
 from tickyard.kernel.wire import AddressText, AmountField, Answer, Ask, Moment, SymbolField, Ticker, iso
 from tickyard.market.asset import Asset
 from tickyard.market.batch import BATCH_MAX, ItemError, item_error
@@ -34,12 +34,24 @@ async def get_quote(deps: Deps, ask: QuoteAsk) -> Quote:
     Freshness: of the chain's newest block, at most about two seconds old, never reused.
     Advice: A quote is not an order. To get transactions to sign use build_trade; for many quotes use get_quotes.
     """
+    asset, address, trade = _asked(deps, ask)
+    offer = await deps.market.offer(address, trade)
+    return _quote(asset, trade, offer.fills, iso(offer.at))
+
+
+def remembered_quote(deps: Deps, ask: QuoteAsk) -> Quote | None:
+    """The same from the pools in memory; None: somebody must be asked."""
+    asset, address, trade = _asked(deps, ask)
+    served = deps.market.remembered_offer(address, trade)
+    return None if served is None else _quote(asset, trade, served[1], iso(served[0].at))
+
+
+def _asked(deps: Deps, ask: QuoteAsk) -> tuple[Asset, Address, Trade]:
     asset = deps.market.registry.find(ask.symbol)
     trade = Trade.parse(ask.side, ask.denom, ask.amount)
     if asset.address is None or asset.shown_address is None:
         raise NoLiquidity("this asset has no token on the chain")
-    offer = await deps.market.offer(asset.address, trade)
-    return _quote(asset, trade, offer.fills, iso(offer.at))
+    return asset, asset.address, trade
 
 
 def _quote(asset: Asset, trade: Trade, fills: list[Fill], as_of: str) -> Quote:

@@ -52,6 +52,8 @@ class Operation:
     failures: tuple[type[Failure], ...] = (BadRequest,)
     price: UsdgAmount | None = None
     status: int = 200
+    at_once: Callable[[Any, Any], msgspec.Struct | None] | None = None
+    """`at_once(deps, ask)`: what `run` would answer, where nothing has to be waited for. None, or a failure: run it."""
     quota_per_minute: int | None = None
     """A bucket of its own per client, beside the general rate limit."""
     is_tool: bool = True

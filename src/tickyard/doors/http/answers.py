@@ -86,6 +86,10 @@ def tag_matches(if_none_match: bytes, etag: bytes) -> bool:
     return b"*" in tags or bare in tags
 
 
+def is_worth_squeezing(body: bytes) -> bool:
+    return len(body) >= _GZIP_FROM_BYTES
+
+
 def compress(body: bytes) -> bytes | None:
     """The gzip form, or None where it would not pay."""
-    return gzip.compress(body, compresslevel=6, mtime=0) if len(body) >= _GZIP_FROM_BYTES else None
+    return gzip.compress(body, compresslevel=6, mtime=0) if is_worth_squeezing(body) else None

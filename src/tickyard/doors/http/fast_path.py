@@ -1,7 +1,8 @@
-"""Answers that are ready when a request arrives: written to the socket without running the application.
+"""Answers that are ready when a request arrives, or made without waiting: the protocol writes them to the socket.
 
-A scope, a task, two messages and the checks of their headers are most of what a kept answer costs. The application
-tells what it has (`Edge.ready`); whatever is not the plainest of requests goes the long way, with the same result.
+A scope, a task, two messages and the checks of their headers are most of what a kept answer costs, and a third of a
+quote from memory. The application tells what it has (`Edge.ready`); whatever is not the plainest of requests goes the
+long way, with the same result.
 """
 
 from collections.abc import Callable
