@@ -38,7 +38,7 @@ CATALOG: tuple[Operation, ...] = (
     row("GET", "/v1/portfolio/{address}", portfolio.get_portfolio, "trading", READ, price=CENT),
     row("GET", "/v1/history/{symbol}", history.get_history, "history", LOOKUP, price=CENT),
     row("POST", "/v1/trade/build", trades.build_trade, "trading", SWAP, price=UsdgAmount(2 * CENT), changes=False),
-    row("GET", "/v1/assets", assets.list_assets, "registry", (UpstreamDown,)),
+    row("GET", "/v1/assets", assets.list_assets, "registry", (UpstreamDown,), brief=assets.list_fields),
     row("GET", "/v1/assets/{symbol}", assets.get_asset, "registry", LOOKUP),
     row("GET", "/v1/search", search.search_assets, "registry", READ),
     row("GET", "/v1/prices/{symbol}", prices.get_price, "registry", LOOKUP),

@@ -1,8 +1,8 @@
 """The asset registry as callers see it."""
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
-from msgspec import Meta
+from msgspec import Meta, field
 
 from tickyard.deps import Deps
 from tickyard.kernel.operation import Kept, NoAsk
@@ -18,6 +18,9 @@ class Assets(Answer):
     count: Annotated[int, Meta(examples=[194])]
 
 
+AssetField = Literal["symbol", "name", "address", "chainId", "decimals", "multiplier", "status", "logoUrl", "isin"]
+
+
 class AssetAsk(Ask):
     symbol: SymbolField
 
@@ -30,6 +33,38 @@ async def list_assets(deps: Deps, _ask: NoAsk) -> Kept[Assets]:
     now = deps.clock.now()
     assets = [Asset(**asset_fields(asset, deps.settings.chain_id, now)) for asset in deps.market.registry.all()]
     return Kept(Assets(assets=assets, count=len(assets)), deps.market.registry.reuse_s(REFRESH_S, now))
+
+
+class FieldsAsk(Ask):
+    fields: Annotated[
+        list[AssetField],
+        Meta(
+            min_length=1,
+            max_length=9,
+            description="What to tell of each asset; default symbol and name.",
+            examples=[["symbol", "address", "multiplier"]],
+            extra={"says": "a list of names of fields"},
+        ),
+    ] = field(default_factory=lambda: ["symbol", "name"])
+
+
+class AssetFields(Answer):
+    assets: list[dict[AssetField, Any]]
+    count: Annotated[int, Meta(examples=[194])]
+
+
+async def list_fields(deps: Deps, ask: FieldsAsk) -> AssetFields:
+    """List every tokenized stock and ETF: symbol and name, or the fields asked for. One token represents `multiplier`
+    underlying shares.
+
+    Freshness: the registry is read every minute.
+    Advice: To find one by its name, ISIN or address use search_assets; for all that is known of one use get_asset.
+    """
+    now = deps.clock.now()
+    assets = [asset_fields(asset, deps.settings.chain_id, now) for asset in deps.market.registry.all()]
+    attributes = dict(zip(Asset.__struct_encode_fields__, Asset.__struct_fields__, strict=True))
+    shown = [{name: asset[attributes[name]] for name in ask.fields} for asset in assets]
+    return AssetFields(assets=shown, count=len(shown))
 
 
 async def get_asset(deps: Deps, ask: AssetAsk) -> Kept[AssetDetail]:

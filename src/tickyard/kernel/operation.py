@@ -7,7 +7,7 @@ tool, the index, the OpenAPI description and the docs are all made from it.
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, TypeVar, get_args, get_type_hints
 
 import msgspec
@@ -58,6 +58,8 @@ class Operation:
     """A bucket of its own per client, beside the general rate limit."""
     is_tool: bool = True
     """Whether agents may call it as a tool. What claims or pays may not be one."""
+    brief: Callable[[Any, Any], Awaitable[Any]] | None = None
+    """What agents call instead of `run`, with an ask of its own: they read every byte, and pay for it."""
     is_file: bool = False
     """Whether the answer is a file: sent piece by piece, in no client and no tool."""
     changes: bool | None = None
@@ -66,6 +68,14 @@ class Operation:
     @property
     def is_read_only(self) -> bool:
         return self.method == "GET" if self.changes is None else not self.changes
+
+    @property
+    def as_tool(self) -> "Operation":
+        """The row as agents see it. What is in brief is no answer of the route, and is never kept as one."""
+        if self.brief is None:
+            return self
+        _, ask, *_ = get_type_hints(self.brief).values()
+        return replace(self, run=self.brief, ask=ask, method="POST", changes=not self.is_read_only)
 
     @property
     def text(self) -> str:

@@ -46,6 +46,7 @@ class Tool:
     """One operation, callable by agents."""
 
     def __init__(self, row: Operation, deps: Any, cache: FrontCache, take: Take | None = None) -> None:
+        row = row.as_tool
         self._calling = Calling(row, deps, cache)
         self._take = take
         self.binder = self._calling.binder
@@ -108,13 +109,21 @@ def annotations(row: Operation) -> dict[str, bool]:
 
 def input_schema(row: Operation, hidden: frozenset[str] = frozenset()) -> dict[str, Any]:
     schema = _schema(row.ask)
-    shown = {name: part for name, part in schema.get("properties", {}).items() if name not in hidden}
+    shown = {name: _without_null(part) for name, part in schema.get("properties", {}).items() if name not in hidden}
     # What a class of ours is called and says of itself is no news to who knows the tool.
     for name in ("title", "description"):
         schema.pop(name, None)
     if not schema.get("required"):
         schema.pop("required", None)
     return {**schema, "properties": shown, "additionalProperties": False}
+
+
+def _without_null(part: dict[str, Any]) -> dict[str, Any]:
+    """A field that may be left out is left out: nobody needs to be told of another way to say nothing."""
+    match part:
+        case {"anyOf": [dict() as kind, {"type": "null"}], "default": None}:
+            return kind
+    return part
 
 
 def _hidden(row: Operation, binder: Binder) -> frozenset[str]:
