@@ -121,7 +121,17 @@ def test_bad_claims_are_refused_and_reserve_nothing(run):
             await town.ask(ALICE, 20200101)
         with pytest.raises(NotFound):
             await town.ask(ALICE, 20261332)
-        await town.open_day()
+        accruing = rules.accruing_epoch(town.clock.now())
+        for asking in (town.ask(ALICE, accruing), get_epoch_books(town, BooksAsk(id=accruing))):
+            with pytest.raises(NotFound, match="snapshot is taken at"):
+                await asking
+        await run_due(town, town.clock.now())
+        await town.pay()
+        await town.earn_money(10_000, 20_000)
+        assert (await town.to(rules.snapshot_at(EPOCH))).taken == [EPOCH]
+        with pytest.raises(BadRequest, match="opens at"):
+            await town.ask(ALICE)
+        assert (await town.open_claims()).opened == [EPOCH]
         for wallet, signature in (
             (ALICE, BOB.sign(EPOCH, ALICE.address)),
             (ALICE, ALICE.sign(rules.next_epoch(EPOCH))),

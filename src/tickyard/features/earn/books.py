@@ -1,6 +1,7 @@
 """The public books of an epoch: enough for anybody to check every sum."""
 
 from collections.abc import AsyncIterator
+from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
@@ -9,7 +10,7 @@ from sqlalchemy import Integer, Row, and_, bindparam, func, or_, select
 from tickyard.chain.address import checksum
 from tickyard.features.earn.closing import ENDED_UNPAID
 from tickyard.features.earn.room import EarnDeps
-from tickyard.features.earn.rules import share
+from tickyard.features.earn.rules import no_such_epoch, share
 from tickyard.features.earn.sums import read_sums
 from tickyard.features.earn.tables import (
     earn_books,
@@ -109,7 +110,7 @@ async def get_epoch_books(deps: EarnDeps, ask: BooksAsk) -> Kept[EpochBooks]:
     Limits: at most 1,000 wallets in one answer; `nextCursor` leads on.
     """
     async with deps.store.read() as tx:
-        row = await _epoch(tx, ask.id)
+        row = await _epoch(tx, ask.id, await deps.store.now(tx))
         calls = await tx.execute(select(func.count()).where(earn_credit.c.epoch == ask.id))
         counted = calls.scalar_one()
         lines: list[BookLine] = []
@@ -156,7 +157,7 @@ async def get_epoch_file(deps: EarnDeps, ask: FileAsk) -> StreamAnswer:
     on the chain keeps.
     """
     async with deps.store.read() as tx:
-        row = await _epoch(tx, ask.id)
+        row = await _epoch(tx, ask.id, await deps.store.now(tx))
     if row.digest is None:
         raise NotFound("the books of this epoch are not sealed yet")
     return StreamAnswer(
@@ -200,10 +201,10 @@ _PART: Final = select(earn_books.c.body).where(
 )
 
 
-async def _epoch(tx: Transaction, epoch: int) -> Row[Any]:
+async def _epoch(tx: Transaction, epoch: int, now: datetime) -> Row[Any]:
     row = (await tx.execute(select(earn_epoch).where(earn_epoch.c.id == epoch))).one_or_none()
     if row is None or row.state in ("accruing", "skipped"):
-        raise NotFound("no such epoch")
+        raise no_such_epoch(epoch, now)
     return row
 
 

@@ -23,7 +23,7 @@ from tickyard.features.earn.wire import (
     WalletEpoch,
     WalletStatus,
 )
-from tickyard.kernel.errors import BadRequest, NotFound, UpstreamDown
+from tickyard.kernel.errors import BadRequest, UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.kernel.operation import Kept, NoAsk
 from tickyard.kernel.units import money_text
@@ -133,9 +133,9 @@ async def claim(deps: EarnDeps, ask: ClaimAsk) -> Claimed:
         found = await store.standing(tx, ask.epoch, ask.address)
         now = await deps.store.now(tx)
     if found is None:
-        raise NotFound("no such epoch")
-    if not found.is_claimed and not rules.is_in_window(ask.epoch, now):
-        raise BadRequest("the claim window of this epoch is closed")
+        raise rules.no_such_epoch(ask.epoch, now)
+    if not found.is_claimed:
+        store.must_be_in_window(ask.epoch, now)
     if not found.in_snapshot:
         raise BadRequest("this wallet is not in the snapshot of this epoch")
     if not is_signed_by(ask.address, claim_digests(deps.earn.terms, ask.epoch, ask.address), signature):

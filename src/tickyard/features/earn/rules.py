@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 
+from tickyard.kernel.errors import NotFound
+from tickyard.kernel.wire import iso
+
 THRESHOLD_TOKENS: Final = 1_000_000
 """Whole service tokens that a wallet must hold at the snapshot, inclusive."""
 
@@ -67,6 +70,13 @@ def closes_at(epoch: int) -> datetime:
 def is_in_window(epoch: int, moment: datetime) -> bool:
     """Half open: the first microsecond counts, the last moment named does not."""
     return opens_at(epoch) <= moment < closes_at(epoch)
+
+
+def no_such_epoch(epoch: int, now: datetime) -> NotFound:
+    """What is said of an epoch without a snapshot, whoever asks for what of it."""
+    if epoch == accruing_epoch(now):
+        return NotFound(f"this epoch has not ended: its snapshot is taken at {iso(snapshot_at(epoch))}")
+    return NotFound("no such epoch")
 
 
 def next_snapshot_at(now: datetime) -> datetime:

@@ -7,10 +7,11 @@ from typing import Any, Final
 from sqlalchemy import BindParameter, Row, and_, bindparam, select, update
 
 from tickyard.features.earn.closing import ENDED_UNPAID
-from tickyard.features.earn.rules import is_in_window, share
+from tickyard.features.earn.rules import closes_at, is_in_window, opens_at, share
 from tickyard.features.earn.tables import earn_claim, earn_epoch, earn_gate, earn_line, earn_share, earn_tally
 from tickyard.kernel.errors import BadRequest, UpstreamDown
 from tickyard.kernel.ids import Address
+from tickyard.kernel.wire import iso
 from tickyard.store.engine import Store, Transaction
 from tickyard.store.upsert import insert_new
 
@@ -131,9 +132,15 @@ async def _write(tx: Transaction, found: Standing, address: Address, signature: 
     return moved.rowcount == 1
 
 
+def must_be_in_window(epoch: int, now: datetime) -> None:
+    if now < opens_at(epoch):
+        raise BadRequest(f"the claim window of this epoch opens at {iso(opens_at(epoch))}")
+    if not is_in_window(epoch, now):
+        raise BadRequest(f"the claim window of this epoch closed at {iso(closes_at(epoch))}")
+
+
 def must_be_open(found: Standing, now: datetime) -> None:
-    if not is_in_window(found.epoch, now):
-        raise BadRequest("the claim window of this epoch is closed")
+    must_be_in_window(found.epoch, now)
     if found.state != "open":
         # Sealed late, or the payout account is short: neither is the caller's fault.
         raise UpstreamDown("claims of this epoch are not open yet", retry_after_s=30)
