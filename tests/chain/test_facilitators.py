@@ -218,7 +218,8 @@ def test_after_the_clock_was_moved_far_only_those_who_sign_by_it_pay_in_usdg(bui
     finally:
         assert built.rpc("evm_revert", snapshot)
     assert little.status_code == 200
-    assert (much.status_code, much.json()["error"]) == (402, "permit2_deadline_expired")
+    assert much.status_code == 402
+    assert much.json()["error"].startswith("permit2_deadline_expired")
     assert usdc.status_code == 200
     assert (paid.status, paid.receipt["network"]) == (200, NETWORKS[0])
 

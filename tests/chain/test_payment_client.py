@@ -1,14 +1,22 @@
 """Our own client's payer pays for real on both sandbox chains, and stops at its limit."""
 
+import asyncio
 import json
 import subprocess
 import urllib.error
 import urllib.request
 from pathlib import Path
 
+import httpx
 import pytest
+from eth_account import Account
+from x402 import x402Client
+from x402.http.clients.httpx import x402AsyncTransport
+from x402.mechanisms.evm.exact import ExactEvmClientScheme
+from x402.mechanisms.evm.signers import EthAccountSigner
 
 from tickyard.client import Client, NotFound, Payer, SpendingLimit
+from tickyard.config import pinned
 
 pytestmark = pytest.mark.node
 
@@ -114,3 +122,24 @@ def test_every_challenge_is_read_by_the_typescript_packages(shop):
     assert done.returncode == 0, done.stderr
     for said in json.loads(done.stdout):
         assert said == {"version": 2, "networks": list(NETWORKS), "errors": []}
+
+
+def test_a_payer_follows_the_clock_of_the_sandbox_by_itself(shop):
+    shop.up.post("/sandbox/clock", {"advanceSeconds": 7200})
+    for network in NETWORKS:
+        with Client(shop.up.base, payer=Payer(shop.key, limit_usd="0.01", network=network), timeout_s=60) as client:
+            assert client.get_quote(symbol="KO", side="buy", amount="50").symbol == "KO"
+    # Who signs by the wall cannot, and is told why.
+    by_the_wall = asyncio.run(stock_answer(f"{shop.up.base}/v1/x402/quote?symbol=KO&side=buy&amount=50", shop.key))
+    assert by_the_wall.status_code == 402
+    assert by_the_wall.json()["error"].startswith("permit2_deadline_expired: it is 2")
+
+
+async def stock_answer(url, key):
+    client = x402Client()
+    client.register("eip155:*", ExactEvmClientScheme(EthAccountSigner(Account.from_key(key))))
+    usdg = {"network": NETWORKS[0], "asset": pinned.MAINNET.usdg, "max_amount_per_payment": "10000"}
+    client.set_spend_controls({"allowed_assets": [usdg]})
+    client.register_policy(lambda _version, offers: [offer for offer in offers if offer.network == NETWORKS[0]])
+    async with httpx.AsyncClient(transport=x402AsyncTransport(client), timeout=30, trust_env=False) as http:
+        return await http.get(url)

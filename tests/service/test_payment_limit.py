@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+from datetime import timedelta
 
 import pytest
 
@@ -126,3 +127,20 @@ def test_calls_at_the_same_time_share_one_limit():
     ends = asyncio.run(rush(payer))
     assert sum(isinstance(end, errors.SpendingLimit) for end in ends) == 5
     assert (payer.spent_usd, payer.left_usd) == ("0.050000", "0.000000")
+
+
+@pytest.mark.parametrize(
+    ("profile", "is_local", "is_believed"), [("sandbox", True, True), ("sandbox", False, False), ("", True, False)]
+)
+def test_only_a_sandbox_on_this_machine_is_believed_about_the_time(profile, is_local, is_believed):
+    clock = MovedClock()
+    offer = Terms(SETTINGS, clock).entries(10_000)[0].wire
+    ahead = clock.now() + timedelta(days=3)
+    headers = challenge(offer, extensions={"sign-in-with-x": {"info": {"issuedAt": ahead.isoformat()}}})
+    payer = Payer(KEY, limit_usd="1")
+    signed = asyncio.run(payer.sign({**headers, "X-Tickyard-Profile": profile}, "GET /x", is_local=is_local))
+    payment = json.loads(base64.b64decode(signed.headers["PAYMENT-SIGNATURE"]))
+    deadline = int(payment["payload"]["permit2Authorization"]["deadline"])
+    assert (deadline > ahead.timestamp() + 200) == is_believed
+    assert is_believed or deadline < WallClock().timestamp() + 400
+    assert payment["accepted"] == offer, "the offer is named as it was made"

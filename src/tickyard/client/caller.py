@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from ipaddress import ip_address
 from random import Random
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import aiohttp
 import msgspec
@@ -52,6 +54,7 @@ class Caller:
         """`payer`: pay for what has a price, instead of using the free routes. `retries`: of calls that only read."""
         self._base_url = base_url.rstrip("/")
         self._payer = payer
+        self._is_local = _is_loopback(urlsplit(self._base_url).hostname or "")
         self._retries = retries
         self._timeout = aiohttp.ClientTimeout(total=timeout_s)
         self._clock = clock or WallClock()
@@ -92,7 +95,9 @@ class Caller:
                 return reply
         reply = await self._repeat(request, {}, is_repeatable)
         if reply.status == 402 and self._payer is not None:
-            reply, _ = await self._present(request, name, await self._payer.sign(reply.headers, name))
+            reply, _ = await self._present(
+                request, name, await self._payer.sign(reply.headers, name, is_local=self._is_local)
+            )
         return reply
 
     async def _present(self, request: Request, name: str, signed: SignedPayment) -> tuple[RawReply, bool]:
@@ -177,3 +182,10 @@ def _reason(reply: RawReply) -> str | None:
         return None
     reason = challenge.get("error") if isinstance(challenge, dict) else None
     return reason if isinstance(reason, str) else None
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

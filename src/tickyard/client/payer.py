@@ -7,6 +7,7 @@ import base64
 import os
 import secrets
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Final
 
 import msgspec
@@ -48,6 +49,7 @@ class Payer:
         self._refused = 0
         self._kept = KeptPayments(file)
         self._client: Any = None
+        self._ahead_s = 0
 
     @property
     def spent_usd(self) -> str:
@@ -64,9 +66,11 @@ class Payer:
         anything else: the service keeps the answer that was paid for."""
         return self._kept.find(name)
 
-    async def sign(self, headers: Mapping[str, str], name: str) -> SignedPayment:
+    async def sign(self, headers: Mapping[str, str], name: str, *, is_local: bool = False) -> SignedPayment:
         """A payment for the challenge in these headers, remembered under the name of its request. Raises SpendingLimit
-        before anything is signed."""
+        before anything is signed. `is_local`: the service is on this machine. A sandbox there has a chain whose clock
+        may be ahead of the wall, and is believed when it says so; nobody else is, because a payment that is good for
+        longer can be kept for longer."""
         challenge = _challenge(headers)
         offers = self._payable(challenge)
         terms = str(offers)
@@ -85,7 +89,8 @@ class Payer:
         self._signed += price
         until = self._clock.timestamp() + max(int(offer["maxTimeoutSeconds"]) for offer in offers)
         try:
-            paying = await self._make(challenge, offers)
+            ahead_s = _ahead_s(challenge, headers, self._clock.timestamp()) if is_local else 0
+            paying = await self._make(challenge, offers, ahead_s)
         except Exception:
             self._signed -= price
             raise
@@ -131,15 +136,15 @@ class Payer:
             raise PaymentRequired("payment_required", "nothing is offered that this payer can pay", status=402)
         return offers
 
-    async def _make(self, challenge: dict[str, Any], offers: list[dict[str, Any]]) -> dict[str, str]:
+    async def _make(self, challenge: dict[str, Any], offers: list[dict[str, Any]], ahead_s: int) -> dict[str, str]:
         """The headers of a signed payment. Only what was looked at here is shown to the signer: some extensions would
         have it sign more than a payment."""
         from x402 import PaymentError
         from x402.http.utils import encode_payment_signature_header
         from x402.schemas import PaymentRequired as Challenge
 
-        if self._client is None:
-            self._client = self._open()
+        if self._client is None or ahead_s != self._ahead_s:
+            self._client, self._ahead_s = self._open(ahead_s), ahead_s
         shown = {"x402Version": 2, "accepts": offers, "resource": challenge.get("resource")}
         try:
             payment = await self._client.create_payment_payload(Challenge.model_validate(shown))
@@ -150,14 +155,17 @@ class Payer:
             raise PaymentRequired("payment_required", f"the offer cannot be paid ({kind})", status=402) from None
         return {"PAYMENT-SIGNATURE": encode_payment_signature_header(payment)}
 
-    def _open(self) -> Any:
+    def _open(self, ahead_s: int) -> Any:
         from eth_account import Account
         from x402 import x402Client
         from x402.mechanisms.evm.exact import ExactEvmClientScheme
         from x402.mechanisms.evm.signers import EthAccountSigner
 
-        client = x402Client()
-        client.register("eip155:*", ExactEvmClientScheme(EthAccountSigner(Account.from_key(self._private_key))))
+        from tickyard.client.sandbox_time import ByAnotherClock
+
+        client, signer = x402Client(), EthAccountSigner(Account.from_key(self._private_key))
+        client.register("eip155:*", ExactEvmClientScheme(signer))
+        client.register(FIRST_NETWORK, ByAnotherClock(signer, ahead_s))
         most = str(int(self._limit))
         client.set_spend_controls(
             {
@@ -168,6 +176,18 @@ class Payer:
             }
         )
         return client
+
+
+def _ahead_s(challenge: dict[str, Any], headers: Mapping[str, str], now: float) -> int:
+    """By how many seconds a sandbox's clock is ahead: its challenge says when it was made."""
+    profile = next((value for name, value in headers.items() if name.lower() == "x-tickyard-profile"), "")
+    if profile != "sandbox":
+        return 0
+    try:
+        made = datetime.fromisoformat(challenge["extensions"]["sign-in-with-x"]["info"]["issuedAt"])
+        return max(0, round(made.timestamp() - now))
+    except (KeyError, TypeError, ValueError):
+        return 0
 
 
 def _challenge(headers: Mapping[str, str]) -> dict[str, Any]:

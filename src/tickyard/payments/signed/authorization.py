@@ -1,11 +1,13 @@
 """Inside a payment: who pays whom how much, until when, under which nonce. Checked by us before anybody is asked."""
 
 import re
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
 
 from tickyard.kernel.ids import Address
+from tickyard.kernel.wire import iso
 from tickyard.payments.offer.terms import AcceptsEntry
 from tickyard.payments.refusal import Refusal
 from tickyard.payments.signed import typed_data
@@ -76,12 +78,14 @@ def check_times(payment: Payment, now: int) -> None:
     if payment.entry.closed is not None:
         raise Refusal(payment.entry.closed)
     too_early, too_late, too_far = _TIME_REASONS[payment.entry.method]
+    # A clock that differs from the signer's is the usual reason: in a sandbox it may be days ahead.
+    here = f": it is {iso(datetime.fromtimestamp(now, UTC))} here"
     if payment.valid_after > now:
-        raise Refusal(too_early)
+        raise Refusal(too_early + here)
     if payment.valid_before < now + VALID_AT_LEAST_S:
-        raise Refusal(too_late)
+        raise Refusal(too_late + here)
     if payment.valid_before > now + VALID_AT_MOST_S:
-        raise Refusal(too_far)
+        raise Refusal(too_far + here)
 
 
 Parts = tuple[Address, int, int, int, bytes, dict[str, Any]]

@@ -19,12 +19,12 @@ from x402.http import decode_payment_response_header
 from x402.http.clients.httpx import PaymentError, x402AsyncTransport
 from x402.mechanisms.evm.exact import ExactEvmClientScheme
 from x402.mechanisms.evm.signers import EthAccountSigner
-from x402.schemas import PaymentRequirements
 
 from tickyard.client.caller import Caller
 from tickyard.client.errors import TickyardError
 from tickyard.client.payer import Payer
 from tickyard.client.routes import Request
+from tickyard.client.sandbox_time import ByAnotherClock
 from tickyard.config.pinned import CHAIN_ID, MAINNET
 from tickyard.kernel.clock import Clock, WallClock
 
@@ -48,23 +48,6 @@ class Paid:
     body: bytes
     receipt: dict[str, Any] | None
     headers: Mapping[str, str]
-
-
-class _ByTheSandboxClock(ExactEvmClientScheme):
-    """The reference scheme adds a route's time limit to wall time; a clock that is ahead makes it longer."""
-
-    def __init__(self, signer: EthAccountSigner, ahead_s: int) -> None:
-        super().__init__(signer)
-        self._ahead_s = ahead_s
-
-    def create_payment_payload(
-        self, requirements: PaymentRequirements, extensions: dict[str, Any] | None = None
-    ) -> dict[str, Any]:
-        # Only what is signed changes: the payment still names the offer as the service made it.
-        limit = requirements.max_timeout_seconds + self._ahead_s
-        return super().create_payment_payload(
-            requirements.model_copy(update={"max_timeout_seconds": limit}), extensions
-        )
 
 
 async def pay(
@@ -98,7 +81,7 @@ def _client(wallet_key: str, network: str | None, ahead_s: int) -> x402Client:
     signer = EthAccountSigner(Account.from_key(wallet_key))
     client = x402Client()
     client.register("eip155:*", ExactEvmClientScheme(signer))
-    client.register(FIRST_NETWORK, _ByTheSandboxClock(signer, ahead_s))
+    client.register(FIRST_NETWORK, ByAnotherClock(signer, ahead_s))
     client.set_spend_controls(
         {
             "allowed_assets": [
@@ -111,29 +94,10 @@ def _client(wallet_key: str, network: str | None, ahead_s: int) -> x402Client:
     return client
 
 
-class SandboxPayer(Payer):
-    """The house's own payer, by the sandbox's clock."""
-
-    def __init__(self, private_key: str, ahead_s: int, *, network: str | None, file: Path) -> None:
-        super().__init__(private_key, limit_usd="1", network=network, file=file)
-        self._ahead_s = ahead_s
-
-    def _open(self) -> Any:
-        client = super()._open()
-        signer = EthAccountSigner(Account.from_key(self._private_key))
-        client.register(FIRST_NETWORK, _ByTheSandboxClock(signer, self._ahead_s))
-        return client
-
-
-async def pay_once(
-    base_url: str, request: Request, *, wallet_key: str, network: str | None, file: Path, clock: Clock | None = None
-) -> Paid:
+async def pay_once(base_url: str, request: Request, *, wallet_key: str, network: str | None, file: Path) -> Paid:
     """One request with the house's own client. What it paid and got no answer to is presented again the next time."""
-    try:
-        ahead_s = await ahead_of_the_wall(base_url, clock or WallClock())
-    except httpx.HTTPError as error:
-        raise CannotPay(f"the service did not answer ({type(error).__name__})") from None
-    caller = Caller(base_url, payer=SandboxPayer(wallet_key, ahead_s, network=network, file=file), timeout_s=_WAIT_S)
+    payer = Payer(wallet_key, limit_usd="1", network=network, file=file)
+    caller = Caller(base_url, payer=payer, timeout_s=_WAIT_S)
     try:
         reply = await caller.fetch(request, is_repeatable=request.method == "GET")
     except TickyardError as error:
