@@ -33,6 +33,7 @@ from tickyard.market.rounds import Round, slot_number
 from tickyard.store.engine import Store
 from tickyard.store.opening import open_store
 from tickyard.store.statement import Bulk
+from yards import parcels
 from yards.webhook_receiver import Authority, Receiver, StubResolver
 
 DATABASES = ("SQLite", "PostgreSQL")
@@ -160,7 +161,7 @@ async def deliver(store: Store, riser: Riser) -> tuple[float, float]:
         recorded = await riser.fire()
         courier = courier_to(store, told["port"], told["pem"])
         began = time.perf_counter()
-        await courier.deliver_due()
+        await parcels.deliver_due(courier)
         took = time.perf_counter() - began
     if courier.counts != {Delivery.DELIVERED: FIRED}:
         raise RuntimeError(f"delivered: {dict(courier.counts)}")

@@ -40,6 +40,7 @@ from tickyard.store import outbox
 from tickyard.store.opening import open_store
 from tickyard.store.tables import METADATA
 from tickyard.store.tokens import token_ids
+from yards import parcels
 from yards import webhook_receiver as webhook
 
 pytestmark = pytest.mark.timeout(1800)
@@ -187,7 +188,7 @@ class Alerts(RuleBasedStateMachine):
         self.receiver.manner = manner
         # Dead: nobody trusts the receiver's certificate, so every connection ends before the first byte.
         courier = self.new_courier(self.distrustful) if manner == "dead" else self.courier
-        self.run(courier.deliver_due())
+        self.run(parcels.deliver_due(courier))
         self._compare_deliveries(manner, self.clock.now())
 
     @rule(steps=st.integers(0, 80))

@@ -24,6 +24,7 @@ from tickyard.market.rounds import Round, slot_number
 from tickyard.observe import metrics
 from tickyard.store import outbox
 from tickyard.store.opening import open_store
+from yards import parcels
 from yards import webhook_receiver as webhook
 from yards.clocks import MovedClock
 from yards.schema import lay
@@ -114,7 +115,7 @@ def test_a_delivery_carries_the_payload_the_secret_and_a_signature_that_librarie
     async def work(world, receiver):
         (id_,) = await world.fire(HOSTS[0], path="/x?y=1")
         courier = world.courier()
-        await courier.deliver_due()
+        await parcels.deliver_due(courier)
         ((first, headers, body),) = receiver.requests
         assert first == "POST /x?y=1 HTTP/1.1"
         assert headers["x-svc-alert-secret"] == KEYS.secret_text(id_, 1)
@@ -148,7 +149,7 @@ def test_once_bytes_were_written_nothing_is_sent_again_whatever_comes_back(run, 
     async def work(world, receiver):
         ids = await world.fire(HOSTS[0])
         for _ in range(3):
-            await world.courier(total_s=0.5).deliver_due()
+            await parcels.deliver_due(world.courier(total_s=0.5))
             world.clock.offset += timedelta(minutes=20)
         assert await world.states(ids) == [ended]
         assert posts(receiver) == {ids[0]: 1}
@@ -168,7 +169,7 @@ def test_metrics_count_how_deliveries_end_and_how_long_the_oldest_waits(run):
         await courier.show_backlog()
         assert shown("tickyard_outbox_pending") == 2
         assert 90 <= shown("tickyard_outbox_overdue_seconds") < 100
-        await courier.deliver_due()
+        await parcels.deliver_due(courier)
         await courier.show_backlog()
         assert shown("tickyard_deliveries_total", outcome="delivered") == before + 2
         assert (shown("tickyard_outbox_pending"), shown("tickyard_outbox_overdue_seconds")) == (0, 0)
@@ -181,15 +182,15 @@ def test_a_receiver_that_was_dead_at_first_gets_its_one_post_when_it_is_back(run
     async def work(world, receiver):
         ids = await world.fire(*[HOSTS[0]] * 5)
         courier = world.courier()
-        await courier.deliver_due()
+        await parcels.deliver_due(courier)
         assert await world.states(ids) == [Delivery.PENDING] * 5
         # Those that waited behind the first were put off with it.
         assert len(world.resolver.asked) <= 2
-        await courier.deliver_due()
+        await parcels.deliver_due(courier)
         assert len(world.resolver.asked) <= 2
         world.resolver.always = ["127.0.0.1"]
         world.clock.offset += timedelta(seconds=PAUSES_S[0] * 2)
-        await courier.deliver_due()
+        await parcels.deliver_due(courier)
         assert await world.states(ids) == [Delivery.DELIVERED] * 5
         assert posts(receiver) == dict.fromkeys(ids, 1)
 
@@ -202,7 +203,7 @@ def test_a_receiver_that_stays_dead_is_given_up_after_an_hour(run):
         courier = world.courier()
         fired_at = world.clock.now()
         while await world.states(ids) == [Delivery.PENDING]:
-            await courier.deliver_due()
+            await parcels.deliver_due(courier)
             world.clock.offset += timedelta(seconds=5)
         assert await world.states(ids) == [Delivery.FAILED]
         assert timedelta(minutes=40) < world.clock.now() - fired_at <= RETRY_FOR + timedelta(seconds=10)
@@ -220,7 +221,7 @@ def test_a_parcel_older_than_an_hour_is_never_sent(run):
         old = await world.fire(*HOSTS[:3])
         world.clock.offset += RETRY_FOR + timedelta(seconds=1)
         new = await world.fire(*HOSTS[:3])
-        await world.courier().deliver_due()
+        await parcels.deliver_due(world.courier())
         assert await world.states(old) == [Delivery.FAILED] * 3
         assert await world.states(new) == [Delivery.DELIVERED] * 3
         assert posts(receiver) == dict.fromkeys(new, 1)
@@ -242,9 +243,9 @@ def test_several_workers_on_one_outbox_send_each_alert_once(run):
     async def work(world, receiver):
         ids = await world.fire(*HOSTS[:30])
         couriers = [world.courier() for _ in range(3)]
-        await asyncio.gather(*(courier.deliver_due() for courier in couriers))
+        await asyncio.gather(*(parcels.deliver_due(courier) for courier in couriers))
         for courier in couriers:
-            await courier.deliver_due()
+            await parcels.deliver_due(courier)
         assert await world.states(ids) == [Delivery.DELIVERED] * 30
         assert posts(receiver) == dict.fromkeys(ids, 1)
 
@@ -255,15 +256,15 @@ def test_a_crash_between_marking_and_sending_shows_unknown_and_is_never_sent(run
     async def work(world, receiver):
         ids = await world.fire(HOSTS[0], HOSTS[1])
         async with world.store.begin() as tx:
-            parcels = await outbox.due(tx, rows.KIND, world.clock.now(), 10)
-            lost = next(parcel for parcel in parcels if parcel.key == ids[0])
+            waiting = await outbox.due(tx, rows.KIND, world.clock.now(), 10)
+            lost = next(parcel for parcel in waiting if parcel.key == ids[0])
             assert await outbox.start(tx, lost, world.clock.now())
         courier = world.courier()
         assert await courier.settle_interrupted() == 0
-        await courier.deliver_due()
+        await parcels.deliver_due(courier)
         world.clock.offset += timedelta(seconds=61)
         assert await courier.settle_interrupted() == 1
-        await courier.deliver_due()
+        await parcels.deliver_due(courier)
         assert await world.states(ids) == [Delivery.UNKNOWN, Delivery.DELIVERED]
         assert posts(receiver) == {ids[1]: 1}
 
@@ -289,7 +290,7 @@ def test_a_sending_of_our_own_is_never_taken_for_an_interrupted_one(run):
 def test_an_alert_whose_key_is_gone_is_not_sent(run):
     async def work(world, receiver):
         ids = await world.fire(HOSTS[0])
-        await world.courier(keys=AlertKeys({2: b"n" * 32})).deliver_due()
+        await parcels.deliver_due(world.courier(keys=AlertKeys({2: b"n" * 32})))
         assert await world.states(ids) == [Delivery.FAILED]
         assert not receiver.requests
 
@@ -305,7 +306,7 @@ def test_stopping_finishes_what_has_begun_and_leaves_the_rest_pending(run):
         states = Counter(await world.states(ids))
         assert states[Delivery.DELIVERED] == len(receiver.requests) <= 2
         assert states[Delivery.PENDING] == 10 - states[Delivery.DELIVERED]
-        await world.courier().deliver_due()
+        await parcels.deliver_due(world.courier())
         assert await world.states(ids) == [Delivery.DELIVERED] * 10
         assert posts(receiver) == dict.fromkeys(ids, 1)
 

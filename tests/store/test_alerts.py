@@ -40,6 +40,7 @@ from tickyard.sources.issuer.border import ListedAsset
 from tickyard.store import outbox
 from tickyard.store.opening import open_store
 from tickyard.store.tokens import token_ids
+from yards import parcels
 from yards.clocks import MovedClock
 from yards.schema import lay
 
@@ -361,7 +362,7 @@ def test_cancelling_races_evaluation_and_one_of_them_wins(run):
             fired = next(each for each in results if isinstance(each, int))
             record = next(each for each in results if not isinstance(each, int))
             async with owner.store.read() as tx:
-                state = await outbox.state_of(tx, rows.KIND, made.id)
+                state = await parcels.state_of(tx, rows.KIND, made.id)
             seen.add(record.status)
             assert (record.status, fired, state) in [("cancelled", 0, None), ("fired", 1, "pending")]
         assert seen == {"cancelled", "fired"}
@@ -383,7 +384,7 @@ def test_how_a_delivery_ended_is_known_after_the_outbox_has_forgotten_it(run):
             await rows.remember_unknown(tx)
             await outbox.forget_old(tx, now + timedelta(days=91))
         async with house.store.read() as tx:
-            assert await outbox.state_of(tx, rows.KIND, made.id) is None
+            assert await parcels.state_of(tx, rows.KIND, made.id) is None
         assert (await house.read(made)).delivery == Delivery.UNKNOWN
 
     run(work)

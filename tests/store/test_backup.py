@@ -19,6 +19,7 @@ from tickyard.store.copying.restore import restore
 from tickyard.store.migrate import schema_version
 from tickyard.store.opening import open_store
 from tickyard.store.tokens import token_ids
+from yards import parcels
 from yards.schema import lay
 
 START = datetime(2026, 9, 16, tzinfo=UTC)
@@ -59,7 +60,7 @@ async def _check(where, at_least):
         assert (await tx.execute(select(outbox.outbox.c.payload))).scalar_one() == HARD_TEXT
         # Its original went on and may have sent it: the copy never does.
         assert await outbox.due(tx, "webhook", NOW, 10) == []
-        assert await outbox.state_of(tx, "webhook", "a") == "unknown"
+        assert await parcels.state_of(tx, "webhook", "a") == "unknown"
     await _write(opened, len(slots))
     version = await schema_version(opened)
     await opened.close()
@@ -109,14 +110,14 @@ def test_of_a_copy_nothing_is_ever_sent_again_however_it_is_brought_back(where, 
                     await outbox.finish(tx, parcel, "delivered", NOW)
         await backup(opened, tmp_path / "copy")
         async with opened.read() as tx:
-            assert await outbox.state_of(tx, "webhook", "a") == "pending", "the original goes on"
+            assert await parcels.state_of(tx, "webhook", "a") == "pending", "the original goes on"
         await opened.close()
         await restore(tmp_path / "copy", other_where, WallClock())
         # A SQLite copy is a store by itself: putting it in place by hand must be as safe.
         for place in (other_where, *([tmp_path / "copy"] if where.endswith(".db") else [])):
             brought = open_store(place, WallClock())
             async with brought.read() as tx:
-                states = [await outbox.state_of(tx, "webhook", key) for key in ("a", "begun", "done")]
+                states = [await parcels.state_of(tx, "webhook", key) for key in ("a", "begun", "done")]
             await brought.close()
             assert states == ["unknown", "unknown", "delivered"]
 

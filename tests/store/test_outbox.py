@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from tickyard.kernel.clock import WallClock
 from tickyard.store import outbox
 from tickyard.store.opening import open_store
+from yards import parcels
 from yards.schema import lay
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
@@ -41,7 +42,7 @@ async def move(store, step, *args, **more):
 
 async def state(store, key):
     async with store.read() as tx:
-        return await outbox.state_of(tx, "webhook", key)
+        return await parcels.state_of(tx, "webhook", key)
 
 
 def test_a_key_goes_in_once_and_keeps_its_first_payload(where):

@@ -120,11 +120,6 @@ async def backlog(tx: Transaction, kind: str, now: datetime) -> Backlog:
     return Backlog(pending, 0 if first is None else max(0, (now - first) // timedelta(seconds=1)))
 
 
-async def state_of(tx: Transaction, kind: str, key: str) -> State | None:
-    found = await tx.execute(select(outbox.c.state).where(outbox.c.kind == kind, outbox.c.key == key))
-    return found.scalar_one_or_none()
-
-
 async def start(tx: Transaction, parcel: Parcel, now: datetime) -> bool:
     """Claim the one sending there will ever be. False: someone was faster; send nothing."""
     return await _move(tx, parcel, "pending", now, state="sending", tries=1)

@@ -87,12 +87,6 @@ class Courier:
             self._sort_in(parcel)
         return len(new)
 
-    async def deliver_due(self) -> None:
-        """Try everything that is due by now, and come back when each has been tried."""
-        while await self.pick_up():
-            await self.drain()
-        await self.drain()
-
     async def keep_delivering(self) -> None:
         """Deliver what becomes due, for ever. Trouble with the store is waited out."""
         settled_at = -SETTLE_EVERY_S
