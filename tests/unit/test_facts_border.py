@@ -217,4 +217,5 @@ def test_every_concept_we_choose_from_is_decoded():
         *concepts.DILUTED_COUNTS,
         concepts.PUBLIC_FLOAT,
         concepts.DEPOSITARY_RATIO,
+        concepts.EXCISE_OWED,
     }

@@ -76,6 +76,10 @@ def test_a_year_that_slips_as_a_whole_is_seen_by_the_year_before():
     ("BF-B@2021", "2017-07-15", 2_994_000_000),
     ("BF-B@2021", "2018-07-15", 3_248_000_000),
     ("PM@2021", "2018-03-01", 28_748_000_000),
+    # These tag no excise, but what they owe of it.
+    ("STZ@2021", "2011-05-10", 3_332_000_000),
+    ("STZ@2021", "2016-05-01", 6_548_400_000),
+    ("STZ@2021", "2018-05-01", 7_585_000_000),
 ])  # fmt: skip
 def test_sales_are_without_excise_when_gross_profit_and_cost_prove_it(name, day, value):
     found = ask(name, today=day)

@@ -215,3 +215,12 @@ def test_profit_per_share_times_shares_is_never_a_thousand_times_off_the_profit(
         parts = (period.diluted_eps.value, period.shares.value, period.net_income.value)
         if None not in parts and abs(parts[0]) >= Decimal("0.05") and parts[2]:
             assert Fraction(1, 400) < abs(Fraction(parts[0]) * parts[1] / Fraction(parts[2])) < 400, period.end
+
+
+def test_sales_are_without_excise_in_every_year_and_quarter():
+    case = CASES["STZ@2021"]
+    found = series(case.filer.facts, case.filer.company.fiscal_year_end, case.today)
+    told = [(each.end.isoformat(), each.revenue.value) for each in found.annual if each.end.year in (2009, 2016, 2018)]
+    assert told == [("2018-02-28", 7_580_300_000), ("2016-02-29", 6_548_400_000), ("2009-02-28", 3_654_600_000)]
+    quarters = {each.end.isoformat(): each.revenue.value for each in found.quarterly}
+    assert (quarters["2016-11-30"], quarters["2011-08-31"]) == (1_810_500_000, 690_200_000)

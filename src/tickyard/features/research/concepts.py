@@ -84,6 +84,7 @@ PRETAX = (
 )
 EXPENSES = ("us-gaap:CostsAndExpenses", "us-gaap:BenefitsLossesAndExpenses", "us-gaap:OperatingExpenses")
 EXCISE = "us-gaap:ExciseAndSalesTaxes"
+EXCISE_OWED = "us-gaap:SalesAndExciseTaxPayableCurrent"
 PROPERTY_GAINS = "us-gaap:GainsLossesOnSalesOfInvestmentRealEstate"
 
 PARTS = (*NET_INTEREST, OTHER_BANKING, PREMIUMS, *LEASES, *GROSS_PROFITS)

@@ -16,7 +16,7 @@ from tickyard.store.engine import Store
 from tickyard.store.tables import METADATA, Instant
 from tickyard.store.upsert import upsert
 
-FORM: Final = 2
+FORM: Final = 3
 """Of the reduced form. Whoever changes what is kept of a document raises it: rows of another form are fetched anew."""
 
 document: Final = Table(

@@ -62,13 +62,18 @@ def find_slip(statement: Statement, concept: str, value: Number, before: Stateme
     return None
 
 
-def net_of_excise(statement: Statement, value: Number) -> Number | None:
-    """What remains of sales without the excise in them, when gross profit and cost of sales come to the same."""
+def net_of_excise(statement: Statement, value: Number, *, has_excise: bool) -> Number | None:
+    """What remains of sales without the excise in them, when gross profit and cost of sales come to the same.
+
+    Some tag the excise itself under a name of their own: then who is known to collect it has sold what those two make.
+    """
     excise = statement.get(concepts.EXCISE)
-    if excise is None or not 0 < excise < value:
-        return None
-    proof = prove(statement, value - excise)
-    return value - excise if proof == SALES_PROOF else None
+    if excise is not None:
+        is_proved = 0 < excise < value and prove(statement, value - excise) == SALES_PROOF
+        return value - excise if is_proved else None
+    sold = [total for words, total in sums_of(statement) if words == SALES_PROOF] if has_excise else []
+    # More than as much again is not what a maker of drinks or fuels collects, but another line of business.
+    return max((total for total in sold if total < value < 2 * total), default=None)
 
 
 def is_line_of_total(

@@ -73,7 +73,7 @@ def revenue_of(years: Years, end: date) -> Figure:
     judged: list[Candidate] = []
     refusal: tuple[str, ...] = ()
     for place, statement in enumerate(statements):
-        trial = _try(statement, sliced, _year_before(years, statement))
+        trial = _try(statement, sliced, _year_before(years, statement), has_excise=years.has_excise)
         judged += _candidates(statement, trial)
         if trial.chosen is not None:
             concept, row, value = trial.chosen
@@ -86,7 +86,7 @@ def revenue_of(years: Years, end: date) -> Figure:
     return Figure(None, refusal or (_NOT_REPORTED.format(end=end),), tuple(judged))
 
 
-def _try(statement: Statement, sliced: frozenset[str], before: Statement | None) -> _Trial:
+def _try(statement: Statement, sliced: frozenset[str], before: Statement | None, *, has_excise: bool) -> _Trial:
     rows = [(concept, statement.rows[concept]) for concept in concepts.REVENUE if concept in statement.rows]
     if not rows:
         return _sum_of_parts(statement, {}) or _Trial(None, "", (), {})
@@ -103,7 +103,10 @@ def _try(statement: Statement, sliced: frozenset[str], before: Statement | None)
         for other, amount in readable:
             losers.setdefault(other, _beside(other, amount, concept, value))
         return _win(statement, concept, value, f"The total: {proof} give the same amount.", losers)
-    net = next(((concept, rest) for concept, value in readable if (rest := _net(statement, concept, value))), None)
+    # The whole of revenue is what the filer says it is; sales are without what is collected for others.
+    sales = ((concept, value) for concept, value in readable if concept in _SALES)
+    nets = ((concept, net_of_excise(statement, value, has_excise=has_excise)) for concept, value in sales)
+    net = next(((concept, rest) for concept, rest in nets if rest), None)
     if net is not None:
         losers |= _left(rows, losers, "It includes taxes collected for others.")
         return _without_excise(statement, *net, losers)
@@ -150,11 +153,6 @@ def _year_before(years: Years, statement: Statement) -> Statement | None:
     end = next((each for each in years.ends(concepts.REVENUE) if each < statement.end), None)
     told = years.statements(concepts.REVENUE, end) if end is not None else []
     return next((each for each in told if each.accession == statement.accession), None)
-
-
-def _net(statement: Statement, concept: str, value: Number) -> Number | None:
-    # The whole of revenue is what the filer says it is; sales are without what is collected for others.
-    return net_of_excise(statement, value) if concept in _SALES else None
 
 
 def _without_excise(statement: Statement, concept: str, rest: Number, losers: dict[str, str]) -> _Trial:

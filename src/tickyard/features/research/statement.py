@@ -61,6 +61,8 @@ class Years:
     by_end: dict[date, list[tuple[str, Entry]]]
     broken_end: date | None = None
     """The end of the newest annual report's period, when that is shorter than a year: a company that began anew."""
+    has_excise: bool = False
+    """Whether the filer collects excise, by any of its filings: its sales may be told with it or without."""
     _told: dict[date, list[Statement]] = field(default_factory=dict, compare=False, repr=False)
     """What was read of a period already: every figure of it asks."""
 
@@ -170,7 +172,12 @@ def years_of(facts: CompanyFacts, today: date, year_end: str | None) -> Years | 
         rows = [row for row in rows if row.form in _YEAR_FORMS and is_year(row) and is_known(row, today)]
         if rows:
             by_concept[concept] = rows
-    return replace(arrange(currency, by_concept, year_end), broken_end=broken)
+    return replace(arrange(currency, by_concept, year_end), broken_end=broken, has_excise=_has_excise(facts, today))
+
+
+def _has_excise(facts: CompanyFacts, today: date) -> bool:
+    told = (facts.units(name) for name in (concepts.EXCISE, concepts.EXCISE_OWED))
+    return any(row.filed <= today and row.value for units in told for rows in units.values() for row in rows)
 
 
 def _broken_end(facts: CompanyFacts, currency: str, figures: Iterable[str], today: date) -> date | None:
@@ -199,7 +206,7 @@ def spans_of(facts: CompanyFacts, years: Years, lengths: range, forms: frozenset
         ]
         if rows:
             by_concept[concept] = rows
-    return arrange(years.unit, by_concept, years.year_end)
+    return replace(arrange(years.unit, by_concept, years.year_end), has_excise=years.has_excise)
 
 
 _WHOLE_FORMS = ANNUAL_FORMS - TRANSITION_FORMS

@@ -39,6 +39,7 @@ WANTED: dict[str, tuple[str, ...]] = {
         "CostsAndExpenses",
         "BenefitsLossesAndExpenses",
         "ExciseAndSalesTaxes",
+        "SalesAndExciseTaxPayableCurrent",
         "GainsLossesOnSalesOfInvestmentRealEstate",
         "IncomeLossFromContinuingOperationsBeforeIncomeTaxesExtraordinaryItemsNoncontrollingInterest",
         "IncomeLossFromContinuingOperationsBeforeIncomeTaxesMinorityInterestAndIncomeLossFromEquityMethodInvestments",
