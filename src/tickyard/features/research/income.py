@@ -14,7 +14,7 @@ from tickyard.features.research.facts import (
     unread,
     year_to_answer,
 )
-from tickyard.features.research.proofs import power_off
+from tickyard.features.research.proofs import is_equal, power_off
 from tickyard.features.research.reports import are_close, slip
 from tickyard.features.research.statement import Statement, Years
 from tickyard.sources.filings.border import Entry
@@ -172,13 +172,33 @@ def _owners_part(statement: Statement) -> tuple[str, Entry, str | None, str]:
 
 
 def _unless_whole(statement: Statement, name: str, row: Entry) -> tuple[str, Entry, str | None, str]:
-    """The owners' part as tagged, unless it is the whole profit under another name."""
+    """The owners' part as tagged, unless it is the whole profit under another name, or no part of it that is known."""
     whole, minority = statement.first(concepts.WHOLE_PROFITS), _minority(statement)
     if row.value is not None and minority and whole in (None, row.value):
         rest = row.value - minority
         if _bears_out(statement, rest) and not _bears_out(statement, row.value):
             return _less(name, row, rest)
+    if row.value is not None and minority is not None and whole is not None and _is_stranger(statement, row.value):
+        concept = next(each for each in concepts.WHOLE_PROFITS if statement.get(each) is not None)
+        return _less(concept, statement.rows[concept], whole - minority)
     return name, row, None, "The owners' part of the profit, as the filing tags it."
+
+
+def _is_stranger(statement: Statement, owners: Number) -> bool:
+    """Whether what is tagged as the owners' part is neither what the minority leaves of the whole profit, nor what
+    profit per share was made of, with preferred dividends or without.
+
+    A minority's part may be told only in part: then profit per share bears out the owners' own.
+    """
+    whole, minority = statement.first(concepts.WHOLE_PROFITS), _minority(statement)
+    if whole is None or minority is None or not _made(statement):
+        return False
+    if any(is_equal(each, owners) for each in (whole, whole - minority, whole + minority)):
+        return False
+    common = statement.first(concepts.COMMON_PROFITS)
+    is_borne_out = _bears_out(statement, owners) or (common is not None and _bears_out(statement, common))
+    rest = whole - minority
+    return not is_borne_out and (rest > 0) == (owners > 0) and are_close(concepts.size(rest), concepts.size(owners))
 
 
 def _of_whole(statement: Statement, name: str, row: Entry) -> tuple[str, Entry, str | None, str]:
