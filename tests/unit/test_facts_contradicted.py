@@ -1,13 +1,23 @@
 """Figures of real filers that something else contradicts: they give way to what is borne out, or nothing is answered."""
 
 from datetime import date
+from decimal import Decimal
 
 import pytest
 
+from tickyard.features.research import concepts
 from tickyard.features.research.study import study
-from yards.filings import cases
+from yards.filings import cases, in_scale, slipped
 
 CASES = {case["id"]: case for case in cases()}
+COMPANIES = [name for name, case in CASES.items() if not case.told.get("noUnderlying")]
+# One had an operating loss beside its profit: a loss would be as likely, with the loss per share told without its sign.
+WITH_PER_SHARE = [
+    name
+    for name in COMPANIES
+    if any(concept in CASES[name].filer.facts.concepts for concept in concepts.PER_SHARE)
+    and name not in ("BKNG@2021", "AFRM@2021")
+]
 
 
 def ask(name, facts=None, today=None):
@@ -29,3 +39,57 @@ def test_an_owners_part_that_nothing_bears_out_gives_way_to_the_whole_less_the_m
 @pytest.mark.parametrize(("day", "value"), [("2013-03-01", 841_719_000), ("2015-03-01", 631_308_000)])
 def test_an_owners_part_that_profit_per_share_bears_out_stays(day, value):
     assert ask("EQR@2021", today=day).net_income.value == value
+
+
+SCALES = pytest.mark.parametrize("change", [lambda n: n * 1000, lambda n: Decimal(n) / 1000], ids=["x1000", "/1000"])
+
+
+@SCALES
+@pytest.mark.parametrize("name", COMPANIES)
+def test_an_annual_report_that_is_in_a_wrong_scale_as_a_whole_is_never_the_answer(name, change):
+    right = ask(name)
+    for chosen in (right.revenue, right.net_income):
+        if chosen is not None:
+            found = ask(name, in_scale(CASES[name].filer.facts, chosen.accession, change))
+            assert (found.revenue, found.net_income) == (None, None)
+            assert "a wrong scale" in found.note
+            assert "in another scale" in found.note
+
+
+@SCALES
+def test_the_year_is_told_by_another_filing_where_one_is_in_a_wrong_scale(change):
+    right = ask("BF-B@2021", today="2020-07-01")
+    found = ask("BF-B@2021", in_scale(CASES["BF-B@2021"].filer.facts, right.revenue.accession, change), "2020-07-01")
+    assert [right.revenue.form, right.net_income.form] == ["10-K/A", "10-K/A"]
+    assert [found.revenue.form, found.net_income.form] == ["10-K", "10-K"]
+    assert [found.revenue.value, found.net_income.value] == [right.revenue.value, right.net_income.value]
+
+
+def turned(name, right, facts=None):
+    concept = right.concept.partition(" - ")[0]
+    period = (right.period_start, right.period_end)
+    return slipped(facts or CASES[name].filer.facts, concept, right.accession, lambda n: -n, period)
+
+
+@pytest.mark.parametrize("name", WITH_PER_SHARE)
+def test_a_profit_with_a_turned_sign_is_seen_by_profit_per_share(name):
+    found = ask(name, turned(name, ask(name).net_income))
+    assert found.net_income is None
+    assert "the opposite sign" in found.note
+
+
+# A profit of the owners beside a loss of the whole, and a loss per share after preferred dividends.
+def test_a_profit_that_leaves_a_loss_per_share_is_believed():
+    assert ask("QSR@2021", today="2015-06-01").net_income.value == 158_000_000
+
+
+# These tag the whole profit only: it is in doubt before something is taken off it.
+@SCALES
+@pytest.mark.parametrize("name", ["MA@2021", "IBKR@2021", "SPG@2021", "QSR@2021", "DOW@2021", "NIO@2021", "PNC@2021"])
+def test_a_whole_profit_that_slips_is_seen_before_the_minority_is_taken_off(name, change):
+    right = ask(name).net_income
+    period = (right.period_start, right.period_end)
+    whole = right.concept.partition(" - ")[0]
+    found = ask(name, slipped(CASES[name].filer.facts, whole, right.accession, change, period))
+    assert found.net_income is None
+    assert "a slip" in found.note

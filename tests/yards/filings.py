@@ -8,6 +8,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tickyard.features.research.portrait import Filer
 from tickyard.sources.filings.border import CompanyFacts, Entry, read_company, read_facts
 
@@ -64,3 +66,16 @@ def slipped(facts, concept, accession, change, period=None):
 
     units = {unit: tuple(changed(row) for row in rows) for unit, rows in facts.concepts[concept].items()}
     return CompanyFacts(facts.cik, {**facts.concepts, concept: units}, facts.unread)
+
+
+def in_scale(facts, accession, change):
+    """The same document, with all the money of one filing in another scale."""
+
+    def changed(row):
+        is_meant = row.accession == accession and row.value is not None
+        return msgspec.structs.replace(row, value=change(row.value)) if is_meant else row
+
+    def all_of(units):
+        return {unit: tuple(map(changed, rows)) if len(unit) == len("USD") else rows for unit, rows in units.items()}
+
+    return CompanyFacts(facts.cik, {name: all_of(units) for name, units in facts.concepts.items()}, facts.unread)

@@ -1,9 +1,9 @@
 """Net income: the owners' part of the profit of the newest whole year, before preferred dividends."""
 
 from datetime import date
-from decimal import Decimal
 
 from tickyard.features.research import concepts
+from tickyard.features.research.amounts import are_close, is_equal, power_off
 from tickyard.features.research.concepts import Number
 from tickyard.features.research.facts import (
     Candidate,
@@ -14,15 +14,14 @@ from tickyard.features.research.facts import (
     unread,
     year_to_answer,
 )
-from tickyard.features.research.proofs import is_equal, power_off
-from tickyard.features.research.reports import are_close, slip
+from tickyard.features.research.profits import bears_out, made_of, refute
 from tickyard.features.research.statement import Statement, Years
 from tickyard.sources.filings.border import Entry
 
 _MAY_INCLUDE = "netIncome includes the share of minority owners, if there are any: the filing does not set it apart."
 SUBTRACTED = "netIncome is the whole profit less the minority owners' part of the same filing."
-_LEAST_PER_SHARE = Decimal("0.05")
-_POWERS = tuple(10**power for power in range(1, 7))
+_Taken = tuple[str, Entry, str | None, str]
+"""The concept, its row, what must be said about it, and why it was taken."""
 _AFTER_PREFERRED = "netIncome is what remained for common shareholders after preferred dividends."
 
 
@@ -41,102 +40,44 @@ def income_of(years: Years, end: date) -> Figure:
     if _is_restated(statements[:place], statements[place]):
         place = 0
     statement = statements[place]
-    concept, row, note, why = _owners_part(statement)
-    if row.value is not None and (power := _slip(years, statement, row.value)):
-        return _refused(years, statements, place, row.value, power)
-    others = [each for at, each in enumerate(statements) if at != place]
+    taken = _owners_part(statement)
+    refused, note = [], None
+    if (reason := _refuted(years, statement, taken)) is not None:
+        refused, note = _losers(statement, None, reason), f"netIncome: {reason[:1].lower()}{reason[1:]}"
+        better = next((each for each in statements if _sets_right(years, each, taken[1].value)), None)
+        if better is None:
+            return Figure(None, (note,), tuple(refused))
+        statement, taken = better, _owners_part(better)
+    concept, row, remark, why = taken
+    others = [each for each in statements if each is not statement and each is not statements[place]]
     elsewhere = same_year_elsewhere(concepts.NET_INCOME, others, "Another filing of the same year is the one taken.")
     if row.value is None:
         losers = _losers(statement, None, "The amount could not be read.")
         return Figure(None, (unread("netIncome", end),), (*losers, *elsewhere))
     chosen = candidate(concept, statement.unit, row, why, is_chosen=True)
-    judged = (chosen, *_losers(statement, concept, None), *elsewhere)
-    return Figure(fact_of(years, concept, row, row.value), (note,) if note else (), judged)
+    judged = (chosen, *_losers(statement, concept, None), *refused, *elsewhere)
+    return Figure(fact_of(years, concept, row, row.value), (remark,) if remark else (), judged)
 
 
-def _refused(years: Years, statements: list[Statement], place: int, value: Number, power: int) -> Figure:
-    """What is left when a filing's profit is in a wrong scale: another filing of the year with the same digits."""
-    statement = statements[place]
-    reason = f"A slip: it is {power} times off what the rest of the filing makes of it."
-    losers = _losers(statement, None, reason)
-    for other in statements[place + 1 :]:
-        concept, row, note, why = _owners_part(other)
-        if row.value is not None and power_off(row.value, value) == power and not _slip(years, other, row.value):
-            chosen = candidate(concept, other.unit, row, why, is_chosen=True)
-            return Figure(fact_of(years, concept, row, row.value), (note,) if note else (), (chosen, *losers))
-    return Figure(None, (f"netIncome: {reason[:1].lower()}{reason[1:]}",), tuple(losers))
-
-
-def _slip(years: Years, statement: Statement, profit: Number) -> int | None:
-    """The power of ten by which the profit is off profit per share times shares; None when it is not.
-
-    The count of shares may be what is off: then revenue, another profit or the year before sides with this one.
-    """
-    power = _power_off_shares(statement, profit)
-    if power is None:
-        return _slip_beside(years, statement, profit)
-    names = (*concepts.WHOLE_PROFITS, *concepts.OWNERS_PROFITS, *concepts.COMMON_PROFITS, *concepts.PRETAX)
-    beside = [value for name in names if (value := statement.get(name)) is not None and value != profit]
-    if any((value > 0) == (profit > 0) and are_close(concepts.size(value), concepts.size(profit)) for value in beside):
+def _refuted(years: Years, statement: Statement, taken: _Taken) -> str | None:
+    """Why the figure cannot be right: itself, or the whole profit that something was taken off."""
+    concept, row, _, _ = taken
+    base = concept.partition(" - ")[0]
+    whole = statement.get(base)
+    if row.value is None:
         return None
-    before = _year_before(years, statement)
-    last = before.first(concepts.NET_INCOME) if before is not None else None
-    if before is not None and last:
-        if are_close(concepts.size(_made(before)), concepts.size(last)):
-            return power  # the counts of the filing are in their right scale
-        if _power_off_shares(before, last) == power:
-            return None
-    sold = _sold(statement)
-    if sold and _is_usual(profit, sold) and not _is_usual(_made(statement), sold):
-        return None
-    return power
+    if base != concept and whole is not None and (reason := refute(years, statement, base, whole)) is not None:
+        return reason
+    return refute(years, statement, concept, row.value)
 
 
-def _slip_beside(years: Years, statement: Statement, profit: Number) -> int | None:
-    """A factor of a thousand or a million to the whole profit, or before taxes; or to the year before, when the profit
-    is more than all of revenue too."""
-    beside = [statement.get(name) for name in (*concepts.WHOLE_PROFITS, *concepts.PRETAX)]
-    against = [slip(profit, value) for value in beside if value]
-    if against and all(against):
-        return against[0]
-    sold = _sold(statement)
-    before = _year_before(years, statement)
-    last = before.first(concepts.NET_INCOME) if before is not None else None
-    return slip(profit, last) if last and sold and concepts.size(profit) > concepts.size(sold) else None
-
-
-def _year_before(years: Years, statement: Statement) -> Statement | None:
-    end = next((each for each in years.ends(concepts.NET_INCOME) if each < statement.end), None)
-    told = years.statements(concepts.NET_INCOME, end) if end is not None else []
-    return next((each for each in told if each.accession == statement.accession), None)
-
-
-def _power_off_shares(statement: Statement, profit: Number) -> int | None:
-    per_share, shares = statement.first(concepts.PER_SHARE), statement.first(concepts.AVERAGE_COUNTS)
-    if not per_share or not shares or concepts.size(per_share) < _LEAST_PER_SHARE:
-        return None
-    made = _made(statement)
-    low, high = sorted((concepts.size(made), concepts.size(profit)))
-    rounding = 5 if concepts.size(per_share) < _LEAST_PER_SHARE * 4 else 2
-    if (made > 0) != (profit > 0) or not low:
-        return None
-    return next((power for power in _POWERS if concepts.size(high - low * power) * 100 <= high * rounding), None)
-
-
-def _made(statement: Statement) -> int:
-    per_share, shares = statement.first(concepts.PER_SHARE), statement.first(concepts.AVERAGE_COUNTS)
-    return int(Decimal(per_share or 0) * (shares or 0))
-
-
-def _sold(statement: Statement) -> Number:
-    """About what came in, whatever it is called."""
-    names = (*concepts.REVENUE, *concepts.NET_INTEREST, concepts.GROSS_INTEREST)
-    return max((concepts.size(value) for name in names if (value := statement.get(name)) is not None), default=0)
-
-
-def _is_usual(profit: Number, sold: Number) -> bool:
-    """Whether a profit or loss is between a thousandth of revenue and all of it."""
-    return concepts.size(sold) <= 1000 * concepts.size(profit) <= 1000 * concepts.size(sold)
+def _sets_right(years: Years, statement: Statement, refuted: Number | None) -> bool:
+    """Whether a filing tells what another one told in a wrong scale or with a turned sign: it has the same digits."""
+    taken = _owners_part(statement)
+    value = taken[1].value
+    if value is None or refuted is None or _refuted(years, statement, taken) is not None:
+        return False
+    return value == -refuted or power_off(value, refuted) is not None
 
 
 def _is_restated(newer: list[Statement], older: Statement) -> bool:
@@ -157,8 +98,7 @@ def _settles(statement: Statement) -> bool:
     return any(name in statement.rows for name in concepts.WHOLE_PROFITS) and _minority(statement) is not None
 
 
-def _owners_part(statement: Statement) -> tuple[str, Entry, str | None, str]:
-    """The concept, its row, what must be said about it, and why it was taken."""
+def _owners_part(statement: Statement) -> _Taken:
     for name in concepts.OWNERS_PROFITS:
         row = statement.rows.get(name)
         if row is not None:
@@ -171,12 +111,12 @@ def _owners_part(statement: Statement) -> tuple[str, Entry, str | None, str]:
     return name, statement.rows[name], _AFTER_PREFERRED, "The only profit that the filing tags."
 
 
-def _unless_whole(statement: Statement, name: str, row: Entry) -> tuple[str, Entry, str | None, str]:
+def _unless_whole(statement: Statement, name: str, row: Entry) -> _Taken:
     """The owners' part as tagged, unless it is the whole profit under another name, or no part of it that is known."""
     whole, minority = statement.first(concepts.WHOLE_PROFITS), _minority(statement)
     if row.value is not None and minority and whole in (None, row.value):
         rest = row.value - minority
-        if _bears_out(statement, rest) and not _bears_out(statement, row.value):
+        if bears_out(statement, rest) and not bears_out(statement, row.value):
             return _less(name, row, rest)
     if row.value is not None and minority is not None and whole is not None and _is_stranger(statement, row.value):
         concept = next(each for each in concepts.WHOLE_PROFITS if statement.get(each) is not None)
@@ -191,17 +131,17 @@ def _is_stranger(statement: Statement, owners: Number) -> bool:
     A minority's part may be told only in part: then profit per share bears out the owners' own.
     """
     whole, minority = statement.first(concepts.WHOLE_PROFITS), _minority(statement)
-    if whole is None or minority is None or not _made(statement):
+    if whole is None or minority is None or not made_of(statement):
         return False
     if any(is_equal(each, owners) for each in (whole, whole - minority, whole + minority)):
         return False
     common = statement.first(concepts.COMMON_PROFITS)
-    is_borne_out = _bears_out(statement, owners) or (common is not None and _bears_out(statement, common))
+    is_borne_out = bears_out(statement, owners) or (common is not None and bears_out(statement, common))
     rest = whole - minority
     return not is_borne_out and (rest > 0) == (owners > 0) and are_close(concepts.size(rest), concepts.size(owners))
 
 
-def _of_whole(statement: Statement, name: str, row: Entry) -> tuple[str, Entry, str | None, str]:
+def _of_whole(statement: Statement, name: str, row: Entry) -> _Taken:
     """The whole profit, less the minority owners' part where that is told."""
     minority = _minority(statement)
     if row.value is None:
@@ -211,28 +151,28 @@ def _of_whole(statement: Statement, name: str, row: Entry) -> tuple[str, Entry, 
     if not minority:
         return name, row, None, "The whole profit: minority owners had no part in it."
     rest = row.value - minority
-    if _bears_out(statement, row.value) and not _bears_out(statement, rest):
+    if bears_out(statement, row.value) and not bears_out(statement, rest):
         # Some filers tag the owners' part with the name of the whole.
         return name, row, None, "Profit per share times shares gives this amount: it is the owners' part already."
-    if not _bears_out(statement, rest) and _bears_out(statement, row.value + minority):
+    if not bears_out(statement, rest) and bears_out(statement, row.value + minority):
         # Some tag what is taken off with a minus.
         return _less(name, row, row.value + minority)
     return _less(name, row, rest)
 
 
-def _without_minority(statement: Statement, name: str, row: Entry, whole: Number) -> tuple[str, Entry, str | None, str]:
+def _without_minority(statement: Statement, name: str, row: Entry, whole: Number) -> _Taken:
     common = statement.first(concepts.COMMON_PROFITS)
     preferred = statement.first(concepts.PREFERRED_DIVIDENDS) or 0
-    if _bears_out(statement, whole) or (common is not None and common + preferred == whole):
+    if bears_out(statement, whole) or (common is not None and common + preferred == whole):
         return name, row, None, "What remained for shareholders shows that minority owners had no part in it."
     owners = next((each for each in concepts.COMMON_PROFITS if statement.get(each) is not None), None)
-    if owners is not None and common is not None and not preferred and _bears_out(statement, common):
+    if owners is not None and common is not None and not preferred and bears_out(statement, common):
         why = "Profit per share times shares gives this amount, and not the whole profit."
         return owners, statement.rows[owners], _AFTER_PREFERRED, why
     return name, row, _MAY_INCLUDE, "The whole profit: the owners' part is not set apart."
 
 
-def _less(name: str, row: Entry, rest: Number) -> tuple[str, Entry, str | None, str]:
+def _less(name: str, row: Entry, rest: Number) -> _Taken:
     part = Entry(row.start, row.end, rest, row.accession, row.form, row.filed)
     return f"{name} - minority owners' part", part, SUBTRACTED, "The whole profit less the minority owners' part."
 
@@ -243,15 +183,6 @@ def _minority(statement: Statement) -> Number | None:
         return found
     divided = [value for name in concepts.MINORITY_DIVIDED if (value := statement.get(name)) is not None]
     return sum(divided) if divided else None
-
-
-def _bears_out(statement: Statement, profit: Number) -> bool:
-    """Whether basic profit per share times the average number of shares comes to this amount, within its rounding."""
-    per_share, shares = statement.first(concepts.PER_SHARE), statement.first(concepts.AVERAGE_COUNTS)
-    if not per_share or not shares:
-        return False
-    # Half a cent, or half of the last digit that is shown, and half a thousandth for the rounding of the average.
-    return abs(Decimal(per_share) * shares - profit) * 2000 <= 10 * shares + abs(Decimal(profit))
 
 
 def _losers(statement: Statement, chosen: str | None, reason: str | None) -> list[Candidate]:

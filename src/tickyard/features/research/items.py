@@ -73,7 +73,7 @@ class Line:
         found = []
         for statement in spans.statements(self.wanted, end):
             own = [(concept, row) for concept, row in spans.by_end[end] if row.accession == statement.accession]
-            alone = Years(spans.unit, spans.by_concept, spans.year_end, {end: own}, has_excise=spans.has_excise)
+            alone = replace(spans, by_end={end: own}, _told={})
             found.append(self.item(alone, end, word))
         return [item for item in found if item.value is not None]
 

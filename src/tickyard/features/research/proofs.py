@@ -4,11 +4,10 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from tickyard.features.research import concepts
+from tickyard.features.research.amounts import are_close, is_equal, power_off, slip
 from tickyard.features.research.concepts import Number
-from tickyard.features.research.reports import are_close, slip
 from tickyard.features.research.statement import Statement
 
-_POWERS: Final = tuple(10**power for power in range(1, 7))
 SALES_PROOF: Final = "gross profit and cost of sales"
 
 
@@ -39,14 +38,6 @@ def sums_of(statement: Statement) -> Iterator[tuple[str, Number]]:
     interest, other = first(concepts.NET_INTEREST), get(concepts.OTHER_BANKING)
     if interest is not None and other is not None:
         yield "net interest and non-interest income", interest + other
-
-
-def power_off(value: Number, total: Number) -> int | None:
-    """The power of ten by which a number misses what it should be, when its digits are the same; None otherwise."""
-    if value == 0 or (value > 0) != (total > 0):
-        return None
-    low, high = sorted((concepts.size(value), concepts.size(total)))
-    return next((power for power in _POWERS if low and concepts.size(high - low * power) * 100 <= high), None)
 
 
 def find_slip(statement: Statement, concept: str, value: Number, before: Statement | None) -> str | None:
@@ -101,11 +92,6 @@ def is_line_of_total(
         and prove(statement, whole) is None
         for total, whole in readable
     )
-
-
-def is_equal(total: Number, value: Number) -> bool:
-    """To half a thousandth: filers round each line by itself. Nothing equals nothing only by chance."""
-    return value != 0 and concepts.size(total - value) * 2000 <= concepts.size(value)
 
 
 def is_below_costs(statement: Statement, value: Number) -> bool:

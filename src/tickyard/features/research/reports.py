@@ -22,7 +22,6 @@ from tickyard.sources.filings.border import CompanyFacts, Entry
 _UNIT = "shares"
 _ALL_TAG, _ALL_TAG_ABROAD = date(2011, 12, 31), date(2018, 12, 31)
 """By then every filer tagged its reports: under American standards, and under the international ones."""
-_THOUSANDS = (10**3, 10**6)
 _RATIO_MAX = 1000
 _LEAST_PER_SHARE, _MOST_PER_SHARE = Decimal("0.01"), Decimal(100_000)
 """Below the one the rounding of a profit per share is all that is left of it, above the other it is none."""
@@ -151,18 +150,6 @@ def listed_ratio(facts: CompanyFacts, today: date) -> int | None:
     ]
     newest = max(rows, key=lambda row: (row.end, row.filed, row.accession), default=None)
     return newest.value if newest is not None and isinstance(newest.value, int) else None
-
-
-def slip(one: Number, other: Number) -> int | None:
-    """The factor, a thousand or a million, when two counts are one count written in different scales."""
-    low, high = sorted((concepts.size(one), concepts.size(other)))
-    near = (factor for factor in _THOUSANDS if low * factor <= 2 * high and high <= 2 * low * factor)
-    return next(near, None) if low > 0 else None
-
-
-def are_close(one: Number, other: Number) -> bool:
-    """Whether two counts could be of the same shares."""
-    return one <= 2 * other and other <= 2 * one
 
 
 def known(rows: Iterable[Entry], forms: frozenset[str], today: date) -> list[Entry]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from tickyard.features.research import concepts
+from tickyard.features.research.amounts import is_equal
 from tickyard.features.research.concepts import Number
 from tickyard.features.research.facts import (
     Candidate,
@@ -20,12 +21,12 @@ from tickyard.features.research.facts import (
     unread,
     year_to_answer,
 )
+from tickyard.features.research.profits import WRONG_SCALE, is_off_scale
 from tickyard.features.research.proofs import (
     SALES_PROOF,
     find_slip,
     has_sales,
     is_below_costs,
-    is_equal,
     is_line_of_total,
     net_of_excise,
     prove,
@@ -73,7 +74,10 @@ def revenue_of(years: Years, end: date) -> Figure:
     judged: list[Candidate] = []
     refusal: tuple[str, ...] = ()
     for place, statement in enumerate(statements):
-        trial = _try(statement, sliced, _year_before(years, statement), has_excise=years.has_excise)
+        if is_off_scale(years, statement):
+            trial = _off_scale(statement)
+        else:
+            trial = _try(statement, sliced, _year_before(years, statement), has_excise=years.has_excise)
         judged += _candidates(statement, trial)
         if trial.chosen is not None:
             concept, row, value = trial.chosen
@@ -147,6 +151,11 @@ def _try(statement: Statement, sliced: frozenset[str], before: Statement | None,
         return _win(statement, concept, value, "The best concept of the filing that no part contradicts.", losers)
     reason = (_WRONG_SCALE if is_odd else _PART_OF_TOTAL).format(end=end)
     return _sum_of_parts(statement, losers) or _Trial(None, "", (reason,), losers)
+
+
+def _off_scale(statement: Statement) -> _Trial:
+    losers = {concept: WRONG_SCALE for concept in concepts.REVENUE if concept in statement.rows}
+    return _Trial(None, "", (_WRONG_SCALE.format(end=statement.end),), losers)
 
 
 def _year_before(years: Years, statement: Statement) -> Statement | None:

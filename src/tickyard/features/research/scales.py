@@ -11,9 +11,9 @@ from fractions import Fraction
 from typing import Final
 
 from tickyard.features.research import concepts
+from tickyard.features.research.amounts import are_close, slip
 from tickyard.features.research.concepts import Number
 from tickyard.features.research.doubts import LEAST
-from tickyard.features.research.reports import are_close, slip
 from tickyard.features.research.statement import Statement
 from tickyard.sources.filings.border import Entry
 

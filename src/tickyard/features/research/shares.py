@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from tickyard.features.research import concepts
+from tickyard.features.research.amounts import slip
 from tickyard.features.research.desk import (
     SILENT,
     UNIT,
@@ -25,13 +26,7 @@ from tickyard.features.research.desk import (
 from tickyard.features.research.doubts import LEAST, MOST, Verdict, balance_in, doubt
 from tickyard.features.research.facts import Candidate, candidate
 from tickyard.features.research.periods import COUNT_AGE
-from tickyard.features.research.reports import (
-    Report,
-    implied_count,
-    known,
-    newest_average,
-    slip,
-)
+from tickyard.features.research.reports import Report, implied_count, known, newest_average
 from tickyard.features.research.statement import latest
 from tickyard.sources.filings.border import CompanyFacts, Entry
 

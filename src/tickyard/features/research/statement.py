@@ -1,11 +1,12 @@
 """Years as filings report them. What stands in one filing may be compared; figures of different filings may not."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 
 from tickyard.features.research import concepts
 from tickyard.features.research.concepts import Number
+from tickyard.features.research.neighbours import Vote, votes_of
 from tickyard.features.research.periods import (
     ANNUAL_FORMS,
     INTERIM_FOREIGN_FORMS,
@@ -63,6 +64,10 @@ class Years:
     """The end of the newest annual report's period, when that is shorter than a year: a company that began anew."""
     has_excise: bool = False
     """Whether the filer collects excise, by any of its filings: its sales may be told with it or without."""
+    covers: Mapping[str, Number] = field(default_factory=dict)
+    """The count of shares on the cover of each filing."""
+    votes: Mapping[str, Vote] = field(default_factory=dict)
+    """What other filings of the same periods say of the scale of each filing, where they differ."""
     _told: dict[date, list[Statement]] = field(default_factory=dict, compare=False, repr=False)
     """What was read of a period already: every figure of it asks."""
 
@@ -95,7 +100,7 @@ def arrange(unit: str, by_concept: dict[str, list[Entry]], year_end: str | None)
     for concept, rows in by_concept.items():
         for row in rows:
             by_end.setdefault(row.end, []).append((concept, row))
-    return Years(unit, by_concept, year_end, by_end)
+    return Years(unit, by_concept, year_end, by_end, votes=votes_of(by_concept))
 
 
 def _statement(unit: str, end: date, by_concept: dict[str, list[Entry]]) -> Statement:
@@ -172,7 +177,22 @@ def years_of(facts: CompanyFacts, today: date, year_end: str | None) -> Years | 
         rows = [row for row in rows if row.form in _YEAR_FORMS and is_year(row) and is_known(row, today)]
         if rows:
             by_concept[concept] = rows
-    return replace(arrange(currency, by_concept, year_end), broken_end=broken, has_excise=_has_excise(facts, today))
+    return replace(
+        arrange(currency, by_concept, year_end),
+        broken_end=broken,
+        has_excise=_has_excise(facts, today),
+        covers=_covers(facts, today),
+    )
+
+
+def _covers(facts: CompanyFacts, today: date) -> dict[str, Number]:
+    rows = facts.units(concepts.COVER_COUNT).get("shares", ())
+    return {row.accession: row.value for row in sorted(rows, key=_by_value) if row.filed <= today and row.value}
+
+
+def _by_value(row: Entry) -> Number:
+    """Of several classes the largest is the nearest to all of them."""
+    return row.value or 0
 
 
 def _has_excise(facts: CompanyFacts, today: date) -> bool:
@@ -206,7 +226,8 @@ def spans_of(facts: CompanyFacts, years: Years, lengths: range, forms: frozenset
         ]
         if rows:
             by_concept[concept] = rows
-    return replace(arrange(years.unit, by_concept, years.year_end), has_excise=years.has_excise)
+    found = arrange(years.unit, by_concept, years.year_end)
+    return replace(found, has_excise=years.has_excise, covers=years.covers)
 
 
 _WHOLE_FORMS = ANNUAL_FORMS - TRANSITION_FORMS

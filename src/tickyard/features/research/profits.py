@@ -1,0 +1,172 @@
+"""What speaks against a profit: its filing's neighbours, profit per share, the profits beside it, the year before.
+
+A profit is refuted, not replaced: by a sign that is turned, by a factor of a thousand, or by its digits in another
+scale. The voices are counted where they differ, since profit per share and the number of shares slip as well.
+"""
+
+from decimal import Decimal
+from typing import Final
+
+from tickyard.features.research import concepts
+from tickyard.features.research.amounts import are_close, slip
+from tickyard.features.research.concepts import Number
+from tickyard.features.research.statement import Statement, Years
+
+_LEAST_PER_SHARE: Final = Decimal("0.05")
+_POWERS: Final = tuple(10**power for power in range(1, 7))
+# An average number of shares is of the time before the cover's day, and splits and offerings come between.
+_ALIKE: Final = 5
+# A profit may be more than all of revenue, when something was sold or written off; hardly ever so much more.
+_TIMES_SOLD: Final = 8
+_PROFITS: Final = (*concepts.OWNERS_PROFITS, *concepts.WHOLE_PROFITS, *concepts.COMMON_PROFITS)
+WRONG_SCALE: Final = "A slip: the whole filing is in another scale than its neighbours, or than profit per share."
+
+
+def is_off_scale(years: Years, statement: Statement) -> bool:
+    """Whether all that a filing says is in a wrong scale."""
+    vote = years.votes.get(statement.accession)
+    agree, against = (vote.agree, vote.against) if vote is not None else (0, 0)
+    by_shares = _is_borne_out_by_shares(years, statement)
+    against += by_shares is False
+    # A tie is no proof of either side.
+    return against > 0 and against >= agree + (by_shares is True)
+
+
+def _is_borne_out_by_shares(years: Years, statement: Statement) -> bool | None:
+    """Whether profit per share makes the profit, in a scale in which it fits revenue; None when it cannot tell."""
+    profit, made, sold = statement.first(_PROFITS), made_of(statement), sold_of(statement)
+    if not profit or not made:
+        return None
+    if are_close(concepts.size(profit), concepts.size(made)):
+        return True
+    average, cover = statement.first(concepts.AVERAGE_COUNTS), years.covers.get(statement.accession)
+    if not average or not cover or average > _ALIKE * cover or cover > _ALIKE * average:
+        return None  # the count may be what is in another scale
+    # Some tag a profit per share in pence.
+    is_off = all(slip(each, made) for each in (profit, statement.first(concepts.COMMON_PROFITS) or profit))
+    return False if is_off and sold and is_usual(profit, sold) and not is_usual(made, sold) else None
+
+
+def refute(years: Years, statement: Statement, concept: str, profit: Number) -> str | None:
+    """Why a profit cannot be what its filing means; None when nothing speaks against it."""
+    if is_off_scale(years, statement):
+        return WRONG_SCALE
+    if is_turned(statement, profit):
+        return "A slip: profit per share, or the other profits of the filing, have the opposite sign."
+    power = find_slip(years, statement, concept, profit)
+    return f"A slip: it is {power} times off what the rest of the filing makes of it." if power else None
+
+
+def is_turned(statement: Statement, profit: Number) -> bool:
+    """Whether a profit is told as a loss, or the other way round.
+
+    A loss leaves no profit per share; some tag a loss per share without its sign, but the lines above are a loss then.
+    A profit may leave a loss per share, after preferred dividends, but not one of its own size.
+    """
+    whole, minority = statement.first(concepts.WHOLE_PROFITS), statement.first(concepts.MINORITY)
+    rest = whole - (minority or 0) if whole is not None and whole != profit else None
+    pretax, common = statement.first(concepts.PRETAX), statement.first(concepts.COMMON_PROFITS)
+    per_share = statement.first((*concepts.PER_SHARE, *concepts.DILUTED_PER_SHARE))
+    if profit < 0 and per_share is not None and per_share > 0:
+        above = (statement.first((*concepts.PRETAX, concepts.OPERATING_INCOME)), common, rest)
+        return not any(each is not None and each < 0 for each in above)
+    beside = [each for each in (made_of(statement) or common, rest) if each]
+    like = [each for each in beside if are_close(concepts.size(each), concepts.size(profit))]
+    against = sum((each > 0) != (profit > 0) for each in like)
+    if not against:
+        return False
+    ours = len(like) - against + bool(pretax and (pretax > 0) == (profit > 0))
+    return against + bool(pretax and (pretax > 0) != (profit > 0)) > ours
+
+
+def find_slip(years: Years, statement: Statement, concept: str, profit: Number) -> int | None:
+    """The power of ten by which the profit is off profit per share times shares; None when it is not.
+
+    The count of shares may be what is off: then revenue, another profit or the year before sides with this one.
+    """
+    power = _power_off_shares(statement, profit)
+    if power is None:
+        return _slip_beside(years, statement, concept, profit)
+    names = (*_PROFITS, *concepts.PRETAX)
+    beside = [value for name in names if (value := statement.get(name)) is not None and value != profit]
+    if any((value > 0) == (profit > 0) and are_close(concepts.size(value), concepts.size(profit)) for value in beside):
+        return None
+    before = _year_before(years, statement)
+    last = before.first(concepts.NET_INCOME) if before is not None else None
+    if before is not None and last:
+        if are_close(concepts.size(made_of(before)), concepts.size(last)):
+            return power  # the counts of the filing are in their right scale
+        if _power_off_shares(before, last) == power:
+            return None
+    sold = sold_of(statement)
+    if sold and is_usual(profit, sold) and not is_usual(made_of(statement), sold):
+        return None
+    return power
+
+
+def _slip_beside(years: Years, statement: Statement, concept: str, profit: Number) -> int | None:
+    """A factor of a thousand or a million to the whole profit, or before taxes; to what other filings say of the year;
+    or to the year before, when the profit is more than all of revenue too, or next to nothing of it."""
+    names = (*concepts.WHOLE_PROFITS, *concepts.PRETAX)
+    beside = [value for name in names if name != concept and (value := statement.get(name))]
+    against = [slip(profit, value) for value in beside]
+    if against and all(against):
+        return against[0]
+    told = [value for other in years.statements((concept,), statement.end) if (value := other.get(concept))]
+    slips = [factor for value in told if (factor := slip(profit, value))]
+    if len(slips) > sum(are_close(concepts.size(value), concepts.size(profit)) for value in told):
+        return slips[0]
+    sold, before = sold_of(statement), _year_before(years, statement)
+    last = before.first(concepts.NET_INCOME) if before is not None else None
+    if not sold or not last or before is None or is_usual(profit, sold):
+        return None
+    if factor := slip(profit, last):
+        return factor
+    is_far_more = concepts.size(profit) > _TIMES_SOLD * sold and concepts.size(last) <= sold_of(before)
+    return _POWERS[2] if is_far_more and not made_of(statement) and is_usual(profit, sold * _POWERS[2]) else None
+
+
+def _year_before(years: Years, statement: Statement) -> Statement | None:
+    end = next((each for each in years.ends(concepts.NET_INCOME) if each < statement.end), None)
+    told = years.statements(concepts.NET_INCOME, end) if end is not None else []
+    return next((each for each in told if each.accession == statement.accession), None)
+
+
+def _power_off_shares(statement: Statement, profit: Number) -> int | None:
+    per_share, shares = statement.first(concepts.PER_SHARE), statement.first(concepts.AVERAGE_COUNTS)
+    if not per_share or not shares or concepts.size(per_share) < _LEAST_PER_SHARE:
+        return None
+    made = made_of(statement)
+    low, high = sorted((concepts.size(made), concepts.size(profit)))
+    rounding = 5 if concepts.size(per_share) < _LEAST_PER_SHARE * 4 else 2
+    if (made > 0) != (profit > 0) or not low:
+        return None
+    power = next((power for power in _POWERS if concepts.size(high - low * power) * 100 <= high * rounding), None)
+    # What is divided among the shares may be less than the profit; a factor of a thousand shows all the same.
+    return power or slip(statement.first(concepts.COMMON_PROFITS) or made, profit)
+
+
+def bears_out(statement: Statement, profit: Number) -> bool:
+    """Whether basic profit per share times the average number of shares comes to this amount, within its rounding."""
+    per_share, shares = statement.first(concepts.PER_SHARE), statement.first(concepts.AVERAGE_COUNTS)
+    if not per_share or not shares:
+        return False
+    # Half a cent, or half of the last digit that is shown, and half a thousandth for the rounding of the average.
+    return abs(Decimal(per_share) * shares - profit) * 2000 <= 10 * shares + abs(Decimal(profit))
+
+
+def made_of(statement: Statement) -> int:
+    """Profit per share times shares."""
+    per_share, shares = statement.first(concepts.PER_SHARE), statement.first(concepts.AVERAGE_COUNTS)
+    return int(Decimal(per_share or 0) * (shares or 0))
+
+
+def sold_of(statement: Statement) -> Number:
+    """About what came in, whatever it is called."""
+    names = (*concepts.REVENUE, *concepts.NET_INTEREST, concepts.GROSS_INTEREST)
+    return max((concepts.size(value) for name in names if (value := statement.get(name)) is not None), default=0)
+
+
+def is_usual(profit: Number, sold: Number) -> bool:
+    """Whether a profit or loss is between a thousandth of revenue and all of it."""
+    return concepts.size(sold) <= 1000 * concepts.size(profit) <= 1000 * concepts.size(sold)
