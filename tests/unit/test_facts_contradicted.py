@@ -93,3 +93,15 @@ def test_a_whole_profit_that_slips_is_seen_before_the_minority_is_taken_off(name
     found = ask(name, slipped(CASES[name].filer.facts, whole, right.accession, change, period))
     assert found.net_income is None
     assert "a slip" in found.note
+
+
+# Banks that tag no total: net interest and other income are held against the year before, each by itself.
+@SCALES
+@pytest.mark.parametrize("part", [concepts.NET_INTEREST[0], concepts.OTHER_BANKING])
+def test_a_part_of_a_banks_revenue_that_slips_is_not_added_up(part, change):
+    right = ask("UBSI@2021").revenue
+    assert right.concept == f"{concepts.NET_INTEREST[0]} + {concepts.OTHER_BANKING}"
+    period = (right.period_start, right.period_end)
+    found = ask("UBSI@2021", slipped(CASES["UBSI@2021"].filer.facts, part, right.accession, change, period))
+    assert found.revenue is None
+    assert "in a wrong scale" in found.note

@@ -1,6 +1,7 @@
 """Quarters are held against the year and the months they make up, in real documents and in made ones."""
 
 from datetime import date, timedelta
+from decimal import Decimal
 
 import pytest
 
@@ -8,7 +9,7 @@ from tickyard.features.research.items import NET_INCOME, REVENUE
 from tickyard.features.research.series import series
 from tickyard.sandbox.filings.rows import company_facts, rows_of
 from tickyard.sources.filings.border import read_facts
-from yards.filings import cases
+from yards.filings import cases, in_scale
 
 CASES = {case["id"]: case for case in cases()}
 COMPANIES = [name for name, case in CASES.items() if not case.told.get("noUnderlying")]
@@ -150,3 +151,26 @@ def test_a_quarter_under_another_name_than_its_year_gives_way_to_one_under_the_s
     assert quarter(found, "2014-06-30").revenue.value == 7_797_000_000
     assert quarter(found, "2014-12-31").revenue.value is None
     assert found.trailing.revenue.value is None
+
+
+QUARTERLY = ["AAPL@2021", "HD@2021", "BKNG@2021", "MA@2021", "STZ@2021", "SCHW@2021", "MO@2021", "ARE@2021", "NEE@2021"]
+
+
+@pytest.mark.parametrize("change", [lambda n: n * 1000, lambda n: Decimal(n) / 1000], ids=["x1000", "/1000"])
+@pytest.mark.parametrize("name", QUARTERLY)
+def test_a_report_in_a_wrong_scale_makes_no_quarter_and_no_trailing_year(name, change):
+    case = CASES[name]
+
+    def ask(facts):
+        return series(facts, case.filer.company.fiscal_year_end, case.today)
+
+    right = ask(case.filer.facts)
+    newest = right.quarterly[0].net_income.accession
+    for accession in (newest, right.annual[0].net_income.accession):
+        found = ask(in_scale(case.filer.facts, accession, change))
+        assert (found.trailing.revenue.value, found.trailing.net_income.value) == (None, None)
+        for was, now in zip(right.quarterly, found.quarterly, strict=True):
+            for line in LINES:
+                item = line.of(was)
+                # What an earlier filing said of the quarter was in its right scale.
+                assert line.of(now).value in (None, item.value, *(said.value for said in item.earlier))

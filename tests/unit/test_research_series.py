@@ -224,3 +224,10 @@ def test_sales_are_without_excise_in_every_year_and_quarter():
     assert told == [("2018-02-28", 7_580_300_000), ("2016-02-29", 6_548_400_000), ("2009-02-28", 3_654_600_000)]
     quarters = {each.end.isoformat(): each.revenue.value for each in found.quarterly}
     assert (quarters["2016-11-30"], quarters["2011-08-31"]) == (1_810_500_000, 690_200_000)
+
+
+def test_a_fourth_quarter_never_takes_revenue_back():
+    text = ORDINARY.replace("Revenues USD 470 2025-01-01 2025-12-31", "Revenues USD 47 2025-01-01 2025-12-31")
+    fourth = next(each for each in found(text).quarterly if each.end == date(2025, 12, 31)).revenue
+    assert fourth.value is None
+    assert "more than the year" in fourth.reason

@@ -48,7 +48,7 @@ def last_quarter(
     found = [Item(None, year.revenue.unit, reason=_UNTOLD) for _ in lines]
     if ends and len(three) == _FOUR - 1:
         found = [
-            _rest(line.of(year), line.item(nine_months, end, "nine months"), list(map(line.of, three)))
+            _rest(line, line.of(year), line.item(nine_months, end, "nine months"), list(map(line.of, three)))
             for line in lines
         ]
     elif tagged is None:
@@ -80,7 +80,7 @@ def _borne_out(tagged: Item | None, rest: Item, year: Item) -> Item:
     return tagged
 
 
-def _rest(year: Item, nine: Item, quarters: Sequence[Item]) -> Item:
+def _rest(line: Line, year: Item, nine: Item, quarters: Sequence[Item]) -> Item:
     """A year less its first nine months."""
 
     def no(reason: str) -> Item:
@@ -96,7 +96,14 @@ def _rest(year: Item, nine: Item, quarters: Sequence[Item]) -> Item:
     known = [item.earlier[-1].value if item.earlier else item.value for item in quarters if item.value is not None]
     if len(known) < len(quarters) or not adds_up(known, nine.value):
         return no("The first three quarters do not make up the nine months.")
+    if _is_absurd(line, year.value, nine.value):
+        return no("The first nine months are more than the year, which revenue cannot be.")
     return _difference(year, nine.value)
+
+
+def _is_absurd(line: Line, year: Number, nine: Number) -> bool:
+    """Whether a fourth quarter would have taken revenue back."""
+    return line.is_never_taken_back and 0 < year < nine
 
 
 def _difference(year: Item, nine: Number) -> Item:
@@ -163,7 +170,9 @@ def _whole_ways(
         return
     # A year that was restated is no longer the one that those nine months were a part of.
     for each in line.told(nine, ends[-2], "nine months") if not whole.earlier else ():
-        if each.value is not None and whole.alike & each.alike and _makes(three, each.value):
+        if each.value is None or whole.value is None or _is_absurd(line, whole.value, each.value):
+            continue
+        if whole.alike & each.alike and _makes(three, each.value):
             yield [*three, _difference(whole, each.value)]
     if told[-1] is not None:
         yield [*three, told[-1]]

@@ -14,14 +14,15 @@ def is_equal(total: Number, value: Number) -> bool:
 
 
 def are_close(one: Number, other: Number) -> bool:
-    """Whether two counts could be of the same shares."""
+    """Whether two amounts could be the same thing, told at different times."""
     return one <= 2 * other and other <= 2 * one
 
 
-def slip(one: Number, other: Number) -> int | None:
-    """The factor, a thousand or a million, when two counts are one count written in different scales."""
+def slip(one: Number, other: Number, room: int = 2) -> int | None:
+    """The factor, a thousand or a million, when two amounts are one written in different scales. Between two times it
+    may have grown or shrunk: `room` is how many times."""
     low, high = sorted((size(one), size(other)))
-    near = (factor for factor in _THOUSANDS if low * factor <= 2 * high and high <= 2 * low * factor)
+    near = (factor for factor in _THOUSANDS if low * factor <= room * high and high <= room * low * factor)
     return next(near, None) if low > 0 else None
 
 

@@ -167,6 +167,11 @@ def size(value: Number) -> Number:
     return -value if value < 0 else value
 
 
+def short(concept: str) -> str:
+    """Its name without the taxonomy."""
+    return concept.partition(":")[2]
+
+
 def dwarfs(larger_concept: str, larger: Number, concept: str, value: Number) -> bool:
     """Whether one concept is so much larger than another of the same filing that the other is only a slice of it.
 

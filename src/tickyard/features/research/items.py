@@ -64,6 +64,8 @@ class Line:
     wanted: tuple[str, ...]
     choose: Callable[[Years, date], Figure]
     of: Callable[[Period], Item]
+    is_never_taken_back: bool = False
+    """Whether a longer period has at least as much of it as a part of the period."""
 
     def item(self, spans: Years, end: date, word: str) -> Item:
         return _item(self.choose(spans, end), spans.statements(self.wanted, end), spans.unit, self.name, word)
@@ -87,7 +89,7 @@ class Line:
         return None
 
 
-REVENUE: Final = Line("revenue", REVENUE_WANTED, revenue_of, lambda period: period.revenue)
+REVENUE: Final = Line("revenue", REVENUE_WANTED, revenue_of, lambda period: period.revenue, is_never_taken_back=True)
 NET_INCOME: Final = Line("netIncome", concepts.NET_INCOME, income_of, lambda period: period.net_income)
 
 

@@ -53,11 +53,13 @@ def _shared(rows: Iterable[Entry]) -> list[list[Entry]]:
     for row in rows:
         if row.value:
             groups.setdefault((row.start, row.end), []).append(row)
-    return [
-        sorted(group, key=lambda row: (row.filed, row.accession, row.value or 0), reverse=True)[:_REPEATED_MAX]
-        for group in groups.values()
-        if len(group) > 1
-    ]
+    return [_newest(group) for group in groups.values() if len(group) > 1]
+
+
+def _newest(group: list[Entry]) -> list[Entry]:
+    if len(group) <= _REPEATED_MAX:
+        return group
+    return sorted(group, key=lambda row: (row.filed, row.accession, row.value or 0), reverse=True)[:_REPEATED_MAX]
 
 
 def _is_apart(group: Sequence[Entry]) -> bool:

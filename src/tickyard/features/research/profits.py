@@ -91,7 +91,7 @@ def find_slip(years: Years, statement: Statement, concept: str, profit: Number) 
     beside = [value for name in names if (value := statement.get(name)) is not None and value != profit]
     if any((value > 0) == (profit > 0) and are_close(concepts.size(value), concepts.size(profit)) for value in beside):
         return None
-    before = _year_before(years, statement)
+    before = years.before(statement, concepts.NET_INCOME)
     last = before.first(concepts.NET_INCOME) if before is not None else None
     if before is not None and last:
         if are_close(concepts.size(made_of(before)), concepts.size(last)):
@@ -116,7 +116,7 @@ def _slip_beside(years: Years, statement: Statement, concept: str, profit: Numbe
     slips = [factor for value in told if (factor := slip(profit, value))]
     if len(slips) > sum(are_close(concepts.size(value), concepts.size(profit)) for value in told):
         return slips[0]
-    sold, before = sold_of(statement), _year_before(years, statement)
+    sold, before = sold_of(statement), years.before(statement, concepts.NET_INCOME)
     last = before.first(concepts.NET_INCOME) if before is not None else None
     if not sold or not last or before is None or is_usual(profit, sold):
         return None
@@ -124,12 +124,6 @@ def _slip_beside(years: Years, statement: Statement, concept: str, profit: Numbe
         return factor
     is_far_more = concepts.size(profit) > _TIMES_SOLD * sold and concepts.size(last) <= sold_of(before)
     return _POWERS[2] if is_far_more and not made_of(statement) and is_usual(profit, sold * _POWERS[2]) else None
-
-
-def _year_before(years: Years, statement: Statement) -> Statement | None:
-    end = next((each for each in years.ends(concepts.NET_INCOME) if each < statement.end), None)
-    told = years.statements(concepts.NET_INCOME, end) if end is not None else []
-    return next((each for each in told if each.accession == statement.accession), None)
 
 
 def _power_off_shares(statement: Statement, profit: Number) -> int | None:

@@ -6,11 +6,9 @@ smaller than one of its own parts is no total, and the best concept of the rest 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import date
 
 from tickyard.features.research import concepts
-from tickyard.features.research.amounts import is_equal
 from tickyard.features.research.concepts import Number
 from tickyard.features.research.facts import (
     Candidate,
@@ -21,6 +19,7 @@ from tickyard.features.research.facts import (
     unread,
     year_to_answer,
 )
+from tickyard.features.research.parts import OFF_SCALE, Trial, sum_of_parts
 from tickyard.features.research.profits import WRONG_SCALE, is_off_scale
 from tickyard.features.research.proofs import (
     SALES_PROOF,
@@ -42,20 +41,7 @@ REVENUE_WANTED = (*_NAMED, *concepts.GROSS_PROFITS, concepts.OPERATING_INCOME)
 _SALES = (concepts.SALES, concepts.GOODS, concepts.CONTRACTS_GROSS)
 _COSTS = "Less than was spent on the goods sold, or left over: the larger number beside it is likelier the total."
 _NOT_REPORTED = "revenue: not reported as a standard concept for the year ended {end}."
-_WRONG_SCALE = "revenue: the amount filed for the year ended {end} is in a wrong scale."
 _PART_OF_TOTAL = "revenue: only a part of it is reported for the year ended {end}, the total is not."
-
-
-@dataclass(slots=True)
-class _Trial:
-    """What became of the numbers of one filing."""
-
-    chosen: tuple[str, Entry, Number] | None
-    why: str
-    notes: tuple[str, ...]
-    losers: dict[str, str]
-    is_final: bool = False
-    """Whether earlier filings must not be asked: the newest one speaks of the total, but cannot be understood."""
 
 
 def choose_revenue(years: Years, today: date) -> Figure:
@@ -77,7 +63,7 @@ def revenue_of(years: Years, end: date) -> Figure:
         if is_off_scale(years, statement):
             trial = _off_scale(statement)
         else:
-            trial = _try(statement, sliced, _year_before(years, statement), has_excise=years.has_excise)
+            trial = _try(statement, sliced, years.before(statement, REVENUE_WANTED), has_excise=years.has_excise)
         judged += _candidates(statement, trial)
         if trial.chosen is not None:
             concept, row, value = trial.chosen
@@ -90,16 +76,16 @@ def revenue_of(years: Years, end: date) -> Figure:
     return Figure(None, refusal or (_NOT_REPORTED.format(end=end),), tuple(judged))
 
 
-def _try(statement: Statement, sliced: frozenset[str], before: Statement | None, *, has_excise: bool) -> _Trial:
+def _try(statement: Statement, sliced: frozenset[str], before: Statement | None, *, has_excise: bool) -> Trial:
     rows = [(concept, statement.rows[concept]) for concept in concepts.REVENUE if concept in statement.rows]
     if not rows:
-        return _sum_of_parts(statement, {}) or _Trial(None, "", (), {})
+        return sum_of_parts(statement, {}, before) or Trial(None, "", (), {})
     end, losers = statement.end, {}
     readable = [(concept, row.value) for concept, row in rows if row.value is not None]
     losers.update({concept: "Its amount could not be read." for concept, row in rows if row.value is None})
     if (rows[0][1].value is None and rows[0][0] in concepts.TOTALS) or not readable:
         losers |= _left(rows, losers, "The total could not be read.")
-        return _Trial(None, "", (unread("revenue", end),), losers, is_final=True)
+        return Trial(None, "", (unread("revenue", end),), losers, is_final=True)
     proved = [(concept, value, proof) for concept, value in readable if (proof := prove(statement, value))]
     proved = [each for each in proved if not is_line_of_total(statement, each, readable)]
     if proved:
@@ -126,14 +112,14 @@ def _try(statement: Statement, sliced: frozenset[str], before: Statement | None,
     if is_odd and standing:
         # What stands beside the total is not the total because the total slipped.
         losers |= _left(rows, losers, "The better concept of the filing is in a wrong scale.")
-        return _Trial(None, "", (_WRONG_SCALE.format(end=end),), losers)
+        return Trial(None, "", (OFF_SCALE.format(end=end),), losers)
     if standing and min(value for _, value in standing) < -max(value for _, value in standing):
         standing.sort(key=lambda each: each[1])
     if standing and standing[0][1] < 0:
         note = f"revenue: the amount filed for the year ended {end} is negative and was not believed."
         losers[standing[0][0]] = "Negative, and nothing else in the filing bears it out."
         losers |= _left(rows, losers, "A better concept contradicts it.")
-        return _Trial(None, "", (note,), losers, is_final=True)
+        return Trial(None, "", (note,), losers, is_final=True)
     if standing:
         likely = [each for each in standing if not is_below_costs(statement, each[1])]
         if likely:
@@ -144,36 +130,30 @@ def _try(statement: Statement, sliced: frozenset[str], before: Statement | None,
         concept, value = standing[0]
         for other, larger in standing[1:]:
             if concepts.dwarfs(other, larger, concept, value):
-                losers[concept] = f"A slice: {_short(other)} of the same filing is far larger."
+                losers[concept] = f"A slice: {concepts.short(other)} of the same filing is far larger."
                 concept, value = other, larger
         for other, amount in standing:
             losers.setdefault(other, _beside(other, amount, concept, value))
         return _win(statement, concept, value, "The best concept of the filing that no part contradicts.", losers)
-    reason = (_WRONG_SCALE if is_odd else _PART_OF_TOTAL).format(end=end)
-    return _sum_of_parts(statement, losers) or _Trial(None, "", (reason,), losers)
+    reason = (OFF_SCALE if is_odd else _PART_OF_TOTAL).format(end=end)
+    return sum_of_parts(statement, losers, before) or Trial(None, "", (reason,), losers)
 
 
-def _off_scale(statement: Statement) -> _Trial:
+def _off_scale(statement: Statement) -> Trial:
     losers = {concept: WRONG_SCALE for concept in concepts.REVENUE if concept in statement.rows}
-    return _Trial(None, "", (_WRONG_SCALE.format(end=statement.end),), losers)
+    return Trial(None, "", (OFF_SCALE.format(end=statement.end),), losers)
 
 
-def _year_before(years: Years, statement: Statement) -> Statement | None:
-    end = next((each for each in years.ends(concepts.REVENUE) if each < statement.end), None)
-    told = years.statements(concepts.REVENUE, end) if end is not None else []
-    return next((each for each in told if each.accession == statement.accession), None)
-
-
-def _without_excise(statement: Statement, concept: str, rest: Number, losers: dict[str, str]) -> _Trial:
+def _without_excise(statement: Statement, concept: str, rest: Number, losers: dict[str, str]) -> Trial:
     row = statement.rows[concept]
     whole = Entry(row.start, row.end, rest, row.accession, row.form, row.filed)
     note = "revenue is sales without the excise in them: gross profit and cost of sales give the same amount."
-    return _Trial((f"{concept} - {concepts.EXCISE}", whole, rest), "Sales without excise.", (note,), losers)
+    return Trial((f"{concept} - {concepts.EXCISE}", whole, rest), "Sales without excise.", (note,), losers)
 
 
-def _win(statement: Statement, concept: str, value: Number, why: str, losers: dict[str, str]) -> _Trial:
+def _win(statement: Statement, concept: str, value: Number, why: str, losers: dict[str, str]) -> Trial:
     losers.pop(concept, None)
-    return _Trial((concept, statement.rows[concept], value), why, (), losers)
+    return Trial((concept, statement.rows[concept], value), why, (), losers)
 
 
 def _trouble(
@@ -191,7 +171,7 @@ def _trouble(
             and amount is not None
             and amount * 1000 > value * 1001
         ):
-            return f"Smaller than {_short(part)}, a part of revenue, so it is no total."
+            return f"Smaller than {concepts.short(part)}, a part of revenue, so it is no total."
     interest, other = statement.first(concepts.NET_INTEREST), statement.get(concepts.OTHER_BANKING)
     if interest is not None and interest > 0 and other is not None and (interest + other) * 98 > value * 100:
         return "Smaller than net interest and non-interest income together, so it is no total."
@@ -210,43 +190,7 @@ def _trouble(
     for part, beside in concepts.COUNTERPARTS:
         amount = amounts.get(beside)
         if concept == part and amount is not None and amount * 100 > value:
-            return f"A part: {_short(beside)} stands beside it, and no total."
-    return None
-
-
-def _sum_of_parts(statement: Statement, losers: dict[str, str]) -> _Trial | None:
-    """Two parts of one filing and one year, where it tags no total: a bank's net interest and its other income, or
-    parts that exclude each other and whose sum something else in the filing proves."""
-    for one, other in ((concepts.NET_INTEREST[0], concepts.OTHER_BANKING), *concepts.COUNTERPARTS):
-        first, second = statement.get(one), statement.get(other)
-        if first is None or second is None or first <= 0:
-            continue
-        total = first + second
-        is_bank = other == concepts.OTHER_BANKING
-        if total <= 0 or (not is_bank and prove(statement, total) is None):
-            continue
-        row = statement.rows[one]
-        whole = Entry(row.start, row.end, total, row.accession, row.form, row.filed)
-        parts = "net interest plus non-interest income" if is_bank else f"{_short(one)} plus {_short(other)}"
-        note = f"revenue is {parts} of the same filing, which tags no total."
-        why = "The sum of two parts, because the filing tags no total."
-        return _Trial((f"{one} + {other}", whole, total), why, (note,), losers)
-    return _twice_proved(statement, losers)
-
-
-def _twice_proved(statement: Statement, losers: dict[str, str]) -> _Trial | None:
-    """A total that stands under a name of the filer's own, when two different sums inside the filing come to it."""
-    if any(concept in statement.rows for concept in concepts.REVENUE):
-        return None
-    sums = list(sums_of(statement))
-    for words, total in sums:
-        agreeing = [other for other, amount in sums if other != words and is_equal(amount, total)]
-        if agreeing:
-            name = next(each for each in (*concepts.GROSS_PROFITS, concepts.OPERATING_INCOME) if each in statement.rows)
-            row = statement.rows[name]
-            whole = Entry(row.start, row.end, total, row.accession, row.form, row.filed)
-            note = f"revenue stands under a concept of the filer's own: it is what {words} make, and {agreeing[0]} too."
-            return _Trial((f"{words}", whole, total), "Two sums of the filing come to it.", (note,), losers)
+            return f"A part: {concepts.short(beside)} stands beside it, and no total."
     return None
 
 
@@ -272,19 +216,19 @@ def _sliced_elsewhere(years: Years, statements: list[Statement], end: date) -> f
 
 def _beside(other: str, amount: Number, concept: str, value: Number) -> str:
     if amount == value:
-        return f"The same amount; {_short(concept)} is the better name for it."
+        return f"The same amount; {concepts.short(concept)} is the better name for it."
     if other == concepts.CONTRACTS_GROSS and amount > value:
         return "It includes taxes collected for others."
     if amount < value:
-        return f"A part of the total that stands under {_short(concept)}."
-    return f"Not the total of the statement, which stands under {_short(concept)}."
+        return f"A part of the total that stands under {concepts.short(concept)}."
+    return f"Not the total of the statement, which stands under {concepts.short(concept)}."
 
 
 def _left(rows: Iterable[tuple[str, Entry]], losers: dict[str, str], reason: str) -> dict[str, str]:
     return {concept: reason for concept, _ in rows if concept not in losers}
 
 
-def _candidates(statement: Statement, trial: _Trial) -> list[Candidate]:
+def _candidates(statement: Statement, trial: Trial) -> list[Candidate]:
     found = []
     if trial.chosen is not None:
         concept, row, _ = trial.chosen
@@ -292,7 +236,3 @@ def _candidates(statement: Statement, trial: _Trial) -> list[Candidate]:
     return found + [
         candidate(concept, statement.unit, statement.rows[concept], reason) for concept, reason in trial.losers.items()
     ]
-
-
-def _short(concept: str) -> str:
-    return concept.partition(":")[2]

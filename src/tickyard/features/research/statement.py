@@ -30,6 +30,8 @@ _READ = (
 _PER_SHARE = tuple(dict.fromkeys((*concepts.PER_SHARE, *concepts.DILUTED_PER_SHARE)))
 # A real period is told a dozen times: by its report, the two after it, their amendments, and tables of quarters.
 _FILINGS_MAX = 64
+# A report of a quarter tells the one a year ago: the fourth before it, or the fifth where weeks shift the ends.
+_BEFORE_MAX = 5
 _COUNTED = (*concepts.AVERAGE_COUNTS, *concepts.DILUTED_COUNTS)
 
 
@@ -89,6 +91,13 @@ class Years:
             found.setdefault((row.filed, row.accession), {}).setdefault(concept, []).append(row)
         for filing in sorted(found, reverse=True):
             yield _statement(self.unit, end, found[filing])
+
+    def before(self, statement: Statement, wanted: Iterable[str]) -> Statement | None:
+        """The period before it of which the same filing tells: that of a quarter is a year ago."""
+        names = tuple(wanted)
+        earlier = [end for end in self.ends(names) if end < statement.end][:_BEFORE_MAX]
+        told = (each for end in earlier for each in self.statements(names, end))
+        return next((each for each in told if each.accession == statement.accession), None)
 
     def ends(self, wanted: Iterable[str]) -> list[date]:
         """The periods that are reported, by their last days, the newest first."""

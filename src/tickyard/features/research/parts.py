@@ -1,0 +1,75 @@
+"""Revenue that no concept of a filing stands for, but its parts do: what became of one filing, and sums in it."""
+
+from dataclasses import dataclass
+
+from tickyard.features.research import concepts
+from tickyard.features.research.amounts import is_equal, slip
+from tickyard.features.research.concepts import Number
+from tickyard.features.research.proofs import prove, sums_of
+from tickyard.features.research.statement import Statement
+from tickyard.sources.filings.border import Entry
+
+# A part of revenue moves more from year to year than the total does.
+_PART_GROWS = 4
+OFF_SCALE = "revenue: the amount filed for the year ended {end} is in a wrong scale."
+
+
+@dataclass(slots=True)
+class Trial:
+    """What became of the numbers of one filing."""
+
+    chosen: tuple[str, Entry, Number] | None
+    why: str
+    notes: tuple[str, ...]
+    losers: dict[str, str]
+    is_final: bool = False
+    """Whether earlier filings must not be asked: the newest one speaks of the total, but cannot be understood."""
+
+
+def sum_of_parts(statement: Statement, losers: dict[str, str], before: Statement | None) -> Trial | None:
+    """Two parts of one filing and one year, where it tags no total: a bank's net interest and its other income, or
+    parts that exclude each other and whose sum something else in the filing proves."""
+    for one, other in ((concepts.NET_INTEREST[0], concepts.OTHER_BANKING), *concepts.COUNTERPARTS):
+        first, second = statement.get(one), statement.get(other)
+        if first is None or second is None or first <= 0:
+            continue
+        slipped = [part for part in (one, other) if _has_slipped(statement, part, before)]
+        if slipped:
+            losers = {**losers, **dict.fromkeys(slipped, "A slip: it is a thousand times or more off the year before.")}
+            return Trial(None, "", (OFF_SCALE.format(end=statement.end),), losers)
+        total = first + second
+        is_bank = other == concepts.OTHER_BANKING
+        if total <= 0 or (not is_bank and prove(statement, total) is None):
+            continue
+        row = statement.rows[one]
+        whole = Entry(row.start, row.end, total, row.accession, row.form, row.filed)
+        parts = (
+            "net interest plus non-interest income"
+            if is_bank
+            else f"{concepts.short(one)} plus {concepts.short(other)}"
+        )
+        note = f"revenue is {parts} of the same filing, which tags no total."
+        why = "The sum of two parts, because the filing tags no total."
+        return Trial((f"{one} + {other}", whole, total), why, (note,), losers)
+    return _twice_proved(statement, losers)
+
+
+def _has_slipped(statement: Statement, part: str, before: Statement | None) -> bool:
+    now, last = statement.get(part), before.get(part) if before is not None else None
+    return now is not None and last is not None and slip(now, last, _PART_GROWS) is not None
+
+
+def _twice_proved(statement: Statement, losers: dict[str, str]) -> Trial | None:
+    """A total that stands under a name of the filer's own, when two different sums inside the filing come to it."""
+    if any(concept in statement.rows for concept in concepts.REVENUE):
+        return None
+    sums = list(sums_of(statement))
+    for words, total in sums:
+        agreeing = [other for other, amount in sums if other != words and is_equal(amount, total)]
+        if agreeing:
+            name = next(each for each in (*concepts.GROSS_PROFITS, concepts.OPERATING_INCOME) if each in statement.rows)
+            row = statement.rows[name]
+            whole = Entry(row.start, row.end, total, row.accession, row.form, row.filed)
+            note = f"revenue stands under a concept of the filer's own: it is what {words} make, and {agreeing[0]} too."
+            return Trial((f"{words}", whole, total), "Two sums of the filing come to it.", (note,), losers)
+    return None
