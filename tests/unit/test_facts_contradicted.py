@@ -7,6 +7,7 @@ import pytest
 
 from tickyard.features.research import concepts
 from tickyard.features.research.study import study
+from tickyard.sources.filings.border import CompanyFacts, Entry
 from yards.filings import cases, in_scale, slipped
 
 CASES = {case["id"]: case for case in cases()}
@@ -105,3 +106,29 @@ def test_a_part_of_a_banks_revenue_that_slips_is_not_added_up(part, change):
     found = ask("UBSI@2021", slipped(CASES["UBSI@2021"].filer.facts, part, right.accession, change, period))
     assert found.revenue is None
     assert "in a wrong scale" in found.note
+
+
+def amended(facts, right, value):
+    """The same document, with an amendment that tells one line of the year and nothing else."""
+    form = f"{right.form.removesuffix('/A')}/A"
+    row = Entry(right.period_start, right.period_end, value, "9999999999-26-000001", form, right.filed)
+    units = facts.concepts[right.concept]
+    rows = {**units, right.unit: (*units[right.unit], row)}
+    return CompanyFacts(facts.cik, {**facts.concepts, right.concept: rows}, facts.unread)
+
+
+@pytest.mark.parametrize("change", [lambda n: n * 1000, lambda n: n // 1000, lambda n: n // 7])
+@pytest.mark.parametrize("name", COMPANIES)
+def test_an_amendment_of_one_line_is_no_reason_to_answer_a_slip_or_a_slice(name, change):
+    right, facts = ask(name), CASES[name].filer.facts
+    for what in ("revenue", "net_income"):
+        chosen = getattr(right, what)
+        if chosen is not None and chosen.concept in facts.concepts:
+            found = getattr(ask(name, amended(facts, chosen, change(chosen.value))), what)
+            assert found is None or found.value == chosen.value
+
+
+def test_an_amendment_that_restates_one_line_by_a_little_is_heard():
+    right, facts = ask("AAPL@2021"), CASES["AAPL@2021"].filer.facts
+    restated = right.revenue.value * 9 // 10
+    assert ask("AAPL@2021", amended(facts, right.revenue, restated)).revenue.value == restated

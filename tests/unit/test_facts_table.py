@@ -259,7 +259,8 @@ CASES = [
            "130m 2026-06-30", "may leave out a class", BY_AVERAGE),
     shares("a fresh listing", COVER + "average shares 9m 2026-04-01 2026-06-30 10-Q 2026-08-10", USUAL_SHARES),
     shares("a count in millions", "cover shares 5000000b - 2026-08-01 10-Q 2026-08-10", None, "a slip"),
-    shares("a count of tomorrow", COVER + "cover shares 60m - 2026-08-30 10-Q 2026-08-10", USUAL_SHARES),
+    shares("a count of a day after its filing", "cover shares 60m - 2026-08-30 10-Q 2026-08-10", "60m 2026-08-10"),
+    shares("a count of another age", COVER + "cover shares 60m - 2028-08-30 10-Q 2026-08-10", USUAL_SHARES),
     shares("no count at all", "", None, "no single count is filed"),
     Case(
         "combined: a bank abroad with a dropped tag, a restatement, a translation and a stale count",

@@ -18,6 +18,11 @@ def are_close(one: Number, other: Number) -> bool:
     return one <= 2 * other and other <= 2 * one
 
 
+def are_alike(one: Number, other: Number) -> bool:
+    """The same of amounts that may be negative."""
+    return (one > 0) == (other > 0) and are_close(size(one), size(other))
+
+
 def slip(one: Number, other: Number, room: int = 2) -> int | None:
     """The factor, a thousand or a million, when two amounts are one written in different scales. Between two times it
     may have grown or shrunk: `room` is how many times."""

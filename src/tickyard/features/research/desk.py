@@ -8,7 +8,14 @@ from tickyard.features.research import concepts
 from tickyard.features.research.concepts import Number
 from tickyard.features.research.doubts import LEAST, Witnesses, witnesses
 from tickyard.features.research.periods import COUNT_AGE, SAME_YEAR
-from tickyard.features.research.reports import Report, count_forms, is_foreign, known, newcomers_report, newest_report
+from tickyard.features.research.reports import (
+    Report,
+    count_forms,
+    covers_of,
+    is_foreign,
+    newcomers_report,
+    newest_report,
+)
 from tickyard.features.research.statement import latest
 from tickyard.sources.filings.border import CompanyFacts, Entry
 
@@ -33,7 +40,7 @@ class Desk:
 
 def lay_out(facts: CompanyFacts, filings: Sequence[Report], today: date) -> Desk:
     forms = count_forms(filings)
-    covers = known(facts.units(concepts.COVER_COUNT).get(UNIT, ()), forms, today)
+    covers = covers_of(facts, forms, today)
     last = max((row.filed for row in covers if row.value is None or row.value >= LEAST), default=None)
     # An amendment need not repeat what it does not amend.
     later = [each for each in filings if each.form in forms and not each.form.endswith("/A")]

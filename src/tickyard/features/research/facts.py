@@ -83,6 +83,10 @@ def year_to_answer(years: Years, wanted: Sequence[str], name: str, today: date) 
     return end, Figure(None)
 
 
+FRAGMENT = "Its filing tells only this of the year, and quite another amount than a whole statement does."
+"""Some amendments restate one line, but hardly to half or twice as much: that is a slip, or a slice."""
+
+
 def unread(name: str, end: date) -> str:
     return f"{name}: the amount filed for the year ended {end} could not be read."
 

@@ -3,9 +3,10 @@
 from datetime import date
 
 from tickyard.features.research import concepts
-from tickyard.features.research.amounts import are_close, is_equal, power_off
+from tickyard.features.research.amounts import are_alike, is_equal, power_off
 from tickyard.features.research.concepts import Number
 from tickyard.features.research.facts import (
+    FRAGMENT,
     Candidate,
     Figure,
     candidate,
@@ -32,7 +33,8 @@ def choose_net_income(years: Years, today: date) -> Figure:
 
 def income_of(years: Years, end: date) -> Figure:
     """The net income of the year that ends on this day."""
-    statements = years.statements(concepts.NET_INCOME, end)
+    told = years.statements(concepts.NET_INCOME, end)
+    statements = [each for each in told if not _is_odd(each, told)]
     if not statements:
         return Figure(None, (f"netIncome: not reported as a standard concept for the year ended {end}.",))
     # An amendment may repeat one line only: the filing that sets the owners' part apart is the better witness.
@@ -50,13 +52,25 @@ def income_of(years: Years, end: date) -> Figure:
         statement, taken = better, _owners_part(better)
     concept, row, remark, why = taken
     others = [each for each in statements if each is not statement and each is not statements[place]]
-    elsewhere = same_year_elsewhere(concepts.NET_INCOME, others, "Another filing of the same year is the one taken.")
+    elsewhere = [
+        *same_year_elsewhere(concepts.NET_INCOME, others, "Another filing of the same year is the one taken."),
+        *same_year_elsewhere(concepts.NET_INCOME, [each for each in told if _is_odd(each, told)], FRAGMENT),
+    ]
     if row.value is None:
         losers = _losers(statement, None, "The amount could not be read.")
         return Figure(None, (unread("netIncome", end),), (*losers, *elsewhere))
     chosen = candidate(concept, statement.unit, row, why, is_chosen=True)
     judged = (chosen, *_losers(statement, concept, None), *refused, *elsewhere)
     return Figure(fact_of(years, concept, row, row.value), (remark,) if remark else (), judged)
+
+
+def _is_odd(statement: Statement, told: list[Statement]) -> bool:
+    """Whether a lone line says quite another thing than the newest whole statement of the year."""
+    whole = next((each for each in told if not each.is_fragment), None)
+    if whole is None or not statement.is_fragment:
+        return False
+    one, other = _owners_part(statement)[1].value, _owners_part(whole)[1].value
+    return one is not None and other is not None and not are_alike(one, other)
 
 
 def _refuted(years: Years, statement: Statement, taken: _Taken) -> str | None:
@@ -137,8 +151,7 @@ def _is_stranger(statement: Statement, owners: Number) -> bool:
         return False
     common = statement.first(concepts.COMMON_PROFITS)
     is_borne_out = bears_out(statement, owners) or (common is not None and bears_out(statement, common))
-    rest = whole - minority
-    return not is_borne_out and (rest > 0) == (owners > 0) and are_close(concepts.size(rest), concepts.size(owners))
+    return not is_borne_out and are_alike(whole - minority, owners)
 
 
 def _of_whole(statement: Statement, name: str, row: Entry) -> _Taken:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Final
 
 from tickyard.features.research import concepts
-from tickyard.features.research.amounts import are_close, slip
+from tickyard.features.research.amounts import are_alike, are_close, slip
 from tickyard.features.research.concepts import Number
 from tickyard.features.research.statement import Statement, Years
 
@@ -89,7 +89,7 @@ def find_slip(years: Years, statement: Statement, concept: str, profit: Number) 
         return _slip_beside(years, statement, concept, profit)
     names = (*_PROFITS, *concepts.PRETAX)
     beside = [value for name in names if (value := statement.get(name)) is not None and value != profit]
-    if any((value > 0) == (profit > 0) and are_close(concepts.size(value), concepts.size(profit)) for value in beside):
+    if any(are_alike(value, profit) for value in beside):
         return None
     before = years.before(statement, concepts.NET_INCOME)
     last = before.first(concepts.NET_INCOME) if before is not None else None

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
+
+from msgspec import structs
 
 from tickyard.features.research import concepts
 from tickyard.features.research.concepts import Number
@@ -23,6 +25,8 @@ _UNIT = "shares"
 _ALL_TAG, _ALL_TAG_ABROAD = date(2011, 12, 31), date(2018, 12, 31)
 """By then every filer tagged its reports: under American standards, and under the international ones."""
 _RATIO_MAX = 1000
+_SLIP_OF_DATE = timedelta(days=400)
+"""The year is what is written wrong most often."""
 _LEAST_PER_SHARE, _MOST_PER_SHARE = Decimal("0.01"), Decimal(100_000)
 """Below the one the rounding of a profit per share is all that is left of it, above the other it is none."""
 
@@ -154,3 +158,11 @@ def listed_ratio(facts: CompanyFacts, today: date) -> int | None:
 
 def known(rows: Iterable[Entry], forms: frozenset[str], today: date) -> list[Entry]:
     return [row for row in rows if row.form in forms and is_known(row, today)]
+
+
+def covers_of(facts: CompanyFacts, forms: frozenset[str], today: date) -> list[Entry]:
+    """The counts on covers. A count cannot be of a day after its filing: such a day is a slip of the pen, the count is
+    that of the filing's day."""
+    rows = facts.units(concepts.COVER_COUNT).get(_UNIT, ())
+    told = [row for row in rows if row.form in forms and row.filed <= today and row.end - row.filed <= _SLIP_OF_DATE]
+    return [structs.replace(row, end=row.filed) if row.end > row.filed else row for row in told]

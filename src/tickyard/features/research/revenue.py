@@ -9,8 +9,10 @@ from collections.abc import Iterable
 from datetime import date
 
 from tickyard.features.research import concepts
+from tickyard.features.research.amounts import are_alike
 from tickyard.features.research.concepts import Number
 from tickyard.features.research.facts import (
+    FRAGMENT,
     Candidate,
     Figure,
     candidate,
@@ -60,10 +62,10 @@ def revenue_of(years: Years, end: date) -> Figure:
     judged: list[Candidate] = []
     refusal: tuple[str, ...] = ()
     for place, statement in enumerate(statements):
-        if is_off_scale(years, statement):
-            trial = _off_scale(statement)
-        else:
-            trial = _try(statement, sliced, years.before(statement, REVENUE_WANTED), has_excise=years.has_excise)
+        trial = _judge(years, statement, sliced)
+        whole = next((each for each in statements[place:] if not each.is_fragment), statement)
+        if whole is not statement and _are_at_odds(trial, _judge(years, whole, sliced)):
+            trial = _refused(statement, FRAGMENT, ())
         judged += _candidates(statement, trial)
         if trial.chosen is not None:
             concept, row, value = trial.chosen
@@ -74,6 +76,20 @@ def revenue_of(years: Years, end: date) -> Figure:
         if trial.is_final:
             break
     return Figure(None, refusal or (_NOT_REPORTED.format(end=end),), tuple(judged))
+
+
+def _judge(years: Years, statement: Statement, sliced: frozenset[str]) -> Trial:
+    if is_off_scale(years, statement):
+        return _refused(statement, WRONG_SCALE, (OFF_SCALE.format(end=statement.end),))
+    return _try(statement, sliced, years.before(statement, REVENUE_WANTED), has_excise=years.has_excise)
+
+
+def _refused(statement: Statement, reason: str, notes: tuple[str, ...]) -> Trial:
+    return Trial(None, "", notes, {concept: reason for concept in concepts.REVENUE if concept in statement.rows})
+
+
+def _are_at_odds(one: Trial, other: Trial) -> bool:
+    return one.chosen is not None and other.chosen is not None and not are_alike(one.chosen[2], other.chosen[2])
 
 
 def _try(statement: Statement, sliced: frozenset[str], before: Statement | None, *, has_excise: bool) -> Trial:
@@ -137,11 +153,6 @@ def _try(statement: Statement, sliced: frozenset[str], before: Statement | None,
         return _win(statement, concept, value, "The best concept of the filing that no part contradicts.", losers)
     reason = (OFF_SCALE if is_odd else _PART_OF_TOTAL).format(end=end)
     return sum_of_parts(statement, losers, before) or Trial(None, "", (reason,), losers)
-
-
-def _off_scale(statement: Statement) -> Trial:
-    losers = {concept: WRONG_SCALE for concept in concepts.REVENUE if concept in statement.rows}
-    return Trial(None, "", (OFF_SCALE.format(end=statement.end),), losers)
 
 
 def _without_excise(statement: Statement, concept: str, rest: Number, losers: dict[str, str]) -> Trial:

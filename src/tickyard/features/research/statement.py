@@ -35,6 +35,11 @@ _BEFORE_MAX = 5
 _COUNTED = (*concepts.AVERAGE_COUNTS, *concepts.DILUTED_COUNTS)
 
 
+_BESIDE = (*concepts.CHECKS, *concepts.MINORITY, *_PER_SHARE)
+_KINDS = (frozenset(concepts.REVENUE), frozenset(concepts.NET_INCOME), frozenset(_BESIDE) - {*concepts.REVENUE})
+_KINDS_LEAST = 2
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """One period in one filing: what each concept says."""
@@ -49,6 +54,11 @@ class Statement:
     def get(self, concept: str) -> Number | None:
         row = self.rows.get(concept)
         return row.value if row is not None else None
+
+    @property
+    def is_fragment(self) -> bool:
+        """Whether it tells one line of the period only, as an amendment or a table of segments may."""
+        return sum(not kind.isdisjoint(self.rows) for kind in _KINDS) < _KINDS_LEAST
 
     def first(self, wanted: Iterable[str]) -> Number | None:
         return next((value for concept in wanted if (value := self.get(concept)) is not None), None)
