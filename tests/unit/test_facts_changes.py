@@ -66,6 +66,24 @@ def test_a_company_that_only_begins_to_sell_keeps_its_year():
     assert ask(SHELL.replace("-210000", "-4m")).net_income.value == -21_892_000
 
 
+# A shell that was listed in autumn, so that nobody told its second quarter: only the company that merged with it did.
+LATE_SHELL = """
+    NetIncomeLoss USD -612345 2020-01-01 2020-12-31 10-K 2021-03-25
+    NetIncomeLoss USD -1500000 2021-01-01 2021-03-31 10-Q 2021-05-14
+    Revenues USD 100m 2021-01-01 2021-06-30 10-Q 2021-08-13
+    NetIncomeLoss USD -40m 2021-01-01 2021-06-30 10-Q 2021-08-13
+    Revenues USD 58m 2020-01-01 2020-06-30 10-Q 2021-08-13
+    NetIncomeLoss USD {half} 2020-01-01 2020-06-30 10-Q 2021-08-13
+"""
+
+
+def test_the_year_of_a_shell_is_told_by_a_half_that_is_many_times_as_much():
+    found = ask(LATE_SHELL.format(half="-25m"), today=date(2021, 9, 1))
+    assert found.net_income is None
+    assert "shell" in found.note
+    assert ask(LATE_SHELL.format(half="-400000"), today=date(2021, 9, 1)).net_income.value == -612_345
+
+
 DEPOSITARY = """
     Revenues USD 627m 2023-01-01 2023-12-31 10-K 2024-03-11
     NetIncomeLoss USD -177m 2023-01-01 2023-12-31 10-K 2024-03-11
@@ -121,3 +139,13 @@ def test_a_bank_whose_revenue_was_not_read_is_no_shell():
     case = next(case for case in cases() if case["id"] == "GS@2026-07-24")
     found = study(case.filer.company, case.filer.facts, date(2013, 11, 7))
     assert (found.revenue, found.net_income.value) == (None, 7_475_000_000)
+
+
+# Eight shares to a receipt since the end of July 2019, when each share became eight; one before.
+@pytest.mark.parametrize(("day", "ratio"), [("2019-06-10", 1), ("2019-09-01", None), ("2021-06-01", 8)])
+def test_the_ratio_of_a_depositary_share_is_that_of_the_day(day, ratio):
+    case = next(case for case in cases() if case["id"] == "BABA@2021")
+    found = study(case.filer.company, case.filer.facts, date.fromisoformat(day))
+    worth = appraise(found, Price(150, 1), "BABA")
+    assert (worth.market_cap and worth.market_cap.value) == (ratio and found.shares.value * 150 // ratio)
+    assert ratio is not None or "were changed" in worth.notes[0]

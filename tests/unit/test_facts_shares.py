@@ -122,7 +122,7 @@ def test_a_table_in_thousands_and_a_cover_without_other_witnesses_are_a_dispute(
     assert "a thousand times off" in found.note
 
 
-# The cover of its report for the third quarter is dated two days after the report was filed.
+# The cover of its report for the third quarter is dated three days after the report was filed.
 def test_a_cover_dated_after_its_filing_counts_on_the_day_of_the_filing():
     case = CASES["HIG@2021"]
     for day in (date(2013, 10, 28), date(2013, 12, 1), date(2014, 2, 20)):

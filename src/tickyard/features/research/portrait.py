@@ -64,4 +64,5 @@ def appraise(found: Study | None, mid: Price | None, symbol: str) -> Worth:
         tagged_ratio=found.tagged_ratio,
         public_float=found.public_float,
         is_abroad=found.is_abroad,
+        today=found.today,
     )

@@ -55,6 +55,8 @@ class Study:
     """Incorporated outside the United States, whatever it files on."""
     candidates: Candidates = Candidates()
     """What each figure was chosen from."""
+    today: date | None = None
+    """The day on which it was asked."""
 
     @property
     def note(self) -> str | None:
@@ -99,6 +101,7 @@ def study(company: Company, facts: CompanyFacts | Absence, today: date) -> Study
             _all(facts, years, concepts.NET_INCOME, net_income, today),
             count.candidates,
         ),
+        today=today,
     )
 
 

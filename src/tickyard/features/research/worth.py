@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-from tickyard.features.research.depositary import SHARES_PER_SECURITY
+from tickyard.features.research.depositary import ratio_on
 from tickyard.features.research.shares import Shares
 from tickyard.kernel.units import Price
 
@@ -46,6 +46,7 @@ def market_cap(
     tagged_ratio: int | None = None,
     public_float: Float | None = None,
     is_abroad: bool = False,
+    today: date | None = None,
 ) -> Worth:
     """Shares times the mid of the equity quote, never that of the token.
 
@@ -57,7 +58,11 @@ def market_cap(
         return Worth(None, ("marketCap: no usable share count.",))
     if underlying_mid is None:
         return Worth(None, ("marketCap: no usable quote of the underlying.",))
-    per_security = SHARES_PER_SECURITY.get(ticker) or tagged_ratio or (None if is_foreign else 1)
+    listed = ratio_on(ticker, today or date.max)
+    if listed != ratio_on(ticker, shares.as_of):
+        reason = f"the shares to one depositary share were changed after they were counted on {shares.as_of}"
+        return Worth(None, (f"marketCap: {reason}.",))
+    per_security = listed or tagged_ratio or (None if is_foreign else 1)
     if per_security is None:
         reason = "how many ordinary shares one depositary share stands for is not known to us"
         return Worth(None, (f"marketCap: {reason}.",))
@@ -68,7 +73,7 @@ def market_cap(
             f"({public_float.as_of}), so count and quote may not be of the same security"
         )
         return Worth(None, (f"marketCap: {reason}.",))
-    is_assumed = is_abroad and not (SHARES_PER_SECURITY.get(ticker) or tagged_ratio)
+    is_assumed = is_abroad and not (listed or tagged_ratio)
     if is_assumed and public_float is not None and not _is_near(value, public_float.value):
         reason = (
             "the filer is incorporated abroad, and its public float does not bear out that the share itself is listed"
