@@ -1,6 +1,7 @@
 """`tickyard explain`: the same choice from documents on disk, gzip'd or not, as JSON and as text."""
 
 import argparse
+import codecs
 import gzip
 import json
 from datetime import date
@@ -10,6 +11,7 @@ import pytest
 
 from tickyard.features.research.answer import Facts, Underlying
 from tickyard.features.research.offline import explain_documents
+from tickyard.features.research.periods import ANNUAL_FORMS, YEAR_DAYS
 from tickyard.features.research.portrait import describe
 from tickyard.sources.filings.border import Broken
 from tickyard.terminal.arguments import add_explain_arguments
@@ -19,7 +21,7 @@ from yards.filings import cases
 CASES = {case["id"]: case for case in cases()}
 
 
-def explain(capsys, tmp_path, case, *more, is_packed=True, stub=None):
+def explain(capsys, tmp_path, case, *more, is_packed=True, stub=None, ticker=None):
     """Exit code, standard output and standard error of the command on a case's documents."""
     pack = gzip.compress if is_packed else bytes
     facts, submissions = tmp_path / "facts", tmp_path / "submissions"
@@ -28,7 +30,9 @@ def explain(capsys, tmp_path, case, *more, is_packed=True, stub=None):
     parser = argparse.ArgumentParser()
     add_explain_arguments(parser)
     files = ["--facts", str(facts), "--submissions", str(submissions)]
-    code = explain_command(parser.parse_args([case.ticker, *files, "--today", case.today.isoformat(), *more]))
+    code = explain_command(
+        parser.parse_args([case.ticker if ticker is None else ticker, *files, "--today", case.today.isoformat(), *more])
+    )
     said = capsys.readouterr()
     return code, said.out, said.err
 
@@ -62,6 +66,39 @@ def test_files_may_be_plain_and_a_description_may_leave_out_whose_it_is(capsys, 
     nameless = explain(capsys, tmp_path, case, "--json", stub=json.dumps(case["stub"]).encode())
     assert packed == plain == nameless
     assert json.loads(packed[1])["facts"]["marketCap"] is None
+
+
+def test_a_mark_before_the_first_byte_is_no_part_of_a_document(capsys, tmp_path):
+    case = CASES["MA@2021"]
+    plain = explain(capsys, tmp_path, case, "--json", is_packed=False)
+    for is_packed in (True, False):
+        marked = codecs.BOM_UTF8 + case.submissions
+        assert explain(capsys, tmp_path, case, "--json", is_packed=is_packed, stub=marked) == plain
+
+
+@pytest.mark.parametrize("ticker", ["", " ", "A B", "../AAPL", "A" * 17])
+def test_a_ticker_that_is_none_is_refused_in_one_sentence(capsys, tmp_path, ticker):
+    code, out, err = explain(capsys, tmp_path, CASES["MA@2021"], ticker=ticker)
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+    assert "the ticker must be one such as" in err
+
+
+def test_every_sentence_about_a_loser_is_true_of_it():
+    for name, case in CASES.items():
+        found = describe(case.ticker, case.filer, case.today).study
+        if found is None:
+            continue
+        judged = ((found.revenue, found.candidates.revenue), (found.net_income, found.candidates.net_income))
+        for chosen, candidates in judged:
+            for each in candidates:
+                if each.is_chosen or each.value is None:
+                    continue
+                days = (each.period_end - each.period_start).days + 1 if each.period_start else 0
+                is_annual = days in YEAR_DAYS and each.form in ANNUAL_FORMS
+                assert not (is_annual and "not of a whole year" in each.reason), (name, each)
+                if chosen is not None and each.value == chosen.value:
+                    assert "includes" not in each.reason, (name, each)
+                    assert "after preferred" not in each.reason, (name, each)
 
 
 def test_the_text_names_the_winner_and_says_why_the_others_lost(capsys, tmp_path):

@@ -1,7 +1,9 @@
 """`tickyard explain`: how the figures of a filer are chosen, from documents on disk and without any network."""
 
 import argparse
+import codecs
 import gzip
+import re
 import sys
 import zlib
 from collections.abc import Iterator
@@ -18,6 +20,7 @@ from tickyard.kernel.units import Price
 from tickyard.sources.filings.border import Broken
 
 _GZIP: Final = b"\x1f\x8b"
+_TICKER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,15}")
 
 
 class WrongDocument(Exception):
@@ -27,20 +30,20 @@ class WrongDocument(Exception):
 def explain_command(args: argparse.Namespace) -> int:
     """0: explained, 1: the documents make no sense, 2: what was typed does."""
     try:
-        today, mid = _day(args.today), _price(args.mid)
+        ticker, today, mid = _ticker(args.ticker), _day(args.today), _price(args.mid)
         facts, submissions = read_document(args.facts), read_document(args.submissions)
     except WrongDocument as wrong:
         print(wrong, file=sys.stderr)
         return 2
     try:
-        explained = explain_documents(args.ticker, facts, submissions, today, mid)
+        explained = explain_documents(ticker, facts, submissions, today, mid)
     except Broken as broken:
         print(f"cannot be explained: {broken}", file=sys.stderr)
         return 1
     if args.json:
         print(msgspec.json.format(msgspec.json.encode(explained), indent=2).decode())
     else:
-        print("\n".join(_lines(args.ticker, explained)))
+        print("\n".join(_lines(ticker, explained)))
     return 0
 
 
@@ -48,9 +51,17 @@ def read_document(name: str) -> bytes:
     """The bytes of a file, unpacked when it is gzip'd."""
     try:
         body = Path(name).read_bytes()
-        return gzip.decompress(body) if body.startswith(_GZIP) else body
+        body = gzip.decompress(body) if body.startswith(_GZIP) else body
     except (OSError, EOFError, zlib.error) as error:
         raise WrongDocument(f"{name} cannot be read") from error
+    # Some editors put a mark before the first byte, which is no part of the document.
+    return body.removeprefix(codecs.BOM_UTF8)
+
+
+def _ticker(text: str) -> str:
+    if _TICKER.fullmatch(text) is None:
+        raise WrongDocument("the ticker must be one such as AAPL or BRK.B")
+    return text
 
 
 def _day(text: str) -> date:

@@ -6,7 +6,7 @@ from datetime import date
 
 from tickyard.features.research import concepts
 from tickyard.features.research.concepts import Number
-from tickyard.features.research.periods import FIGURE_AGE, SAME_YEAR, fiscal_year
+from tickyard.features.research.periods import ANNUAL_FORMS, FIGURE_AGE, SAME_YEAR, fiscal_year, is_year
 from tickyard.features.research.statement import Statement, Years
 from tickyard.sources.filings.border import CompanyFacts, Entry
 
@@ -121,6 +121,8 @@ def _why_not(row: Entry, unit: str, years: Years | None, end: date | None) -> st
         return f"The filer reports in {years.unit}; this is a translation or no amount of money."
     if end is not None and row.end < end:
         return f"It is of an earlier period; the year ended {end} is the newest that is reported."
+    if end is None and is_year(row) and row.form in ANNUAL_FORMS:
+        return f"It is of the year ended {row.end}, for which nothing is answered: the note says why."
     return "It is not of a whole year in an annual report."
 
 

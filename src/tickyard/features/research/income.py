@@ -60,7 +60,7 @@ def income_of(years: Years, end: date) -> Figure:
         losers = _losers(statement, None, "The amount could not be read.")
         return Figure(None, (unread("netIncome", end),), (*losers, *elsewhere))
     chosen = candidate(concept, statement.unit, row, why, is_chosen=True)
-    judged = (chosen, *_losers(statement, concept, None), *refused, *elsewhere)
+    judged = (chosen, *_losers(statement, concept, None, row.value), *refused, *elsewhere)
     return Figure(fact_of(years, concept, row, row.value), (remark,) if remark else (), judged)
 
 
@@ -198,20 +198,25 @@ def _minority(statement: Statement) -> Number | None:
     return sum(divided) if divided else None
 
 
-def _losers(statement: Statement, chosen: str | None, reason: str | None) -> list[Candidate]:
-    base = chosen.partition(" ")[0] if chosen else None
+def _losers(
+    statement: Statement, chosen: str | None, reason: str | None, value: Number | None = None
+) -> list[Candidate]:
     return [
-        candidate(name, statement.unit, statement.rows[name], reason or _why_not(name, base, chosen))
+        candidate(name, statement.unit, row, reason or _why_not(name, row.value, chosen or "", value))
         for name in concepts.NET_INCOME
-        if name in statement.rows and name != chosen
+        if (row := statement.rows.get(name)) is not None and name != chosen
     ]
 
 
-def _why_not(name: str, base: str | None, chosen: str | None) -> str:
-    if name == base and name != chosen:
-        return "It includes the minority owners' part."
+def _why_not(name: str, amount: Number | None, chosen: str, value: Number | None) -> str:
+    if amount is None:
+        return "Its amount could not be read."
+    if amount == value:
+        return f"The same amount; {concepts.short(chosen)} is the better name for it."
     if name in concepts.WHOLE_PROFITS:
-        return "It includes the minority owners' part; the owners' own stands beside it."
+        return "It includes the minority owners' part."
     if name in concepts.COMMON_PROFITS:
         return "It is what remained for common shareholders after preferred dividends, not the net income."
+    if chosen.partition(" - ")[0] in concepts.WHOLE_PROFITS:
+        return "It is neither the whole profit less the minority owners' part nor what profit per share was made of."
     return "A better concept stands in the same filing."
