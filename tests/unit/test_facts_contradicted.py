@@ -1,6 +1,6 @@
 """Figures of real filers that something else contradicts: they give way to what is borne out, or nothing is answered."""
 
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 
 import pytest
@@ -132,3 +132,21 @@ def test_an_amendment_that_restates_one_line_by_a_little_is_heard():
     right, facts = ask("AAPL@2021"), CASES["AAPL@2021"].filer.facts
     restated = right.revenue.value * 9 // 10
     assert ask("AAPL@2021", amended(facts, right.revenue, restated)).revenue.value == restated
+
+
+# The report before is the one in the wrong scale: profit per share sides with the newest, which shares a year with it.
+@SCALES
+@pytest.mark.parametrize(
+    "name", ["AAPL@2021", "HD@2021", "GIS@2021", "PG@2026-04-27", "NVDA@2026-07-09", "APH@2026-04-27"]
+)
+def test_a_report_is_not_refuted_by_one_before_it_that_is_in_a_wrong_scale(name, change):
+    right, facts = ask(name), CASES[name].filer.facts
+    before = ask(name, today=(right.revenue.filed - timedelta(days=1)).isoformat())
+    found = ask(name, in_scale(facts, before.revenue.accession, change))
+    assert (found.revenue, found.net_income) == (right.revenue, right.net_income)
+
+
+def test_revenue_that_may_include_excise_says_so():
+    found = ask("MO@2021")
+    assert found.revenue.value == 26_153_000_000
+    assert "may include excise: gross profit and cost of sales make 20841000000 without it" in found.note

@@ -3,6 +3,7 @@
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 
@@ -231,3 +232,13 @@ def test_a_fourth_quarter_never_takes_revenue_back():
     fourth = next(each for each in found(text).quarterly if each.end == date(2025, 12, 31)).revenue
     assert fourth.value is None
     assert "more than the year" in fourth.reason
+
+
+# One filing ended this filer's year on the last Friday of November, another on the last day.
+def test_a_year_that_ends_on_two_days_is_listed_once():
+    for name, case in CASES.items():
+        found = series(case.filer.facts, case.filer.company.fiscal_year_end, case.today)
+        for periods in (found.annual, found.quarterly):
+            assert all((one.end - other.end).days > 15 for one, other in pairwise(periods)), name
+    years = series(CASES["GS@2026-07-24"].filer.facts, "1231", CASES["GS@2026-07-24"].today).annual
+    assert [each.end.isoformat() for each in years if each.end.year == 2008] == ["2008-11-30"]

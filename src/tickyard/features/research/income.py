@@ -142,16 +142,17 @@ def _is_stranger(statement: Statement, owners: Number) -> bool:
     """Whether what is tagged as the owners' part is neither what the minority leaves of the whole profit, nor what
     profit per share was made of, with preferred dividends or without.
 
-    A minority's part may be told only in part: then profit per share bears out the owners' own.
+    A minority's part may be told only in part: then it has several names, or profit per share bears the owners' out.
     """
-    whole, minority = statement.first(concepts.WHOLE_PROFITS), _minority(statement)
-    if whole is None or minority is None or not made_of(statement):
+    whole, minority, made = statement.first(concepts.WHOLE_PROFITS), _minority(statement), made_of(statement)
+    names = (*concepts.MINORITY, *concepts.MINORITY_DIVIDED)
+    if whole is None or minority is None or len({statement.get(name) for name in names} - {None}) > 1:
         return False
     if any(is_equal(each, owners) for each in (whole, whole - minority, whole + minority)):
         return False
     common = statement.first(concepts.COMMON_PROFITS)
     is_borne_out = bears_out(statement, owners) or (common is not None and bears_out(statement, common))
-    return not is_borne_out and are_alike(whole - minority, owners)
+    return not is_borne_out and made * owners > 0 and are_alike(whole - minority, owners)
 
 
 def _of_whole(statement: Statement, name: str, row: Entry) -> _Taken:

@@ -17,6 +17,7 @@ _FIGURES = (*concepts.REVENUE, *concepts.NET_INCOME)
 _REPEATED_MAX = 16
 # The factor of a slip is a thousand or more, the figures under it may have grown.
 _APART = 500
+_MORE_THAN_A_SPLIT = 100
 # One line may have slipped by itself.
 _LINES = 2
 
@@ -27,6 +28,8 @@ class Vote:
 
     agree: int
     against: int
+    is_per_share_odd: bool = False
+    """Whether its profits per share are in another scale too: then they are no witness for the profits."""
 
 
 def votes_of(by_concept: Mapping[str, Sequence[Entry]]) -> dict[str, Vote]:
@@ -41,10 +44,13 @@ def votes_of(by_concept: Mapping[str, Sequence[Entry]]) -> dict[str, Vote]:
                 if one.accession != other.accession and (weight := _weight(one, other)):
                     pair = (one.accession, other.accession)
                     pairs[pair] = pairs.get(pair, 0) + weight
+    per_share = _shared(row for name in concepts.PER_SHARE for row in by_concept.get(name, ()))
+    odd = {row.accession for group in per_share if _is_apart(group, _MORE_THAN_A_SPLIT) for row in group}
     found: dict[str, Vote] = {}
     for (one_accession, _), weight in pairs.items():
         vote = found.get(one_accession, Vote(0, 0))
-        found[one_accession] = Vote(vote.agree + (weight > 0), vote.against + (weight <= -_LINES))
+        agree, against = vote.agree + (weight > 0), vote.against + (weight <= -_LINES)
+        found[one_accession] = Vote(agree, against, one_accession in odd)
     return {accession: vote for accession, vote in found.items() if vote.against}
 
 
@@ -62,9 +68,9 @@ def _newest(group: list[Entry]) -> list[Entry]:
     return sorted(group, key=lambda row: (row.filed, row.accession, row.value or 0), reverse=True)[:_REPEATED_MAX]
 
 
-def _is_apart(group: Sequence[Entry]) -> bool:
+def _is_apart(group: Sequence[Entry], factor: int = _APART) -> bool:
     sizes = [concepts.size(row.value) for row in group if row.value]
-    return max(sizes) >= _APART * min(sizes)
+    return max(sizes) >= factor * min(sizes)
 
 
 def _weight(one: Entry, other: Entry) -> int:

@@ -10,10 +10,12 @@ from typing import Final
 from tickyard.features.research import concepts
 from tickyard.features.research.amounts import are_alike, are_close, slip
 from tickyard.features.research.concepts import Number
+from tickyard.features.research.neighbours import Vote
 from tickyard.features.research.statement import Statement, Years
 
 _LEAST_PER_SHARE: Final = Decimal("0.05")
 _POWERS: Final = tuple(10**power for power in range(1, 7))
+_THOUSANDS: Final = (10**3, 10**6)
 # An average number of shares is of the time before the cover's day, and splits and offerings come between.
 _ALIKE: Final = 5
 # A profit may be more than all of revenue, when something was sold or written off; hardly ever so much more.
@@ -24,12 +26,10 @@ WRONG_SCALE: Final = "A slip: the whole filing is in another scale than its neig
 
 def is_off_scale(years: Years, statement: Statement) -> bool:
     """Whether all that a filing says is in a wrong scale."""
-    vote = years.votes.get(statement.accession)
-    agree, against = (vote.agree, vote.against) if vote is not None else (0, 0)
+    vote = years.votes.get(statement.accession, Vote(0, 0))
     by_shares = _is_borne_out_by_shares(years, statement)
-    against += by_shares is False
-    # A tie is no proof of either side.
-    return against > 0 and against >= agree + (by_shares is True)
+    is_witness = by_shares is True and not vote.is_per_share_odd
+    return vote.against + (by_shares is False) > vote.agree + is_witness
 
 
 def _is_borne_out_by_shares(years: Years, statement: Statement) -> bool | None:
@@ -39,12 +39,17 @@ def _is_borne_out_by_shares(years: Years, statement: Statement) -> bool | None:
         return None
     if are_close(concepts.size(profit), concepts.size(made)):
         return True
-    average, cover = statement.first(concepts.AVERAGE_COUNTS), years.covers.get(statement.accession)
-    if not average or not cover or average > _ALIKE * cover or cover > _ALIKE * average:
-        return None  # the count may be what is in another scale
+    if not _is_count_in_scale(years, statement):
+        return None
     # Some tag a profit per share in pence.
     is_off = all(slip(each, made) for each in (profit, statement.first(concepts.COMMON_PROFITS) or profit))
     return False if is_off and sold and is_usual(profit, sold) and not is_usual(made, sold) else None
+
+
+def _is_count_in_scale(years: Years, statement: Statement) -> bool:
+    """Whether the cover bears out the average number of shares: counts are in thousands more often than amounts."""
+    average, cover = statement.first(concepts.AVERAGE_COUNTS), years.covers.get(statement.accession)
+    return bool(average and cover and average <= _ALIKE * cover and cover <= _ALIKE * average)
 
 
 def refute(years: Years, statement: Statement, concept: str, profit: Number) -> str | None:
@@ -107,6 +112,8 @@ def find_slip(years: Years, statement: Statement, concept: str, profit: Number) 
 def _slip_beside(years: Years, statement: Statement, concept: str, profit: Number) -> int | None:
     """A factor of a thousand or a million to the whole profit, or before taxes; to what other filings say of the year;
     or to the year before, when the profit is more than all of revenue too, or next to nothing of it."""
+    if bears_out(statement, profit) and _is_count_in_scale(years, statement):
+        return None
     names = (*concepts.WHOLE_PROFITS, *concepts.PRETAX)
     beside = [value for name in names if name != concept and (value := statement.get(name))]
     against = [slip(profit, value) for value in beside]
@@ -123,7 +130,9 @@ def _slip_beside(years: Years, statement: Statement, concept: str, profit: Numbe
     if factor := slip(profit, last):
         return factor
     is_far_more = concepts.size(profit) > _TIMES_SOLD * sold and concepts.size(last) <= sold_of(before)
-    return _POWERS[2] if is_far_more and not made_of(statement) and is_usual(profit, sold * _POWERS[2]) else None
+    if not is_far_more or made_of(statement):
+        return None
+    return next((power for power in _THOUSANDS if is_usual(profit, sold * power)), None)
 
 
 def _power_off_shares(statement: Statement, profit: Number) -> int | None:

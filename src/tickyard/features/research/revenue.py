@@ -42,6 +42,7 @@ _NAMED = (*concepts.REVENUE, concepts.OTHER_BANKING)
 REVENUE_WANTED = (*_NAMED, *concepts.GROSS_PROFITS, concepts.OPERATING_INCOME)
 _SALES = (concepts.SALES, concepts.GOODS, concepts.CONTRACTS_GROSS)
 _COSTS = "Less than was spent on the goods sold, or left over: the larger number beside it is likelier the total."
+_WITH_EXCISE = "revenue may include excise: gross profit and cost of sales make {rest} without it."
 _NOT_REPORTED = "revenue: not reported as a standard concept for the year ended {end}."
 _PART_OF_TOTAL = "revenue: only a part of it is reported for the year ended {end}, the total is not."
 
@@ -150,7 +151,10 @@ def _try(statement: Statement, sliced: frozenset[str], before: Statement | None,
                 concept, value = other, larger
         for other, amount in standing:
             losers.setdefault(other, _beside(other, amount, concept, value))
-        return _win(statement, concept, value, "The best concept of the filing that no part contradicts.", losers)
+        trial = _win(statement, concept, value, "The best concept of the filing that no part contradicts.", losers)
+        rest = net_of_excise(statement, value, has_excise=has_excise)
+        trial.notes = (_WITH_EXCISE.format(rest=rest),) if rest else ()
+        return trial
     reason = (OFF_SCALE if is_odd else _PART_OF_TOTAL).format(end=end)
     return sum_of_parts(statement, losers, before) or Trial(None, "", (reason,), losers)
 

@@ -14,7 +14,7 @@ from tickyard.features.research import concepts
 from tickyard.features.research.adding import GAP, adds_up, last_quarter, settle_since, settle_year
 from tickyard.features.research.concepts import Number
 from tickyard.features.research.items import FIGURES, NET_INCOME, REVENUE, Item, Line, Period, Said, period_of
-from tickyard.features.research.periods import COUNT_FORMS, INTERIM_FOREIGN_FORMS, YEAR_DAYS
+from tickyard.features.research.periods import COUNT_FORMS, INTERIM_FOREIGN_FORMS, SAME_YEAR, YEAR_DAYS
 from tickyard.features.research.reports import known
 from tickyard.features.research.statement import Years, spans_of, years_of
 from tickyard.sources.filings.border import CompanyFacts
@@ -60,8 +60,8 @@ def series(facts: CompanyFacts, year_end: str | None, today: date) -> Series:
         spans_of(facts, years, lengths, _FORMS, today) for lengths in (_QUARTER_DAYS, _HALF_DAYS, _NINE_MONTHS_DAYS)
     )
     covers = known(facts.units(concepts.COVER_COUNT).get("shares", ()), _FORMS, today)
-    annual = [period_of(years, end, "year", covers) for end in years.ends(FIGURES)[:_YEARS_MAX]]
-    ends = quarters.ends(FIGURES)[: _QUARTERS_MAX + 4]
+    annual = [period_of(years, end, "year", covers) for end in _apart(years)[:_YEARS_MAX]]
+    ends = _apart(quarters)[: _QUARTERS_MAX + 4]
     reported = {end: period_of(quarters, end, "quarter", covers) for end in ends}
     for year in annual:
         fourth = last_quarter(year, reported, nine_months, _LINES)
@@ -71,6 +71,18 @@ def series(facts: CompanyFacts, year_end: str | None, today: date) -> Series:
     quarterly = [settled[end] for end in sorted(settled, reverse=True)][:_QUARTERS_MAX]
     trailing = _trailing(annual, quarterly, reported, (quarters, halves, nine_months), years.unit)
     return Series(years.unit, tuple(annual), tuple(quarterly), trailing)
+
+
+def _apart(spans: Years) -> list[date]:
+    """The ends of the periods, the newest first. Filings that end one period on different days tell it twice: the day
+    that most of its numbers have is taken."""
+    found: list[date] = []
+    for end in spans.ends(FIGURES):
+        if not found or found[-1] - end > SAME_YEAR:
+            found.append(end)
+        elif len(spans.by_end[end]) > len(spans.by_end[found[-1]]):
+            found[-1] = end
+    return found
 
 
 def _settled(
