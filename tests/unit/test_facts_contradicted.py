@@ -150,3 +150,15 @@ def test_revenue_that_may_include_excise_says_so():
     found = ask("MO@2021")
     assert found.revenue.value == 26_153_000_000
     assert "may include excise: gross profit and cost of sales make 20841000000 without it" in found.note
+
+
+# Their first annual reports have no neighbours yet, but quarterly reports told the first nine months of the year.
+@SCALES
+@pytest.mark.parametrize(
+    ("name", "day"), [("GOOGL@2021", "2016-02-11"), ("SCHW@2021", "2010-02-25"), ("MO@2021", "2010-02-24")]
+)
+def test_a_first_annual_report_in_a_wrong_scale_is_seen_by_its_first_nine_months(name, day, change):
+    right = ask(name, today=day)
+    found = ask(name, in_scale(CASES[name].filer.facts, right.revenue.accession, change), day)
+    assert right.revenue is not None
+    assert (found.revenue, found.net_income) == (None, None)

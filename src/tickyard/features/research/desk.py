@@ -16,7 +16,7 @@ from tickyard.features.research.reports import (
     newcomers_report,
     newest_report,
 )
-from tickyard.features.research.statement import latest
+from tickyard.features.research.settling import latest
 from tickyard.sources.filings.border import CompanyFacts, Entry
 
 UNIT = "shares"

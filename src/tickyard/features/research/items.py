@@ -75,7 +75,7 @@ class Line:
         found = []
         for statement in spans.statements(self.wanted, end):
             own = [(concept, row) for concept, row in spans.by_end[end] if row.accession == statement.accession]
-            alone = replace(spans, by_end={end: own}, _told={})
+            alone = replace(spans, by_end={end: own}, _told={}, off_scale={})
             found.append(self.item(alone, end, word))
         return [item for item in found if item.value is not None]
 

@@ -20,16 +20,41 @@ _THOUSANDS: Final = (10**3, 10**6)
 _ALIKE: Final = 5
 # A profit may be more than all of revenue, when something was sold or written off; hardly ever so much more.
 _TIMES_SOLD: Final = 8
+# Between nine months and the year, or a first quarter and the year.
+_PART_ROOM: Final = 4
 _PROFITS: Final = (*concepts.OWNERS_PROFITS, *concepts.WHOLE_PROFITS, *concepts.COMMON_PROFITS)
 WRONG_SCALE: Final = "A slip: the whole filing is in another scale than its neighbours, or than profit per share."
 
 
 def is_off_scale(years: Years, statement: Statement) -> bool:
     """Whether all that a filing says is in a wrong scale."""
+    filing = (statement.accession, statement.end)
+    if filing not in years.off_scale:
+        years.off_scale[filing] = _is_outvoted(years, statement)
+    return years.off_scale[filing]
+
+
+def _is_outvoted(years: Years, statement: Statement) -> bool:
     vote = years.votes.get(statement.accession, Vote(0, 0))
     by_shares = _is_borne_out_by_shares(years, statement)
-    is_witness = by_shares is True and not vote.is_per_share_odd
-    return vote.against + (by_shares is False) > vote.agree + is_witness
+    against = vote.against + (by_shares is False)
+    agree = vote.agree + (by_shares is True and not vote.is_per_share_odd)
+    if against < agree:
+        return False  # whatever the last voice says
+    by_parts = _is_borne_out_by_parts(years, statement)
+    return against + (by_parts is False) > agree + (by_parts is True)
+
+
+def _is_borne_out_by_parts(years: Years, statement: Statement) -> bool | None:
+    """Whether the year is in the scale of its first nine months; None when some lines are and others are not."""
+    pairs = [
+        (value, part)
+        for name in (*concepts.REVENUE, *concepts.NET_INCOME)
+        if (value := statement.get(name)) and (part := years.part(statement, name))
+    ]
+    if pairs and all(slip(value, part, _PART_ROOM) for value, part in pairs):
+        return False
+    return True if pairs and all(are_alike(value, part) for value, part in pairs) else None
 
 
 def _is_borne_out_by_shares(years: Years, statement: Statement) -> bool | None:
@@ -123,6 +148,9 @@ def _slip_beside(years: Years, statement: Statement, concept: str, profit: Numbe
     slips = [factor for value in told if (factor := slip(profit, value))]
     if len(slips) > sum(are_close(concepts.size(value), concepts.size(profit)) for value in told):
         return slips[0]
+    part = years.part(statement, concept)
+    if part and not any(are_alike(value, profit) for value in beside) and (factor := slip(profit, part, _PART_ROOM)):
+        return factor
     sold, before = sold_of(statement), years.before(statement, concepts.NET_INCOME)
     last = before.first(concepts.NET_INCOME) if before is not None else None
     if not sold or not last or before is None or is_usual(profit, sold):

@@ -18,7 +18,7 @@ from tickyard.features.research.periods import (
     INTERIM_FOREIGN_FORMS,
     is_known,
 )
-from tickyard.features.research.statement import settle
+from tickyard.features.research.settling import settle
 from tickyard.sources.filings.border import CompanyFacts, Entry
 
 _UNIT = "shares"

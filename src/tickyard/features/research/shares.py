@@ -27,7 +27,7 @@ from tickyard.features.research.doubts import LEAST, MOST, Verdict, balance_in, 
 from tickyard.features.research.facts import Candidate, candidate
 from tickyard.features.research.periods import COUNT_AGE
 from tickyard.features.research.reports import Report, implied_count, known, newest_average
-from tickyard.features.research.statement import latest
+from tickyard.features.research.settling import latest
 from tickyard.sources.filings.border import CompanyFacts, Entry
 
 

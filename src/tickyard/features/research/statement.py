@@ -1,14 +1,15 @@
 """Years as filings report them. What stands in one filing may be compared; figures of different filings may not."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import date, timedelta
 
 from tickyard.features.research import concepts
 from tickyard.features.research.concepts import Number
 from tickyard.features.research.neighbours import Vote, votes_of
 from tickyard.features.research.periods import (
     ANNUAL_FORMS,
+    COUNT_FORMS,
     INTERIM_FOREIGN_FORMS,
     TRANSITION_FORMS,
     YEAR_DAYS,
@@ -17,6 +18,7 @@ from tickyard.features.research.periods import (
     is_year,
     same_day_of_year,
 )
+from tickyard.features.research.settling import settle
 from tickyard.sources.filings.border import CompanyFacts, Entry
 
 _READ = (
@@ -38,6 +40,8 @@ _COUNTED = (*concepts.AVERAGE_COUNTS, *concepts.DILUTED_COUNTS)
 _BESIDE = (*concepts.CHECKS, *concepts.MINORITY, *_PER_SHARE)
 _KINDS = (frozenset(concepts.REVENUE), frozenset(concepts.NET_INCOME), frozenset(_BESIDE) - {*concepts.REVENUE})
 _KINDS_LEAST = 2
+_GAP, _QUARTER = timedelta(days=4), 77
+_QUARTERLY_FORMS = COUNT_FORMS - ANNUAL_FORMS
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +84,13 @@ class Years:
     """The count of shares on the cover of each filing."""
     votes: Mapping[str, Vote] = field(default_factory=dict)
     """What other filings of the same periods say of the scale of each filing, where they differ."""
+    rows: Mapping[str, Sequence[Entry]] = field(default_factory=dict)
+    """The rows of revenue and profit of any length, as they came."""
+    today: date = date.max
     _told: dict[date, list[Statement]] = field(default_factory=dict, compare=False, repr=False)
     """What was read of a period already: every figure of it asks."""
+    off_scale: dict[tuple[str, date], bool] = field(default_factory=dict, compare=False, repr=False)
+    """What was found of a filing's scale already."""
 
     def newest_end(self, wanted: Iterable[str]) -> date | None:
         ends = [entry.end for concept in wanted for entry in self.by_concept.get(concept, ())]
@@ -109,6 +118,26 @@ class Years:
         told = (each for end in earlier for each in self.statements(names, end))
         return next((each for each in told if each.accession == statement.accession), None)
 
+    def part(self, statement: Statement, concept: str) -> Number | None:
+        """What the longest part of the period, from its beginning, would make of the whole, by quarterly reports."""
+        own = statement.rows.get(concept)
+        if own is None or own.start is None:
+            return None
+        since, until = own.start - _GAP, own.start + _GAP
+        parts = [
+            row
+            for row in self.rows.get(concept, ())
+            if row.form in _QUARTERLY_FORMS
+            and row.start is not None
+            and since <= row.start <= until
+            and row.end < own.end
+            and row.filed <= self.today
+        ]
+        longest = max(parts, key=lambda row: (row.end, row.filed, row.accession, row.value or 0), default=None)
+        if longest is None or longest.value is None or days_of(longest) < _QUARTER:
+            return None
+        return longest.value * days_of(own) // days_of(longest)
+
     def ends(self, wanted: Iterable[str]) -> list[date]:
         """The periods that are reported, by their last days, the newest first."""
         return sorted({row.end for concept in wanted for row in self.by_concept.get(concept, ())}, reverse=True)
@@ -126,52 +155,6 @@ def _statement(unit: str, end: date, by_concept: dict[str, list[Entry]]) -> Stat
     rows = {concept: settle(entries) for concept, entries in by_concept.items()}
     some = min(rows.values(), key=lambda row: row.form)
     return Statement(unit, end, some.form, some.accession, some.filed, rows)
-
-
-def settle(rows: list[Entry]) -> Entry:
-    """What one filing says about one concept and one end: its value is None when the filing contradicts itself."""
-    if len(rows) == 1:
-        return rows[0]
-    # Of two lengths for one end in one filing the longer is the period; the other lost a week in the tagging.
-    start = min(row.start or row.end for row in rows)
-    rows = [row for row in rows if (row.start or row.end) == start]
-    first = min(rows, key=lambda row: row.form)
-    values = {row.value for row in rows}
-    return first if len(values) == 1 else _with(first, _finest(values))
-
-
-def _finest(values: set[Number | None]) -> Number | None:
-    """Of one amount, rounded in the text and exact in the table, the exact one; None for different amounts."""
-    known = [value for value in values if value is not None]
-    if len(known) < len(values):
-        return None
-    finest = max(known, key=_digits)
-    return finest if all(_is_rounded(value, finest) for value in known) else None
-
-
-def _digits(value: Number) -> tuple[int, Number]:
-    return len(str(abs(value)).rstrip("0").replace(".", "")), value
-
-
-def _is_rounded(value: Number, exact: Number) -> bool:
-    """Whether a value is the exact one, cut to at least two leading digits."""
-    whole, other = int(value), int(exact)
-    text = str(abs(whole))
-    zeros = len(text) - len(text.rstrip("0"))
-    return whole == other or (zeros >= 3 and len(text) - zeros >= 2 and 2 * abs(whole - other) <= 10**zeros)
-
-
-def _with(row: Entry, value: Number | None) -> Entry:
-    return Entry(row.start, row.end, value, row.accession, row.form, row.filed)
-
-
-def latest(entries: Iterable[Entry]) -> Entry | None:
-    """The entry of the latest filing, whatever the order of the rows."""
-    rows = list(entries)
-    if not rows:
-        return None
-    filing = max((entry.filed, entry.accession) for entry in rows)
-    return settle([entry for entry in rows if (entry.filed, entry.accession) == filing])
 
 
 def years_of(facts: CompanyFacts, today: date, year_end: str | None) -> Years | None:
@@ -201,6 +184,8 @@ def years_of(facts: CompanyFacts, today: date, year_end: str | None) -> Years | 
         broken_end=broken,
         has_excise=_has_excise(facts, today),
         covers=_covers(facts, today),
+        rows={concept: facts.units(concept).get(currency, ()) for concept in figures},
+        today=today,
     )
 
 
