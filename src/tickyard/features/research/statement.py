@@ -89,6 +89,7 @@ class Years:
     today: date = date.max
     _told: dict[date, list[Statement]] = field(default_factory=dict, compare=False, repr=False)
     """What was read of a period already: every figure of it asks."""
+    _ends: dict[tuple[str, ...], list[date]] = field(default_factory=dict, compare=False, repr=False)
     off_scale: dict[tuple[str, date], bool] = field(default_factory=dict, compare=False, repr=False)
     """What was found of a filing's scale already."""
 
@@ -140,7 +141,11 @@ class Years:
 
     def ends(self, wanted: Iterable[str]) -> list[date]:
         """The periods that are reported, by their last days, the newest first."""
-        return sorted({row.end for concept in wanted for row in self.by_concept.get(concept, ())}, reverse=True)
+        names = tuple(wanted)
+        if names not in self._ends:
+            days = {row.end for concept in names for row in self.by_concept.get(concept, ())}
+            self._ends[names] = sorted(days, reverse=True)
+        return self._ends[names]
 
 
 def arrange(unit: str, by_concept: dict[str, list[Entry]], year_end: str | None) -> Years:
