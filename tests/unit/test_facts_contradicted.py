@@ -7,7 +7,8 @@ import pytest
 
 from tickyard.features.research import concepts
 from tickyard.features.research.study import study
-from tickyard.sources.filings.border import CompanyFacts, Entry
+from tickyard.sandbox.filings.rows import company_facts, rows_of
+from tickyard.sources.filings.border import CompanyFacts, Entry, read_facts
 from yards.filings import cases, in_scale, slipped
 
 CASES = {case["id"]: case for case in cases()}
@@ -162,3 +163,22 @@ def test_a_first_annual_report_in_a_wrong_scale_is_seen_by_its_first_nine_months
     found = ask(name, in_scale(CASES[name].filer.facts, right.revenue.accession, change), day)
     assert right.revenue is not None
     assert (found.revenue, found.net_income) == (None, None)
+
+
+# A retailer owes sales tax too, and may have other sales than those of which a cost is told.
+def test_sales_under_the_most_general_name_are_not_cut_to_what_has_a_cost():
+    facts = read_facts(
+        company_facts(
+            1,
+            "Example",
+            rows_of("""
+                SalesRevenueNet USD 100m 2016-01-01 2016-12-31 10-K 2017-02-20
+                GrossProfit USD 30m 2016-01-01 2016-12-31 10-K 2017-02-20
+                CostOfGoodsSold USD 60m 2016-01-01 2016-12-31 10-K 2017-02-20
+                NetIncomeLoss USD 5m 2016-01-01 2016-12-31 10-K 2017-02-20
+                SalesAndExciseTaxPayableCurrent USD 1m - 2016-12-31 10-K 2017-02-20
+            """),
+        ),
+        1,
+    )
+    assert study(CASES["AAPL@2021"].filer.company, facts, date(2017, 6, 1)).revenue.value == 100_000_000

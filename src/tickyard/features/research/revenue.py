@@ -111,8 +111,12 @@ def _try(statement: Statement, sliced: frozenset[str], before: Statement | None,
             losers.setdefault(other, _beside(other, amount, concept, value))
         return _win(statement, concept, value, f"The total: {proof} give the same amount.", losers)
     # The whole of revenue is what the filer says it is; sales are without what is collected for others.
-    sales = ((concept, value) for concept, value in readable if concept in _SALES)
-    nets = ((concept, net_of_excise(statement, value, has_excise=has_excise)) for concept, value in sales)
+    # Under the most general name more may be sold than has a cost of sales: there the excise itself must be told.
+    nets = (
+        (concept, net_of_excise(statement, value, has_excise=has_excise and concept != concepts.SALES))
+        for concept, value in readable
+        if concept in _SALES
+    )
     net = next(((concept, rest) for concept, rest in nets if rest), None)
     if net is not None:
         losers |= _left(rows, losers, "It includes taxes collected for others.")
