@@ -153,7 +153,18 @@ def test_a_quarter_under_another_name_than_its_year_gives_way_to_one_under_the_s
     assert found.trailing.revenue.value is None
 
 
-QUARTERLY = ["AAPL@2021", "HD@2021", "BKNG@2021", "MA@2021", "STZ@2021", "SCHW@2021", "MO@2021", "ARE@2021", "NEE@2021"]
+QUARTERLY = [
+    "AAPL@2021",
+    "HD@2021",
+    "BKNG@2021",
+    "MA@2021",
+    "STZ@2021",
+    "SCHW@2021",
+    "MO@2021",
+    "ARE@2021",
+    "NEE@2021",
+    "COP@2021",
+]
 
 
 @pytest.mark.parametrize("change", [lambda n: n * 1000, lambda n: Decimal(n) / 1000], ids=["x1000", "/1000"])

@@ -62,19 +62,21 @@ def _is_borne_out_by_shares(years: Years, statement: Statement) -> bool | None:
     profit, made, sold = statement.first(_PROFITS), made_of(statement), sold_of(statement)
     if not profit or not made:
         return None
+    is_in_scale = _is_count_in_scale(years, statement)
     if are_close(concepts.size(profit), concepts.size(made)):
-        return True
-    if not _is_count_in_scale(years, statement):
+        return True if is_in_scale is not False else None
+    if not is_in_scale:
         return None
     # Some tag a profit per share in pence.
     is_off = all(slip(each, made) for each in (profit, statement.first(concepts.COMMON_PROFITS) or profit))
     return False if is_off and sold and is_usual(profit, sold) and not is_usual(made, sold) else None
 
 
-def _is_count_in_scale(years: Years, statement: Statement) -> bool:
-    """Whether the cover bears out the average number of shares: counts are in thousands more often than amounts."""
+def _is_count_in_scale(years: Years, statement: Statement) -> bool | None:
+    """Whether the cover bears out the average number of shares: counts are in thousands more often than amounts. None
+    without a cover."""
     average, cover = statement.first(concepts.AVERAGE_COUNTS), years.covers.get(statement.accession)
-    return bool(average and cover and average <= _ALIKE * cover and cover <= _ALIKE * average)
+    return average <= _ALIKE * cover and cover <= _ALIKE * average if average and cover else None
 
 
 def refute(years: Years, statement: Statement, concept: str, profit: Number) -> str | None:
