@@ -3,11 +3,14 @@
 import asyncio
 import base64
 import json
+import subprocess
+import sys
 from datetime import timedelta
 
 import pytest
 
 from tickyard.client import Payer, errors
+from tickyard.client.kept import KeptPayments
 from tickyard.config import pinned
 from tickyard.kernel.clock import WallClock
 from tickyard.payments.offer.terms import FIRST, Terms
@@ -57,7 +60,7 @@ def test_a_service_that_refuses_every_payment_still_gets_no_more_than_the_limit(
         signed = sign(payer, challenge())
         collected += signed_amount(signed)
         clock.move(400)
-        assert payer.judge("GET /x", signed, 402)
+        assert payer.judge(signed, 402, is_first=True)
     with pytest.raises(errors.SpendingLimit):
         sign(payer, challenge())
     assert (collected, payer.spent_usd, payer.left_usd) == (50_000, "0.000000", "0.000000")
@@ -67,13 +70,13 @@ def test_a_payment_that_was_not_taken_pays_for_the_next_call_on_the_same_terms()
     clock = MovedClock()
     payer = Payer(KEY, limit_usd="0.03", clock=clock)
     first = sign(payer, challenge())
-    assert not payer.judge("GET /x", first, 404)
+    assert not payer.judge(first, 404, is_first=True)
     assert (payer.spent_usd, payer.left_usd) == ("0.000000", "0.020000")
     dearer = sign(payer, challenge({"amount": "20000"}))
     assert dearer.headers != first.headers
     assert sign(payer, challenge()) == first
     assert (payer.spent_usd, payer.left_usd) == ("0.030000", "0.000000")
-    payer.judge("GET /x", first, 404)
+    payer.judge(first, 404, is_first=True)
     clock.move(280)
     # It would run out on the way.
     with pytest.raises(errors.SpendingLimit):
@@ -144,3 +147,62 @@ def test_only_a_sandbox_on_this_machine_is_believed_about_the_time(profile, is_l
     assert (deadline > ahead.timestamp() + 200) == is_believed
     assert is_believed or deadline < WallClock().timestamp() + 400
     assert payment["accepted"] == offer, "the offer is named as it was made"
+
+
+@pytest.mark.parametrize("status", [408, 425, 429])
+def test_who_is_asked_to_wait_knows_no_more_of_a_payment_than_before(status):
+    payer = Payer(KEY, limit_usd="1")
+    signed = sign(payer, challenge())
+    assert not payer.judge(signed, 502, is_first=True)
+    assert not payer.judge(signed, status, is_first=False)
+    assert payer.uncertain("GET /x") == signed
+    assert sign(payer, challenge()) != signed, "it pays for nothing else"
+
+
+def test_what_may_have_been_taken_once_never_pays_for_another_request():
+    clock = MovedClock()
+    payer = Payer(KEY, limit_usd="1", clock=clock)
+    signed = sign(payer, challenge())
+    payer.judge(signed, 404, is_first=False)
+    assert payer.uncertain("GET /x") == signed
+    clock.move(400)
+    assert payer.judge(signed, 404, is_first=False)
+    assert payer.uncertain("GET /x") is None
+
+
+def test_equal_requests_at_the_same_time_keep_a_payment_each(tmp_path):
+    file = tmp_path / "payments.json"
+    payer = Payer(KEY, limit_usd="1", file=file)
+    both = [sign(payer, challenge()) for _ in range(2)]
+    found = [payer.uncertain("GET /x")]
+    Payer(KEY, limit_usd="1", file=file).judge(found[0], 200, is_first=False)
+    found.append(payer.uncertain("GET /x"))
+    assert found == both
+
+
+def test_many_processes_share_a_file_and_forget_nothing(tmp_path):
+    file = tmp_path / "payments.json"
+    program = (
+        "import sys\n"
+        "from tickyard.client.kept import KeptPayments, SignedPayment\n"
+        "kept = KeptPayments(sys.argv[1])\n"
+        "for n in range(25):\n"
+        "    kept.keep(f'{sys.argv[2]} {n}', SignedPayment({}, 1, 't', float(n)))\n"
+    )
+    started = [subprocess.Popen([sys.executable, "-c", program, str(file), str(who)]) for who in range(4)]
+    assert [process.wait(60) for process in started] == [0] * 4
+    assert len(KeptPayments(file).uncertain) == 100
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_what_an_earlier_version_kept_is_found_and_what_cannot_be_read_stops_the_payer(tmp_path):
+    file = tmp_path / "payments.json"
+    old = {"headers": {"a": "b"}, "amount_raw": 1, "terms": "t", "until": 1.0}
+    file.write_text(json.dumps({"uncertain": {"GET /x": old}, "spare": {"t": old | {"until": 2.0}}}))
+    kept = KeptPayments(file)
+    assert kept.find("GET /x").until == 1.0
+    assert kept.take_spare("t").until == 2.0
+    assert KeptPayments(file).take_spare("t") is None
+    file.write_text("{")
+    with pytest.raises(errors.KeptUnreadable):
+        Payer(KEY, limit_usd="1", file=file)

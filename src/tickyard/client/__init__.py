@@ -13,6 +13,7 @@ from tickyard.client.clients import AsyncClient, Client
 from tickyard.client.errors import (
     BadRequest,
     InternalError,
+    KeptUnreadable,
     NoLiquidity,
     NotFound,
     PaymentRequired,
@@ -38,6 +39,7 @@ __all__ = [
     "BadRequest",
     "Client",
     "InternalError",
+    "KeptUnreadable",
     "NoLiquidity",
     "NotFound",
     "Order",

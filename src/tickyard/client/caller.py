@@ -1,7 +1,7 @@
 """One call over HTTP: send, try again where that is safe, pay where that is asked for, read what came back."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from ipaddress import ip_address
 from random import Random
@@ -39,6 +39,8 @@ class RawReply:
     status: int
     headers: Mapping[str, str]
     body: bytes
+    tries: int = 1
+    """How often it was asked for."""
 
 
 class Caller:
@@ -87,24 +89,30 @@ class Caller:
 
     async def fetch(self, request: Request, *, is_repeatable: bool) -> RawReply:
         """The answer to one request, paid for if that is asked for. What was signed for it before comes first."""
-        name = f"{request.method} {self._base_url}{request.path} {sha256(request.body or b'').hexdigest()}"
+        name = self._name_of(request)
         uncertain = None if self._payer is None else self._payer.uncertain(name)
         if uncertain is not None:
-            reply, is_over = await self._present(request, name, uncertain)
+            reply, is_over = await self._present(request, uncertain, is_first=False)
             if reply.status != 402 or not is_over:
                 return reply
         reply = await self._repeat(request, {}, is_repeatable)
         if reply.status == 402 and self._payer is not None:
-            reply, _ = await self._present(
-                request, name, await self._payer.sign(reply.headers, name, is_local=self._is_local)
-            )
+            signed = await self._payer.sign(reply.headers, name, is_local=self._is_local)
+            reply, _ = await self._present(request, signed, is_first=True)
         return reply
 
-    async def _present(self, request: Request, name: str, signed: SignedPayment) -> tuple[RawReply, bool]:
+    def is_uncertain(self, request: Request) -> bool:
+        """Whether a payment for this request is out of our hands, and its end not known."""
+        return self._payer is not None and self._payer.uncertain(self._name_of(request)) is not None
+
+    def _name_of(self, request: Request) -> str:
+        return f"{request.method} {self._base_url}{request.path} {sha256(request.body or b'').hexdigest()}"
+
+    async def _present(self, request: Request, signed: SignedPayment, *, is_first: bool) -> tuple[RawReply, bool]:
         """The same payment again is never a second one: the service keeps the answer that was paid for."""
         assert self._payer is not None
         reply = await self._repeat(request, signed.headers, is_repeatable=True)
-        return reply, self._payer.judge(name, signed, reply.status)
+        return reply, self._payer.judge(signed, reply.status, is_first=is_first and reply.tries == 1)
 
     async def _repeat(self, request: Request, headers: Mapping[str, str], is_repeatable: bool) -> RawReply:
         tries = 1 + (self._retries if is_repeatable else 0)
@@ -117,11 +125,9 @@ class Caller:
                 if is_last:
                     raise Unreachable(f"the service did not answer ({type(error).__name__})") from None
             else:
-                if is_last or reply.status not in _WORTH_A_RETRY:
-                    return reply
                 wait_s = max(wait_s, float(_retry_after(reply) or 0))
-                if wait_s > _PAUSE_MAX_S:
-                    return reply
+                if is_last or reply.status not in _WORTH_A_RETRY or wait_s > _PAUSE_MAX_S:
+                    return replace(reply, tries=attempt + 1)
             await self._clock.sleep(wait_s)
         raise AssertionError
 

@@ -1,12 +1,22 @@
 """Payments that left the house and whose end is not known yet, in memory and, where one is named, in a file.
 
-The file holds signed payments: it is readable for its owner alone. It belongs to one process at a time.
+The file holds signed payments: it is readable for its owner alone. Several processes may share it: whoever changes it
+reads it first, under a lock.
 """
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
+
+from tickyard.client.errors import KeptUnreadable
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover  where there are no such locks, a file belongs to one process
+    fcntl = None  # type: ignore[assignment]
 
 
 class SignedPayment(msgspec.Struct, frozen=True):
@@ -19,53 +29,94 @@ class SignedPayment(msgspec.Struct, frozen=True):
     """Unix seconds."""
 
 
+class _Entry(msgspec.Struct):
+    payment: SignedPayment
+    name: str | None
+    """The request that it was signed for. None: it was not taken, and is good for any other on the same terms."""
+
+
 class _Book(msgspec.Struct):
+    kept: list[_Entry] = []
     uncertain: dict[str, SignedPayment] = {}
-    """By the request that each was signed for."""
     spare: dict[str, SignedPayment] = {}
-    """Not taken, and good for another request on the same terms."""
+    """How an earlier version wrote them down."""
+
+    def entries(self) -> list[_Entry]:
+        open_ = [_Entry(payment, name) for name, payment in self.uncertain.items()]
+        return [*self.kept, *open_, *(_Entry(payment, None) for payment in self.spare.values())]
 
 
 class KeptPayments:
     def __init__(self, file: str | os.PathLike[str] | None) -> None:
         self._file = None if file is None else Path(file)
-        self._book = _Book()
-        if self._file is not None and self._file.exists():
-            self._book = msgspec.json.decode(self._file.read_bytes(), type=_Book)
+        self._entries: list[_Entry] = []
+        self._read()
 
     def find(self, name: str) -> SignedPayment | None:
-        return self._book.uncertain.get(name)
+        """The payment that was signed for this request first."""
+        self._read()
+        return next((entry.payment for entry in self._entries if entry.name == name), None)
 
     @property
-    def uncertain(self) -> dict[str, SignedPayment]:
-        return dict(self._book.uncertain)
+    def uncertain(self) -> list[SignedPayment]:
+        self._read()
+        return [entry.payment for entry in self._entries if entry.name is not None]
 
     def keep(self, name: str, payment: SignedPayment) -> None:
-        """Before it is sent: a process that dies on the way must find it again."""
-        self._book.uncertain[name] = payment
-        self._write()
+        """Before it is sent: a process that dies on the way must find it again. Equal requests at the same time have
+        one each."""
+        with self._changing():
+            self._entries.append(_Entry(payment, name))
 
-    def forget(self, name: str) -> None:
-        if self._book.uncertain.pop(name, None) is not None:
-            self._write()
+    def forget(self, payment: SignedPayment) -> None:
+        with self._changing():
+            self._entries = [entry for entry in self._entries if entry.payment != payment]
 
     def spare(self, payment: SignedPayment) -> None:
-        self._book.spare[payment.terms] = payment
-        self._write()
+        with self._changing():
+            for entry in self._entries:
+                if entry.payment == payment:
+                    entry.name = None
 
     def take_spare(self, terms: str) -> SignedPayment | None:
-        found = self._book.spare.pop(terms, None)
-        if found is not None:
-            self._write()
-        return found
+        with self._changing():
+            found = next((each for each in self._entries if each.name is None and each.payment.terms == terms), None)
+            if found is None:
+                return None
+            self._entries.remove(found)
+        return found.payment
 
-    def _write(self) -> None:
+    def _read(self) -> None:
         if self._file is None:
             return
+        try:
+            self._entries = msgspec.json.decode(self._file.read_bytes(), type=_Book).entries()
+        except FileNotFoundError:
+            self._entries = []
+        except (OSError, msgspec.MsgspecError) as error:
+            raise KeptUnreadable(f"the kept payments in {self._file} cannot be read ({type(error).__name__})") from None
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        if self._file is None:
+            yield
+            return
         self._file.parent.mkdir(parents=True, exist_ok=True)
-        beside = self._file.with_name(self._file.name + ".new")
-        with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
-            out.write(msgspec.json.encode(self._book))
-            out.flush()
-            os.fsync(out.fileno())
-        beside.replace(self._file)
+        with open(self._file.with_name(self._file.name + ".lock"), "wb") as lock:
+            if fcntl is not None:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            self._read()
+            before = msgspec.json.encode({"kept": self._entries})
+            yield
+            after = msgspec.json.encode({"kept": self._entries})
+            if after != before:
+                _write(self._file, after)
+
+
+def _write(file: Path, text: bytes) -> None:
+    beside = file.with_name(file.name + ".new")
+    with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
+        out.write(text)
+        out.flush()
+        os.fsync(out.fileno())
+    beside.replace(file)

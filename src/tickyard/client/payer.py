@@ -23,6 +23,8 @@ SECOND_NETWORK: Final = f"eip155:{SECOND_CHAIN_ID}"
 # What a cent is made of on either network. Nothing else is ever signed for, whatever is offered.
 _COINS: Final = {FIRST_NETWORK: MAINNET.usdg, SECOND_NETWORK: USDC_8453}
 _VALID_AT_LEAST_S: Final = 30
+_SAYS_NOTHING: Final = (408, 425, 429)
+"""Said before anybody has looked at the payment, which may be under way all the same."""
 _OVER_AFTER_S: Final = 60
 """How long after its deadline a refused payment is over for sure: clocks and blocks differ."""
 
@@ -98,23 +100,23 @@ class Payer:
         self._kept.keep(name, signed)
         return signed
 
-    def judge(self, name: str, signed: SignedPayment, status: int) -> bool:
+    def judge(self, signed: SignedPayment, status: int, *, is_first: bool) -> bool:
         """What an answer says about the payment that was sent with it. True: it is over, and a new one may be signed.
 
-        An answer ends it; so does a refusal once nobody can take it any more. A 4xx says that nothing was taken, and it
-        pays for the next call on the same terms. After anything else its end is not known, and it stays.
+        An answer ends it; so does a refusal once nobody can take it any more. A 4xx to its very first presentation
+        (`is_first`) says that nothing was taken, and it pays for the next call on the same terms. After anything else
+        its end is not known, and it stays: what was presented before may have been taken then.
         """
         if 200 <= status < 300:
-            self._kept.forget(name)
+            self._kept.forget(signed)
             return True
-        if status == 402:
-            if self._clock.timestamp() < signed.until + _OVER_AFTER_S:
-                return False
-            self._kept.forget(name)
+        if not 400 <= status < 500 or status in _SAYS_NOTHING:
+            return False
+        if self._clock.timestamp() >= signed.until + _OVER_AFTER_S:
+            self._kept.forget(signed)
             self._refused += signed.amount_raw
             return True
-        if 400 <= status < 500:
-            self._kept.forget(name)
+        if is_first and status != 402:
             self._refused += signed.amount_raw
             self._kept.spare(signed)
         return False

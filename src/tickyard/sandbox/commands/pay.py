@@ -39,7 +39,7 @@ async def pay_command(base_url: str, url: str, network: str | None, data: str | 
         return 1
     print(msgspec.json.format(paid.body, indent=2).decode())
     if paid.receipt is None or not paid.receipt.get("success"):
-        known = "its outcome is not known: run the same command again" if paid.status >= 500 else "nothing was taken"
+        known = "its outcome is not known: run the same command again" if paid.is_uncertain else "nothing was taken"
         print(f"status {paid.status}, {known}", file=sys.stderr)
         return 1
     receipt = paid.receipt

@@ -48,6 +48,8 @@ class Paid:
     body: bytes
     receipt: dict[str, Any] | None
     headers: Mapping[str, str]
+    is_uncertain: bool = False
+    """Whether a payment is out of our hands, and its end not known."""
 
 
 async def pay(
@@ -105,7 +107,7 @@ async def pay_once(base_url: str, request: Request, *, wallet_key: str, network:
     finally:
         await caller.close()
     headers = httpx.Headers(dict(reply.headers))
-    return Paid(reply.status, reply.body, _receipt(headers), dict(headers))
+    return Paid(reply.status, reply.body, _receipt(headers), dict(headers), caller.is_uncertain(request))
 
 
 async def ahead_of_the_wall(url: str, wall: Clock) -> int:
