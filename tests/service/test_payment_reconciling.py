@@ -280,11 +280,11 @@ def test_one_transfer_never_pays_for_two_however_many_nonces_are_used_beside_it(
             burnt.block = chain.first_use[payer.lower(), other] = transfer.block
         asked = reversed(payments) if is_late else payments
         answers = [await call(world.app, "GET", URL, payment) for payment in asked]
-        assert sorted(answer.status for answer in answers) == [200, 402, 402]
+        assert sorted(answer.status for answer in answers) == [200, 502, 502]
         # And none of them later, when the worker has looked.
         await worker(world, is_forced=True)
         answers = [await call(world.app, "GET", URL, payment) for payment in payments]
-        assert sorted(answer.status for answer in answers) == [200, 402, 402]
+        assert sorted(answer.status for answer in answers) == [200, 502, 502]
 
     run(tmp_path, scenario)
 
@@ -301,7 +301,7 @@ def test_a_transfer_that_a_receipt_names_pays_for_nothing_else(tmp_path):
         burnt = chain.mined[chain.pay(payer, nonce, amount, moves=False)]
         burnt.logs.clear()
         burnt.block = chain.first_use[payer.lower(), nonce] = transfer.block
-        assert (await call(world.app, "GET", URL, payment)).reason == NONCE_SPENT
+        assert (await call(world.app, "GET", URL, payment)).is_retry_advice
 
     run(tmp_path, scenario)
 

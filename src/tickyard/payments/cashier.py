@@ -225,6 +225,7 @@ class Cashier:
     async def _verify(self, order: Order) -> str:
         """The name of the facilitator that finds the payment good. Raises BadPayment or UpstreamDown."""
         check_times(order.payment, order.payment.entry.clock.seconds())
+        await order.check_signature()
         network = order.payment.key.network
         verdict, facilitator = await self._tills[network].verify(order.request, order.payment.key)
         if isinstance(verdict, FacilitatorRefused):

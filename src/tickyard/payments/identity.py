@@ -10,7 +10,7 @@ from tickyard.payments.offer.sign_in import SignedIn
 from tickyard.payments.proof.chain import ChainProof
 from tickyard.payments.signed.authorization import Payment
 from tickyard.payments.signed.key import Key
-from tickyard.payments.signed.signature import ORDINARY_BYTES, has_payer_signed, not_signed, recover
+from tickyard.payments.signed.signature import ORDINARY_BYTES, not_signed, recover
 
 _ACCOUNTS_KEPT: Final = 4096
 
@@ -21,15 +21,16 @@ class Identity:
         self._contracts: OrderedDict[tuple[str, Address], None] = OrderedDict()
         """Payers that turned out to be contracts. What is none today may be one tomorrow, so only these are kept."""
 
-    async def has_signed(self, payment: Payment) -> bool:
-        """Whether the payer's own key signed it. Raises BadPayment when nobody else can have signed for them either.
+    async def check(self, payment: Payment, *, is_seen: bool) -> None:
+        """Raises BadPayment when nobody can have signed for the payer. `is_seen`: their own key did.
 
-        An account with code may have an owner whose ordinary signature it accepts: that is left to the facilitator.
+        An account with code may have an owner whose ordinary signature it accepts: that is left to the facilitator, and
+        so is whatever is no ordinary signature.
         """
-        signed = has_payer_signed(payment)
-        if signed is False and not await self._may_be_contract(payment.key.network, payment.key.payer):
+        if is_seen or len(payment.signature) != ORDINARY_BYTES:
+            return
+        if not await self._may_be_contract(payment.key.network, payment.key.payer):
             raise not_signed(payment)
-        return signed is True
 
     async def accepts(self, payment: Payment) -> bool:
         """Whether the payer is a contract that takes the payment's signature for its own. This asks somebody else's

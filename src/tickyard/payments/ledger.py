@@ -26,7 +26,7 @@ from tickyard.kernel.clock import Clock
 from tickyard.payments import statements as sql
 from tickyard.payments.proof.claim import claim
 from tickyard.payments.proof.transfer import PaidTransfer
-from tickyard.payments.refusal import IDENTIFIER_USED, NONCE_SPENT, Refusal
+from tickyard.payments.refusal import IDENTIFIER_USED, Refusal
 from tickyard.payments.reply import Reply
 from tickyard.payments.row import PaymentRow, Reservation, State, read_row
 from tickyard.payments.signed.key import Key
@@ -109,17 +109,18 @@ class Ledger:
             return replace(row, **values)
         return await self.find(row.key) or row
 
-    async def settle_by(self, row: PaymentRow, transfers: Sequence[PaidTransfer]) -> PaymentRow:
-        """The chain says so: by one of these, which from now on pays for nothing else. All taken: nobody paid."""
+    async def settle_by(self, row: PaymentRow, transfers: Sequence[PaidTransfer], reason: str) -> PaymentRow:
+        """The chain says so: by one of these, which from now on pays for nothing else. All taken: refused, if there is
+        a reason to be sure that nobody paid."""
         async with self.store.begin() as tx:
             seen = await claim(tx, payment_transfer, row, transfers)
             if seen is not None:
                 values = self._settled(row, row.transaction or seen.transaction, seen)
                 await sql.SETTLE.change(tx, sql.key_of(row.key) | sql.becomes(**values))
         if seen is None:
-            if row.state != "failed":
-                return await self.refuse(row, NONCE_SPENT)
-            await self.watch(row)
+            if reason and row.state != "failed":
+                return await self.refuse(row, reason)
+            await self.watch(row, is_unexplained=True)
         return await self.find(row.key) or row
 
     def _settled(self, row: PaymentRow, transaction: str, seen: PaidTransfer | None) -> dict[str, Any]:
@@ -173,10 +174,12 @@ class Ledger:
         values = {**_where(seen), "look_at": self._next_look(0), "looks": 0}
         await self._move(sql.SEE, _held(row, "settled"), values)
 
-    async def watch(self, row: PaymentRow) -> None:
-        """Nothing new: look again later, and later each time."""
-        looks = (row.looks or 0) + 1
-        await self._move(sql.WATCH, _held(row, row.state), {"look_at": self._next_look(looks), "looks": looks})
+    async def watch(self, row: PaymentRow, *, has_looked: bool = True, is_unexplained: bool = False) -> None:
+        """Nothing new: look again later, and later each time. A look at which nobody answered was none."""
+        looks = (row.looks or 0) + has_looked
+        values = {"look_at": self._next_look(looks), "looks": looks}
+        values["unexplained"] = (row.unexplained or 0) + is_unexplained
+        await self._move(sql.WATCH, _held(row, row.state), values)
 
     async def close(self, row: PaymentRow) -> None:
         """A failed payment whose authorization can no longer be used: there is nothing to wait for."""

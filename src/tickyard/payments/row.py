@@ -46,6 +46,7 @@ class PaymentRow(msgspec.Struct, frozen=True, gc=False):
     proof: str | None = None
     look_at: datetime | None = None
     looks: int | None = None
+    unexplained: int | None = None
     mined: str | None = None
     """The transaction in which we saw the transfer ourselves."""
     mined_index: int | None = None

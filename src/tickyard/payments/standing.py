@@ -41,6 +41,8 @@ class Order(msgspec.Struct, frozen=True):
     request: bytes
     """What the facilitator is asked, for verifying and for settling."""
     run: Callable[[], Awaitable[Reply]]
+    check_signature: Callable[[], Awaitable[None]]
+    """Raises BadPayment when nobody can have signed for the payer. This may ask a chain."""
     asks_account: Callable[[], Awaitable[bool]]
     """Whether the payer is a contract that takes this signature for its own."""
     is_gone: Callable[[], Awaitable[bool]]

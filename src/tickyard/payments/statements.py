@@ -106,12 +106,12 @@ RESUME: Final = _moving(
 )
 EXPIRE: Final = _moving(and_(HELD, payment.c.lease_until == _was("lease_until")), "state")
 _SAME: Final = and_(IS, payment.c.state == _was("state"), payment.c.holder == _was("holder"))
-WATCH: Final = _moving(and_(_SAME, payment.c.look_at.is_not(None)), "look_at", "looks")
+WATCH: Final = _moving(and_(_SAME, payment.c.look_at.is_not(None)), "look_at", "looks", "unexplained")
 CLOSE: Final = _moving(_SAME, cleared=("look_at", "body", "request"))
 UNSETTLE: Final = _moving(
     and_(_SAME, payment.c.proof == "waiting"),
     *("state", "lease_until", "look_at", "looks"),
-    cleared=("settled_at", "proof", "mined", "mined_index", "mined_block", "mined_hash"),
+    cleared=("settled_at", "proof", "mined", "mined_index", "mined_block", "mined_hash", "unexplained"),
 )
 SEE: Final = _moving(
     and_(_SAME, payment.c.proof == "waiting"), "mined", "mined_index", "mined_block", "mined_hash", "look_at", "looks"

@@ -54,6 +54,8 @@ payment: Final = Table(
     # When the worker looks at it next, and how often it has looked in vain.
     Column("look_at", Instant, nullable=True),
     Column("looks", Integer, nullable=True),
+    # How many of those looks found the nonce used, and nothing that says how.
+    Column("unexplained", Integer, nullable=True),
     # Where our own eyes saw its transfer; the block's hash says whether it is still there.
     Column("mined", String, nullable=True),
     Column("mined_index", Integer, nullable=True),

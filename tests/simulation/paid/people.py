@@ -84,7 +84,7 @@ class SimulatedPayer(Payer):
         super().__init__("0x" + "11" * 32, limit_usd="1000", network=network, clock=world.clock, file=file)
         self._world, self._wallet = world, wallet
 
-    async def _make(self, _challenge, offers):
+    async def _make(self, _challenge, offers, _ahead_s):
         world, offer = self._world, offers[0]
         nonce = world.rng.getrandbits(256)
         inner = self._wallet.pay(offer, nonce, world.clock.seconds() + offer["maxTimeoutSeconds"])

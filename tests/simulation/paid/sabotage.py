@@ -111,7 +111,7 @@ SABOTAGES = (
     ),
     broken(
         "failed payments are closed before their time",
-        (VERDICT, "is_closed = final_s > row.valid_before", "is_closed = True"),
+        (VERDICT, "is_closed=final_s > row.valid_before", "is_closed=True"),
     ),
     broken(
         "a payment in doubt is settled again by itself",
@@ -124,23 +124,19 @@ SABOTAGES = (
     # The client pays twice.
     broken(
         "the client signs anew after a refusal",
-        (
-            PAYER,
-            "            if self._clock.timestamp() < signed.until + _OVER_AFTER_S:\n                return False\n",
-            "",
-        ),
+        (PAYER, "        if self._clock.timestamp() >= signed.until + _OVER_AFTER_S:\n", "        if status == 402:\n"),
     ),
     broken(
         "the client forgets what got no answer",
         (
             PAYER,
-            "        if 400 <= status < 500:\n            self._kept.forget(name)\n            self._refused += signed.amount_raw\n            self._kept.spare(signed)\n",
-            "        if 400 <= status:\n            self._kept.forget(name)\n",
+            "        if not 400 <= status < 500 or status in _SAYS_NOTHING:\n            return False\n",
+            "        if not 400 <= status < 500 or status in _SAYS_NOTHING:\n            self._kept.forget(signed)\n            return False\n",
         ),
     ),
     broken(
         "the client forgets when it is restarted",
-        (KEPT, "        if self._file is None:\n            return\n", "        return\n"),
+        (KEPT, "            if after != before:\n                _write(self._file, after)\n", "            pass\n"),
     ),
     broken(
         "the client takes a payment for over too soon",
@@ -181,7 +177,7 @@ SABOTAGES = (
     ),
     broken(
         "a look that finds nothing is the last",
-        (LEDGER, '{"look_at": self._next_look(looks), "looks": looks})', '{"look_at": None, "looks": looks})'),
+        (LEDGER, '{"look_at": self._next_look(looks), "looks": looks}', '{"look_at": None, "looks": looks}'),
     ),
     broken(
         "a cent too much is counted",

@@ -31,6 +31,7 @@ from tickyard.payments.sale import Sale, sale_of
 from tickyard.payments.signed.authorization import Payment, read_authorization
 from tickyard.payments.signed.key import Key
 from tickyard.payments.signed.payload import Given, choose, payment_header
+from tickyard.payments.signed.signature import has_payer_signed
 from tickyard.payments.standing import Bearer, Order, bearer_of
 
 BODY_WAIT_S: Final = 15.0
@@ -121,6 +122,7 @@ class Gate:
                 route=self._offer.route,
                 request=self._offer.request(payment, scope["raw_path"]),
                 run=lambda: self._run(scope, body),
+                check_signature=lambda: keeper.identity.check(payment, is_seen=bearer.is_signature_seen),
                 asks_account=lambda: self._ask_account(payment, place),
                 is_gone=lambda: _is_gone(receive),
                 place=place,
@@ -188,7 +190,7 @@ class Gate:
 
     async def _bearer(self, payment: Payment, client: str, scope: Scope) -> Bearer:
         identity = self._keeper.identity
-        is_seen = await identity.has_signed(payment)
+        is_seen = has_payer_signed(payment) is True
         signed_in = self._signed_in(scope)
         is_signed_in = signed_in is not None and await identity.is_of(signed_in, payment.key)
         return bearer_of(payment, client, is_signature_seen=is_seen, is_signed_in=is_signed_in)

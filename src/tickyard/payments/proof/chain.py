@@ -7,6 +7,7 @@ nowhere: the payment's own bit must have flipped in the very block of the transf
 Many payments are looked at together, in a number of calls that does not grow with theirs.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -29,6 +30,9 @@ from tickyard.payments.signed.key import Key
 _AUTHORIZATION_STATE: Final = bytes.fromhex("e94a0102")
 _NONCE_BITMAP: Final = bytes.fromhex("4fe02b44")
 _IS_VALID_SIGNATURE: Final = bytes.fromhex("1626ba7e")
+_ITS_OWN_FAULT: Final = re.compile(
+    "invalid opcode|invalid jump|stack underflow|stack overflow|out of gas", re.IGNORECASE
+)
 _SIGNATURE_GAS: Final = 1_000_000
 """What a wallet's own contract may cost: several owners, or a curve that the chain does not know."""
 _CLOCK_SKEW_S: Final = 120
@@ -164,8 +168,11 @@ class ChainProof:
         asked = {"to": account, "data": "0x" + data.hex(), "gas": hex(_SIGNATURE_GAS)}
         try:
             answer = await self._rpc.call("eth_call", [asked, "latest"])
-        except RpcError:
-            return False
+        except RpcError as error:
+            if error.is_revert or _ITS_OWN_FAULT.search(error.reason):
+                return False
+            # The node's trouble is no word of the contract's: who is told no pays again.
+            raise
         return isinstance(answer, str) and answer.startswith("0x" + _IS_VALID_SIGNATURE.hex())
 
     def _by_use(self, rows: Sequence[PaymentRow], entries: Sequence[Entry]) -> dict[Key, Finding]:
@@ -236,6 +243,9 @@ class ChainProof:
         for (row, _), answer in zip(questions, answers, strict=True):
             if isinstance(answer, RpcError):
                 states.append(None)
+            elif answer == "0x":
+                # Before there was such a contract.
+                states.append(False)
             elif isinstance(answer, str) and len(answer) == 66 and answer.startswith("0x"):
                 states.append(self._is_used(row.key, bytes.fromhex(answer[2:])))
             else:
@@ -243,6 +253,13 @@ class ChainProof:
         return states
 
     async def _closely(self, row: PaymentRow, tip: Tip) -> Finding:
+        try:
+            return await self._in_its_block(row, tip)
+        except UpstreamDown:
+            # The others are known already: one that cannot be read is no reason to forget them.
+            return Unclear()
+
+    async def _in_its_block(self, row: PaymentRow, tip: Tip) -> Finding:
         """Find the very block in which the nonce was used, and read all of its logs: a node that leaves out logs of a
         long range, or a payer with a thousand equal transfers, cannot hide it there."""
         early, late = self._times.before(row.network_time - _CLOCK_SKEW_S), tip.number

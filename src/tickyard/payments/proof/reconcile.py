@@ -55,7 +55,7 @@ async def _look_at(ledger: Ledger, chain: ChainProof, rows: Sequence[PaymentRow]
     except UpstreamDown:
         log.warning("the chain of payments does not answer", network=chain.network, rows=len(rows))
         for row in rows:
-            await ledger.watch(row)
+            await ledger.watch(row, has_looked=False)
         ended["waiting"] += len(rows)
         return ended
     for row in idle:
@@ -80,14 +80,14 @@ async def _follow(ledger: Ledger, row: PaymentRow, verdict: Verdict) -> str:
         return "missing"
     elif verdict.act != "wait":
         return await carry_out(ledger, row, verdict)
-    await ledger.watch(row)
+    await ledger.watch(row, is_unexplained=verdict.is_unexplained)
     return "waiting"
 
 
 async def carry_out(ledger: Ledger, row: PaymentRow, verdict: Verdict) -> str:
     """What anybody may do who looked; the name of what became of the row."""
     if verdict.act == "settle":
-        return (await ledger.settle_by(row, verdict.transfers)).state
+        return (await ledger.settle_by(row, verdict.transfers, verdict.reason)).state
     if verdict.act == "refuse":
         return (await ledger.refuse(row, verdict.reason)).state
     if verdict.act == "unsettle":

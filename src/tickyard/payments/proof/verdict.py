@@ -8,7 +8,7 @@
     settled                paid, final                    credited
     settled, seen before   unused, or told, block there   unknown again: the chain was reorganised
     settled, never seen    unused, final deadline         missing
-    any                    spent, and nothing says how    as if told, after many looks past its final deadline
+    any                    spent, and nothing says how    as if told, after many looks that found just that
     any                    anything else                  looked at again later
 
 A used nonce without any log proves nothing by itself: a node may keep its logs to itself, and who is told "not paid"
@@ -16,7 +16,7 @@ pays again.
 The deadline is final when a block later than it is: what has not happened by then never will.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from tickyard.payments.proof.chain import Finding, Paid, Spent, Tip, Unused
@@ -28,7 +28,8 @@ EXPIRY_MARGIN_S: Final = 30
 """How long after its deadline a payment is given up, for blocks that are reorganised."""
 
 LOOKS_MIN: Final = 10
-"""So often a nonce that is used is looked at for its transfer: they are minutes apart, and of whatever node answers."""
+"""So often a used nonce must have been found without anything that says how: minutes apart, by whatever node answers.
+Looks at which a node said nothing do not count."""
 
 Act = Literal["settle", "refuse", "close", "credit", "see", "unsettle", "missing", "wait"]
 
@@ -39,6 +40,9 @@ class Verdict:
     transfers: tuple[PaidTransfer, ...] = ()
     """The one to take first; another only where the first turns out to be somebody else's."""
     reason: str = ""
+    """Of a settlement: why it is refused should all of them be others'. Empty: that must be looked at again."""
+    is_unexplained: bool = False
+    """Whether a wait is for a nonce that is used, and nothing says how."""
 
 
 _WAIT: Final = Verdict("wait")
@@ -46,11 +50,18 @@ _WAIT: Final = Verdict("wait")
 
 def judge(row: PaymentRow, found: Finding, tip: Tip, final_s: int) -> Verdict:
     """`final_s` is the time of the newest block that will not change."""
-    is_closed = final_s > row.valid_before
+    verdict = _judge(row, found, tip, is_closed=final_s > row.valid_before)
+    is_unexplained = isinstance(found, Spent) and not found.is_told
+    return replace(verdict, is_unexplained=True) if verdict.act == "wait" and is_unexplained else verdict
+
+
+def _judge(row: PaymentRow, found: Finding, tip: Tip, *, is_closed: bool) -> Verdict:
     if row.state == "settled":
         return _judge_settled(row, found, tip, is_closed)
     if isinstance(found, Paid):
-        return Verdict("settle", _ordered(row, found))
+        # A node that keeps one log to itself shows the others' beside it.
+        is_over = is_closed and _is_sure(row, Spent(is_told=False))
+        return Verdict("settle", _ordered(row, found), NONCE_SPENT if is_over else "")
     if row.state == "failed":
         return Verdict("close") if is_closed and _is_sure(row, found) else _WAIT
     if isinstance(found, Spent):
@@ -79,7 +90,7 @@ def _judge_settled(row: PaymentRow, found: Finding, tip: Tip, is_closed: bool) -
 
 def _is_sure(row: PaymentRow, found: Finding) -> bool:
     if isinstance(found, Spent):
-        return found.is_told or (row.looks or 0) >= LOOKS_MIN
+        return found.is_told or (row.unexplained or 0) >= LOOKS_MIN
     return isinstance(found, Unused)
 
 
