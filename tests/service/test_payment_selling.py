@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import jwt
@@ -17,11 +18,15 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from yarl import URL
 
 from tickyard.config.settings import SettingsError, read_settings
+from tickyard.kernel.clock import WallClock
+from tickyard.kernel.errors import NotFound
+from tickyard.payments.books import PaymentAsk, get_payment
 from tickyard.payments.credentials import BadCredentials, FixedHeaders, SignedTokens
 from tickyard.payments.offer.terms import FIRST, SECOND, PaymentSettings, Terms
 from tickyard.payments.office import find_orphans, refund_of, take_stock
 from tickyard.payments.proof.reconcile import look_after
 from tickyard.payments.receipts import ReceiptKey
+from tickyard.sandbox.clock import CLOCK_FILE, SandboxClock
 from yards import paying, selling
 from yards.clocks import MovedClock
 from yards.payer import as_header
@@ -251,9 +256,19 @@ def test_the_books_are_shown_exported_and_orphans_get_an_unsigned_refund(tmp_pat
         stock = await take_stock(process.store, FIRST, world.clock.now())
         assert (stock.oldest_unknown, stock.uncredited, stock.orphans) == (None, 0, 1)
         names["day"] = world.clock.now().date().isoformat()
+        # Settled by a facilitator's word, and by nothing else.
+        world.facilitators[SECOND].script["settle"] = ["ghost"]
+        names["never"] = (await call(world.app, "GET", URL_, world.payment())).receipt["transaction"]
+        world.clock.move(400)
+        world.chains[SECOND].grow(2)
+        assert (await look_after(process.ledger, process.proofs, finality=0, is_forced=True))["missing"] == 1
+        with pytest.raises(NotFound):
+            await get_payment(process, PaymentAsk(transaction=names["never"]))
 
     run(tmp_path, scenario)
     (tmp_path / "x.db").rename(tmp_path / "tickyard.db")
+    # Where the clock of the sandbox is ahead, an answer that nobody fetched is old by that clock.
+    SandboxClock.create(tmp_path / CLOCK_FILE, WallClock().now() + timedelta(seconds=700))
     settings = {"DATA_DIR": str(tmp_path), "PROFILE": "sandbox", "RPC_URLS": "http://127.0.0.1:9"}
     environ = {**os.environ, **{f"TICKYARD_{name}": value for name, value in settings.items()}}
 
@@ -261,8 +276,10 @@ def test_the_books_are_shown_exported_and_orphans_get_an_unsigned_refund(tmp_pat
         command = [sys.executable, "-m", "tickyard", "payments", *words]
         return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=True).stdout
 
-    assert len(told("list").splitlines()) == 2
-    assert len(told("list", "--network", "8453", "--state", "settled", "--day", names["day"]).splitlines()) == 1
+    assert len(told("list").splitlines()) == 3
+    assert len(told("list", "--network", "8453", "--state", "settled", "--day", names["day"]).splitlines()) == 2
+    assert json.loads(told("show", names["never"]))["proof"] == "missing"
+    assert json.loads(told("orphans"))["unsignedRefund"]["chainId"] == 4663
     shown = json.loads(told("show", names["tx"]))
     assert (shown["state"], shown["proof"], shown["amount"]) == ("settled", "credited", "0.010000")
     rows = list(csv.DictReader(io.StringIO(told("export", "--from", names["day"], "--to", names["day"]))))

@@ -62,6 +62,7 @@ async def get_payment(deps: Deps, ask: PaymentAsk) -> SettledPayment:
             .where(
                 or_(payment.c.transaction == ask.transaction, payment.c.mined == ask.transaction),
                 payment.c.state == "settled",
+                payment.c.proof != "missing",
             )
             .order_by(payment.c.settled_at, payment.c.nonce)
             .limit(1)

@@ -48,8 +48,14 @@ async def find_payment(store: Store, name: str) -> list[PaymentRow]:
 
 
 async def find_settled(store: Store, since: datetime, until: datetime) -> list[PaymentRow]:
-    """Everything that was settled in [since, until), in its order: for an accountant."""
-    inside = and_(payment.c.state == "settled", payment.c.settled_at >= since, payment.c.settled_at < until)
+    """Everything that was settled in [since, until), in its order: for an accountant. What a facilitator called settled
+    and the chain never had is no income."""
+    inside = and_(
+        payment.c.state == "settled",
+        payment.c.proof != "missing",
+        payment.c.settled_at >= since,
+        payment.c.settled_at < until,
+    )
     return await _read(store, inside, payment.c.settled_at, None)
 
 

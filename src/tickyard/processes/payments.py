@@ -10,13 +10,13 @@ import msgspec
 
 from tickyard.chain.address import checksum
 from tickyard.config.settings import Settings
-from tickyard.kernel.clock import WallClock
 from tickyard.kernel.units import UsdgAmount
 from tickyard.kernel.wire import iso
 from tickyard.payments import office
 from tickyard.payments.row import PaymentRow
 from tickyard.store.engine import Store
 from tickyard.store.opening import open_store
+from tickyard.wiring.clock import open_clock
 
 _ENTRY: Final = ("time", "network", "asset", "amount", "payer", "route", "transaction", "block", "creditedDay")
 _FRESH: Final = timedelta(minutes=5)
@@ -24,7 +24,7 @@ _FRESH: Final = timedelta(minutes=5)
 
 
 async def payments_command(asked: argparse.Namespace, settings: Settings) -> int:
-    store = open_store(settings.store_url, WallClock())
+    store = open_store(settings.store_url, open_clock(settings))
     try:
         return await _show(asked, store)
     finally:
