@@ -88,12 +88,12 @@ function tryIt(article: HTMLElement): void {
     said.append(pretty(shown, reply.headers.get('content-type') ?? ''));
     return reply;
   };
-  const pay = async (header: string): Promise<void> => {
-    const mine = await demoPayer();
-    const key = `${method} ${path.value} ${text.value}`;
-    const signed = mine.kept(key) ?? (await mine.sign(key, header));
-    const reply = await call(signed.headers);
-    mine.settle(key, reply.ok ? 'taken' : reply.status === 402 ? 'refused' : reply.status < 500 ? 'spare' : 'unknown', reply.headers.get('payment-response'));
+  const pay = async (): Promise<void> => {
+    const { advice } = await (await demoPayer()).pay(`${method} ${path.value} ${text.value}`, async (headers) => {
+      const reply = await call(headers);
+      return { status: reply.status, headers: reply.headers, text: await reply.text() };
+    });
+    if (advice) said.prepend(make('p', advice, 'bad'));
   };
   const act = async (doing: () => Promise<unknown>): Promise<void> => {
     send.disabled = true;
@@ -109,12 +109,11 @@ function tryIt(article: HTMLElement): void {
     event.preventDefault();
     void act(async () => {
       const reply = await call();
-      const header = reply.headers.get('payment-required');
-      if (reply.status !== 402 || !header) return;
+      if (reply.status !== 402) return;
       const isSandbox = document.body.dataset.sandbox !== undefined;
       said.prepend(
         isSandbox
-          ? button('Pay with the demo wallet and ask again', () => void act(() => pay(header)))
+          ? button('Pay with the demo wallet and ask again', () => void act(pay))
           : make('p', 'Sign one of these offers with a wallet of yours and ask again: see the page “Pay” of the app.'),
       );
     });

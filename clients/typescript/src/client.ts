@@ -15,26 +15,24 @@ export interface ClientOptions {
   payer?: Payer;
 }
 
-/** One signed payment: what carries it, and what it may cost in base units. */
-export interface SignedPayment {
-  headers: Record<string, string>;
-  amount: bigint;
-}
-
-/** Who pays; `tickyard/pay` has one. */
-export interface Payer {
-  /** A payment kept from an earlier try of the same request, whose outcome is not known. */
-  kept(key: string): SignedPayment | undefined;
-  /** A payment for the challenge in this header. Throws SpendingLimit before anything is signed. */
-  sign(key: string, challenge: string): Promise<SignedPayment>;
-  /** What became of it: taken, not taken, or unknown. */
-  settle(key: string, outcome: 'taken' | 'refused' | 'spare' | 'unknown', receipt: string | null): void;
-}
-
-interface Reply {
+/** An answer as it came. */
+export interface Reply {
   status: number;
   headers: Headers;
   text: string;
+  /** An earlier try of the same sending got no answer, or one that leaves its outcome open. */
+  isUnsure?: boolean;
+  /** What the payer adds to what the service says of a refusal. */
+  advice?: string;
+}
+
+/** Sends a request with these headers more. Throws when no answer came. */
+export type Send = (headers: Record<string, string>) => Promise<Reply>;
+
+/** Who pays; `tickyard/pay` has one. */
+export interface Payer {
+  /** The answer to a request, paid for if that is asked for. Equal requests have the same name. */
+  pay(name: string, send: Send): Promise<Reply>;
 }
 
 const WORTH_A_RETRY = new Set([429, 502, 503]);
@@ -63,7 +61,16 @@ export class Client extends Operations {
     const flags = route[2] ?? '';
     const payer = flags.includes('p') ? this.#options.payer : undefined;
     const wire = request(route, values, !!payer);
-    return read<T>(payer ? await this.#pay(payer, wire, options) : await this.#repeat(wire, !flags.includes('w'), options));
+    if (!payer) return read<T>(await this.#repeat(wire, !flags.includes('w'), options));
+    const name = `${wire.method} ${this.baseUrl}${wire.path} ${wire.body ?? ''}`;
+    return read<T>(
+      await payer.pay(name, async (headers) => {
+        const reply = await this.#repeat({ ...wire, headers: { ...wire.headers, ...headers } }, true, options);
+        // What cannot be read is no answer: a payment that was sent with it must stay.
+        if (reply.status < 300) read(reply);
+        return reply;
+      }),
+    );
   }
 
   /** Any path of the service, for routes that this client does not know yet. */
@@ -80,43 +87,23 @@ export class Client extends Operations {
     return this.#options.fetch ?? globalThis.fetch.bind(globalThis);
   }
 
-  async #pay(payer: Payer, wire: Wire, options: CallOptions): Promise<Reply> {
-    const key = `${wire.method} ${wire.path} ${wire.body ?? ''}`;
-    let signed = payer.kept(key);
-    if (!signed) {
-      const challenge = await this.#repeat(wire, true, options);
-      const offer = challenge.headers.get('payment-required');
-      if (challenge.status !== 402 || !offer) return challenge;
-      signed = await payer.sign(key, offer);
-    }
-    let reply: Reply;
-    try {
-      // The same payment again is never a second one: the service keeps the answer that was paid for.
-      reply = await this.#repeat({ ...wire, headers: { ...wire.headers, ...signed.headers } }, true, options);
-    } catch (error) {
-      payer.settle(key, 'unknown', null);
-      throw error;
-    }
-    const { status } = reply;
-    const outcome = status < 300 ? 'taken' : status === 402 ? 'refused' : status < 500 && status !== 429 ? 'spare' : 'unknown';
-    payer.settle(key, outcome, reply.headers.get('payment-response'));
-    return reply;
-  }
-
   async #repeat(wire: Wire, repeatable: boolean, options: CallOptions): Promise<Reply> {
     const tries = 1 + (repeatable ? (this.#options.retries ?? 2) : 0);
+    let isUnsure = false;
     for (let attempt = 1; ; attempt++) {
       let wait = 200 * 2 ** (attempt - 1) * (1 + Math.random());
       try {
         const reply = await this.#send(wire, options);
-        if (attempt >= tries || !WORTH_A_RETRY.has(reply.status)) return reply;
+        if (attempt >= tries || !WORTH_A_RETRY.has(reply.status)) return { ...reply, isUnsure };
         wait = Math.max(wait, 1000 * (retryAfter(reply.headers) ?? 0));
         // A longer wait is the caller's to decide.
-        if (wait > PAUSE_MAX_MS) return reply;
+        if (wait > PAUSE_MAX_MS) return { ...reply, isUnsure };
+        isUnsure ||= reply.status !== 429;
       } catch (error) {
         if (options.signal?.aborted) throw options.signal.reason;
         if (error instanceof TickyardError) throw error;
         if (attempt >= tries) throw new Unreachable(`the service did not answer (${(error as Error).name})`);
+        isUnsure = true;
       }
       await pause(wait, options.signal);
     }
@@ -138,7 +125,7 @@ export class Client extends Operations {
   }
 }
 
-function read<T>({ status, headers, text }: Reply): T {
+function read<T>({ status, headers, text, advice }: Reply): T {
   let body: unknown;
   try {
     body = JSON.parse(text);
@@ -159,7 +146,7 @@ function read<T>({ status, headers, text }: Reply): T {
   throw errorOf({
     status,
     code,
-    message: message || `the service answered ${status}`,
+    message: [message || `the service answered ${status}`, ...(advice ? [advice] : [])].join('; '),
     requestId: headers.get('x-request-id'),
     retryAfterS: retryAfter(headers),
   });

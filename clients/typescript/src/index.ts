@@ -1,4 +1,4 @@
-export { Client, type ClientOptions, type Payer, type SignedPayment } from './client.js';
+export { Client, type ClientOptions, type Payer, type Reply, type Send } from './client.js';
 export * from './errors.js';
 export type * from './generated/answers.js';
 export type * from './generated/operations.js';

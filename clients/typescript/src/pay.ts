@@ -2,9 +2,12 @@ import { x402Client } from '@x402/core/client';
 import { encodePaymentSignatureHeader } from '@x402/core/http';
 import type { PaymentRequired as Challenge, PaymentRequirements } from '@x402/core/types';
 import { ExactEvmScheme } from '@x402/evm/exact/client';
-import type { Payer as PayerOfClient, SignedPayment } from './client.js';
+import type { Payer as PayerOfClient, Reply, Send } from './client.js';
 import { PaymentRequired, SpendingLimit } from './errors.js';
 import { CHAIN_ID, SECOND_CHAIN_ID, USDC, USDG } from './generated/pinned.js';
+import { type Held, Kept, name, type Store } from './kept.js';
+
+export type { Store } from './kept.js';
 
 export type Network = 'eip155:4663' | 'eip155:8453';
 
@@ -18,6 +21,10 @@ export interface PayerOptions {
   network?: Network;
   /** Shown what will be signed, before it is. Throw to refuse. */
   confirm?: (offer: Offer) => void | Promise<void>;
+  /** Remembers payments whose end is not known, so that a restarted program presents them before it signs new ones. */
+  store?: Store;
+  /** This machine's clock, in milliseconds; `Date.now` unless said otherwise. */
+  now?: () => number;
 }
 
 export interface Offer {
@@ -39,10 +46,19 @@ export interface Receipt {
 // What a cent is made of on either network. Nothing else is ever signed for, whatever is offered.
 const COINS: Record<string, string> = { [`eip155:${CHAIN_ID}`]: USDG, [`eip155:${SECOND_CHAIN_ID}`]: USDC };
 
-interface Held extends SignedPayment {
-  terms: string;
-  /** Milliseconds after which it can no longer be taken. */
-  until: number;
+const VALID_AT_LEAST_MS = 30_000;
+/** How long after its deadline a refused payment is over for sure: clocks and blocks differ. */
+const OVER_AFTER_MS = 60_000;
+/** Statuses below 500 that do not say that the request was looked at. */
+const SAYS_NOTHING = new Set([408, 425]);
+
+/** What this object knows of a payment, beyond what is kept. */
+interface Course {
+  /** Every answer to it so far said clearly what became of it. */
+  isSure: boolean;
+  isCounted: boolean;
+  /** How many calls are presenting it right now. */
+  out: number;
 }
 
 /** Pays for calls, never more than was allowed: `new Client(url, { payer })`. */
@@ -52,22 +68,23 @@ export class Payer implements PayerOfClient {
   readonly #options: PayerOptions;
   readonly #limit: bigint;
   readonly #signer: Signer;
+  readonly #now: () => number;
+  readonly #kept: Kept;
+  readonly #courses = new Map<string, Course>();
   #signed = 0n;
-  #refused = 0n;
-  /** Payments by the request they were signed for, while what became of them is not known. */
-  readonly #open = new Map<string, Held>();
-  /** Payments that the service did not take and that are still good, by their terms. */
-  readonly #spare = new Map<string, Held>();
+  #spent = 0n;
 
   constructor(signer: Signer, options: PayerOptions) {
     this.#signer = signer;
     this.#options = options;
     this.#limit = units(options.limitUsd);
+    this.#now = options.now ?? Date.now;
+    this.#kept = new Kept(options.store, this.#now);
   }
 
-  /** Signed for so far, without the payments that the service says it did not take. */
+  /** What was taken or may have been, without the payments that the service says it did not take. */
   get spentUsd(): string {
-    return text(this.#signed - this.#refused);
+    return text(this.#spent);
   }
 
   /** What may still be signed for. A payment that is out of our hands counts, refused or not. */
@@ -75,22 +92,97 @@ export class Payer implements PayerOfClient {
     return text(this.#limit - this.#signed);
   }
 
-  kept(key: string): SignedPayment | undefined {
-    return this.#open.get(key);
+  /** The answer to a request, paid for if that is asked for. What was signed for it before comes first. */
+  async pay(request: string, send: Send): Promise<Reply> {
+    let refused: Reply | undefined;
+    for (const held of await this.#kept.change((all) => all.filter((each) => each.request === request))) {
+      const reply = await this.#present(held, send);
+      if (reply.status !== 402) return reply;
+      if (reply.advice) refused = reply;
+    }
+    if (refused) return refused;
+    const challenge = await send({});
+    const header = challenge.headers.get('payment-required');
+    if (challenge.status !== 402 || !header) return challenge;
+    return this.#present(await this.#sign(request, header), send);
   }
 
-  async sign(key: string, header: string): Promise<SignedPayment> {
+  /** The same payment again is never a second one: the service keeps the answer that was paid for. */
+  async #present(held: Held, send: Send): Promise<Reply> {
+    const course = this.#course(held);
+    course.out++;
+    let reply: Reply;
+    try {
+      reply = await send(held.headers);
+    } catch (error) {
+      course.isSure = false;
+      throw error;
+    } finally {
+      course.out--;
+    }
+    return this.#judge(held, course, reply);
+  }
+
+  /**
+   * What an answer says about the payment that was sent with it. An answer ends it; so does a refusal once nobody can
+   * take it any more. A 4xx says that nothing was taken, and it pays for the next call on the same terms, unless its end
+   * was in doubt before. After anything else its end is not known, and it stays.
+   */
+  async #judge(held: Held, course: Course, reply: Reply): Promise<Reply> {
+    const { status, isUnsure } = reply;
+    if (isUnsure || status === 402 || status >= 500 || SAYS_NOTHING.has(status)) course.isSure = false;
+    if (status < 300) {
+      this.lastReceipt = receiptOf(reply);
+      if (await this.#end(held, null)) this.#count(held, course, true);
+      this.#courses.delete(name(held));
+    } else if (status === 402) {
+      const over = held.until + OVER_AFTER_MS;
+      if (this.#now() < over) return { ...reply, advice: advice(over) };
+      if (await this.#end(held, null)) this.#count(held, course, false);
+      this.#courses.delete(name(held));
+    } else if (status < 500 && status !== 429 && course.isSure && !course.out) {
+      if (await this.#end(held, { ...held, request: null })) this.#count(held, course, false);
+    }
+    return reply;
+  }
+
+  /** False when another call has ended it already. */
+  #end(held: Held, spare: Held | null): Promise<boolean> {
+    const ended = this.#kept.change((all) => {
+      const at = all.findIndex((each) => name(each) === name(held) && each.request === held.request);
+      if (at >= 0) all.splice(at, 1, ...(spare ? [spare] : []));
+      return at >= 0;
+    });
+    // The answer is there already. What the store did not let go of is presented once more, which costs nothing.
+    return ended.catch(() => true);
+  }
+
+  #count(held: Held, course: Course, isSpent: boolean): void {
+    if (course.isCounted !== isSpent) this.#spent += isSpent ? BigInt(held.amount) : -BigInt(held.amount);
+    course.isCounted = isSpent;
+  }
+
+  /** Of a payment that was found in the store nothing is known: whoever signed it may have sent it. */
+  #course(held: Held): Course {
+    let course = this.#courses.get(name(held));
+    if (!course) this.#courses.set(name(held), (course = { isSure: false, isCounted: false, out: 0 }));
+    return course;
+  }
+
+  /** A payment for the challenge in this header. Throws SpendingLimit before anything is signed. */
+  async #sign(request: string, header: string): Promise<Held> {
     const challenge = read(header);
     const offers = this.#payable(challenge);
     const offer = offers[0]!;
     const terms = JSON.stringify(offers);
-    const spare = this.#spare.get(terms);
-    this.#spare.delete(terms);
-    if (spare && spare.until - Date.now() > 30_000) {
-      this.#refused -= spare.amount;
-      this.#open.set(key, spare);
-      return spare;
-    }
+    const spare = await this.#kept.change((all) => {
+      const found = all.find(
+        (each) => each.request === null && each.terms === terms && each.until - this.#now() > VALID_AT_LEAST_MS,
+      );
+      if (found) found.request = request;
+      return found;
+    });
+    if (spare) return this.#begin(spare);
     const amount = BigInt(offer.amount);
     if (this.#signed + amount > this.#limit) {
       throw new SpendingLimit(`a call costs ${text(amount)} USD and ${this.leftUsd} may still be signed for`);
@@ -105,27 +197,23 @@ export class Payer implements PayerOfClient {
         amountUsd: text(amount),
         resource: challenge.resource?.url ?? '',
       });
-      const until = Date.now() + 1000 * offer.maxTimeoutSeconds;
-      const held = { headers: await this.#make(challenge, offer), amount, terms, until };
-      this.#open.set(key, held);
-      return held;
+      const until = this.#now() + 1000 * offer.maxTimeoutSeconds;
+      const headers = await this.#make(challenge, offer);
+      const held = { request, headers, amount: offer.amount, terms, until };
+      // Before it is sent: a program that dies on the way must find it again.
+      await this.#kept.change((all) => void all.push(held));
+      return this.#begin(held);
     } catch (error) {
       this.#signed -= amount;
       throw error;
     }
   }
 
-  settle(key: string, outcome: 'taken' | 'refused' | 'spare' | 'unknown', receipt: string | null): void {
-    const held = this.#open.get(key);
-    // Unknown: it stays, and the next try of the same request carries it again instead of a new one.
-    if (!held || outcome === 'unknown') return;
-    this.#open.delete(key);
-    if (outcome === 'taken') {
-      this.lastReceipt = receipt ? (JSON.parse(fromBase64(receipt)) as Receipt) : null;
-      return;
-    }
-    this.#refused += held.amount;
-    if (outcome === 'spare') this.#spare.set(held.terms, held);
+  #begin(held: Held): Held {
+    const course = this.#course(held);
+    course.isSure = true;
+    this.#count(held, course, true);
+    return held;
   }
 
   #payable(challenge: Challenge): PaymentRequirements[] {
@@ -169,6 +257,22 @@ export function read(header: string): Challenge {
   }
   if (challenge?.x402Version !== 2) throw unpayable('the offer cannot be read');
   return challenge;
+}
+
+function advice(over: number): string {
+  return (
+    'the payment is kept, because it may have been taken: repeat the call, which presents the same payment again; ' +
+    `a new one is signed only after ${new Date(over).toISOString()}`
+  );
+}
+
+/** An answer that was paid for is not lost because its receipt cannot be read. */
+function receiptOf({ headers }: Reply): Receipt | null {
+  try {
+    return JSON.parse(fromBase64(headers.get('payment-response') ?? '')) as Receipt;
+  } catch {
+    return null;
+  }
 }
 
 function secret(): string {

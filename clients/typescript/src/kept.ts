@@ -1,0 +1,75 @@
+/** Where signed payments are remembered. It holds no key, but whoever reads it can fetch what was paid for. */
+export interface Store {
+  /** What was saved last; null when nothing was. */
+  load(): string | null | Promise<string | null>;
+  save(text: string): void | Promise<void>;
+}
+
+/** One signed payment, and the request that it was signed for. */
+export interface Held {
+  /** Null: the service did not take it, and it is good for any request on the same terms. */
+  request: string | null;
+  headers: Record<string, string>;
+  /** In base units. */
+  amount: string;
+  terms: string;
+  /** Milliseconds: its deadline. */
+  until: number;
+}
+
+/** The service keeps an answer that was paid for that long. */
+const ANSWER_KEPT_MS = 86_400_000;
+
+/** Payments that left the house and whose end is not known yet, and those that were not taken. */
+export class Kept {
+  readonly #store: Store;
+  readonly #now: () => number;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(store: Store | undefined, now: () => number) {
+    let text: string | null = null;
+    this.#store = store ?? { load: () => text, save: (made) => void (text = made) };
+    this.#now = now;
+  }
+
+  /** One change after the other, each of what the store holds by then: another page may have its payments there. */
+  change<T>(make: (held: Held[]) => T): Promise<T> {
+    const turn = this.#turn.then(async () => {
+      const before = (await this.#store.load()) ?? '[]';
+      const held = read(before).filter(({ request, until }) => this.#now() < until + (request ? ANSWER_KEPT_MS : 0));
+      const made = make(held);
+      const after = JSON.stringify(held);
+      if (after !== before) await this.#store.save(after);
+      return made;
+    });
+    this.#turn = turn.catch(() => {});
+    return turn;
+  }
+}
+
+/** The same payment, as the service would see it. */
+export function name({ headers }: Held): string {
+  return headers['payment-signature']!;
+}
+
+function read(text: string): Held[] {
+  let held: unknown;
+  try {
+    held = JSON.parse(text);
+  } catch {
+    held = undefined;
+  }
+  // Not passed over: what cannot be read may be money that is on its way.
+  if (!Array.isArray(held) || !held.every(isHeld)) throw new TypeError('the store holds something else than payments');
+  return held;
+}
+
+function isHeld(each: Partial<Held> | null): each is Held {
+  return (
+    typeof each?.headers?.['payment-signature'] === 'string' &&
+    (each.request === null || typeof each.request === 'string') &&
+    /^\d{1,31}$/.test(each.amount ?? '') &&
+    typeof each.terms === 'string' &&
+    typeof each.until === 'number'
+  );
+}
