@@ -1,18 +1,12 @@
-import { x402Client } from '@x402/core/client';
-import { encodePaymentSignatureHeader } from '@x402/core/http';
-import type { PaymentRequired as Challenge, PaymentRequirements } from '@x402/core/types';
-import { ExactEvmScheme } from '@x402/evm/exact/client';
 import type { Payer as PayerOfClient, Reply, Send } from './client.js';
-import { PaymentRequired, SpendingLimit } from './errors.js';
-import { CHAIN_ID, SECOND_CHAIN_ID, USDC, USDG } from './generated/pinned.js';
+import { SpendingLimit } from './errors.js';
 import { type Held, Kept, name, type Store } from './kept.js';
+import { fromBase64, payable, read, sign, type Signer } from './signing.js';
 
 export type { Store } from './kept.js';
+export { read, type Signer } from './signing.js';
 
 export type Network = 'eip155:4663' | 'eip155:8453';
-
-/** Who signs: a viem account, or a wallet that signs typed data (EIP-712). */
-export type Signer = ConstructorParameters<typeof ExactEvmScheme>[0];
 
 export interface PayerOptions {
   /** The most that may be signed for in this object's life, such as `"0.50"`: no service can take more. */
@@ -23,6 +17,11 @@ export interface PayerOptions {
   confirm?: (offer: Offer) => void | Promise<void>;
   /** Remembers payments whose end is not known, so that a restarted program presents them before it signs new ones. */
   store?: Store;
+  /**
+   * By how many seconds the service's clock is ahead of this machine's. Only a sandbox's ever is, whose clock can be
+   * moved: what is signed for chain 4663 is then good for as much longer, so say it of nobody else.
+   */
+  aheadS?: number | (() => Promise<number>);
   /** This machine's clock, in milliseconds; `Date.now` unless said otherwise. */
   now?: () => number;
 }
@@ -42,9 +41,6 @@ export interface Receipt {
   network: string;
   payer: string;
 }
-
-// What a cent is made of on either network. Nothing else is ever signed for, whatever is offered.
-const COINS: Record<string, string> = { [`eip155:${CHAIN_ID}`]: USDG, [`eip155:${SECOND_CHAIN_ID}`]: USDC };
 
 const VALID_AT_LEAST_MS = 30_000;
 /** How long after its deadline a refused payment is over for sure: clocks and blocks differ. */
@@ -172,7 +168,7 @@ export class Payer implements PayerOfClient {
   /** A payment for the challenge in this header. Throws SpendingLimit before anything is signed. */
   async #sign(request: string, header: string): Promise<Held> {
     const challenge = read(header);
-    const offers = this.#payable(challenge);
+    const offers = payable(challenge, this.#options.network);
     const offer = offers[0]!;
     const terms = JSON.stringify(offers);
     const spare = await this.#kept.change((all) => {
@@ -197,8 +193,9 @@ export class Payer implements PayerOfClient {
         amountUsd: text(amount),
         resource: challenge.resource?.url ?? '',
       });
+      const aheadS = await this.#aheadS();
       const until = this.#now() + 1000 * offer.maxTimeoutSeconds;
-      const headers = await this.#make(challenge, offer);
+      const headers = await sign(this.#signer, challenge, offer, aheadS);
       const held = { request, headers, amount: offer.amount, terms, until };
       // Before it is sent: a program that dies on the way must find it again.
       await this.#kept.change((all) => void all.push(held));
@@ -209,54 +206,19 @@ export class Payer implements PayerOfClient {
     }
   }
 
+  async #aheadS(): Promise<number> {
+    const { aheadS = 0 } = this.#options;
+    const seconds = Math.round(typeof aheadS === 'number' ? aheadS : await aheadS());
+    if (!Number.isSafeInteger(seconds)) throw new TypeError('the clock of the service cannot be read');
+    return Math.max(0, seconds);
+  }
+
   #begin(held: Held): Held {
     const course = this.#course(held);
     course.isSure = true;
     this.#count(held, course, true);
     return held;
   }
-
-  #payable(challenge: Challenge): PaymentRequirements[] {
-    const offers = (Array.isArray(challenge.accepts) ? challenge.accepts : []).filter(
-      (offer) =>
-        offer?.scheme === 'exact' &&
-        (!this.#options.network || offer.network === this.#options.network) &&
-        String(offer.asset).toLowerCase() === COINS[offer.network] &&
-        /^[1-9]\d{0,30}$/.test(offer.amount) &&
-        offer.maxTimeoutSeconds > 0,
-    );
-    if (!offers.length) throw unpayable('nothing is offered that this payer can pay');
-    return offers;
-  }
-
-  /** Only what was looked at here is shown to the signer: some extensions would have it sign more than a payment. */
-  async #make(challenge: Challenge, offer: PaymentRequirements): Promise<Record<string, string>> {
-    const client = new x402Client().register('eip155:*', new ExactEvmScheme(this.#signer));
-    client.setSpendControls({
-      allowedAssets: [{ network: offer.network, asset: offer.asset, maxAmountPerPayment: String(this.#limit) }],
-    });
-    const shown: Challenge = { x402Version: 2, accepts: [offer], resource: challenge.resource };
-    try {
-      const payment = await client.createPaymentPayload(shown);
-      // A name that only we know: with it the answer can be fetched again from anywhere, and by nobody else.
-      const extensions = { 'payment-identifier': { info: { required: false, id: secret() } } };
-      return { 'payment-signature': encodePaymentSignatureHeader({ ...payment, extensions }) };
-    } catch (error) {
-      throw unpayable(`the offer cannot be paid (${(error as Error).message.split('\n')[0]})`);
-    }
-  }
-}
-
-/** The challenge of a 402, out of its PAYMENT-REQUIRED header. */
-export function read(header: string): Challenge {
-  let challenge: Challenge | undefined;
-  try {
-    challenge = JSON.parse(fromBase64(header));
-  } catch {
-    challenge = undefined;
-  }
-  if (challenge?.x402Version !== 2) throw unpayable('the offer cannot be read');
-  return challenge;
 }
 
 function advice(over: number): string {
@@ -273,18 +235,6 @@ function receiptOf({ headers }: Reply): Receipt | null {
   } catch {
     return null;
   }
-}
-
-function secret(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
-}
-
-function fromBase64(base64: string): string {
-  return new TextDecoder().decode(Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0)));
-}
-
-function unpayable(message: string): PaymentRequired {
-  return new PaymentRequired({ code: 'payment_required', message, status: 402, requestId: null, retryAfterS: null });
 }
 
 function units(usd: string): bigint {

@@ -63,6 +63,9 @@ for (const [what, offer] of [
   ['another scheme', { ...USDC, scheme: 'upto' }],
   ['a negative amount', { ...USDC, amount: '-1' }],
   ['no amount', { ...USDC, amount: '0' }],
+  ['a time limit of years', { ...USDC, maxTimeoutSeconds: 1e9 }],
+  ['a time limit in words', { ...USDC, maxTimeoutSeconds: '300' }],
+  ['no time', { ...USDC, maxTimeoutSeconds: 0 }],
   ['nothing', null],
 ]) {
   test(`an offer of ${what} is not signed`, async (t) => {

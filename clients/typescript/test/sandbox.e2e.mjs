@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { createWalletClient, defineChain, http, publicActions } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
-import { Client, NoLiquidity, NotFound, verifyWebhook } from 'tickyard';
+import { Client, NoLiquidity, NotFound, PaymentRequired, verifyWebhook } from 'tickyard';
 import { Payer } from 'tickyard/pay';
 import { Sandbox } from 'tickyard/sandbox';
 import { check, send } from 'tickyard/trade';
@@ -26,6 +26,28 @@ for (const network of ['eip155:4663', 'eip155:8453']) {
     assert.equal(payer.leftUsd, '0.000000');
   });
 }
+
+test('a buyer who is told 402 after the money was taken is charged once and gets the answer', async () => {
+  const balance = async () => {
+    const data = `0x70a08231${account.address.slice(2).padStart(64, '0')}`;
+    const call = { jsonrpc: '2.0', id: 1, method: 'eth_call', params: [{ to: world.contracts.usdc, data }, 'latest'] };
+    const answer = await fetch(world.rpcUrl8453, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(call) });
+    return BigInt((await answer.json()).result);
+  };
+  let lies = 1;
+  const lying = async (url, init) => {
+    const answer = await fetch(url, init);
+    return answer.ok && init.headers['payment-signature'] && lies-- > 0 ? fetch(url) : answer;
+  };
+  const had = await balance();
+  const payer = new Payer(account, { limitUsd: '0.05', network: 'eip155:8453' });
+  const buyer = new Client(base, { payer, fetch: lying });
+  const ask = { symbol: 'AAPL', side: 'buy', amount: '123' };
+  await assert.rejects(buyer.getQuote(ask), PaymentRequired);
+  assert.equal((await buyer.getQuote(ask)).usdAmount, '123.000000');
+  assert.equal(had - (await balance()), 10_000n);
+  assert.equal(payer.leftUsd, '0.040000');
+});
 
 for (const ask of [
   { symbol: 'AAPL', side: 'buy', amount: '250' },
@@ -72,4 +94,12 @@ test('an alert fires, and its webhook is genuine', async () => {
   const event = await verifyWebhook(alert.secret, received.headers, received.body, Number(received.headers['webhook-timestamp']));
   assert.deepEqual([event.symbol, event.threshold, event.id], ['NVDA', 900, alert.id]);
   assert.equal((await client.getAlert({ id: alert.id, secret: alert.secret })).delivery, 'delivered');
+});
+
+test('a quote is paid in USDG after the clock was moved', async () => {
+  await sandbox.moveSandboxClock({ advanceSeconds: 3600 });
+  const aheadS = async () => (Date.parse((await sandbox.readSandboxClock()).now) - Date.now()) / 1000;
+  const payer = new Payer(account, { limitUsd: '0.01', network: 'eip155:4663', aheadS });
+  assert.equal((await new Client(base, { payer }).getQuote({ symbol: 'AAPL', side: 'buy', amount: '101' })).symbol, 'AAPL');
+  assert.equal(payer.lastReceipt.network, 'eip155:4663');
 });
