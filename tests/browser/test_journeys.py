@@ -106,6 +106,39 @@ def test_a_call_is_paid_step_by_step(up, opened, network):
     expect(page.locator(".side")).to_contain_text("/v1/x402/quote")
 
 
+def test_a_payment_whose_answer_got_lost_is_presented_again_after_a_reload(up, opened):
+    page = opened(up.base, "/pay")
+    connect(page)
+    sent = []
+
+    def lose(route):
+        payment = route.request.headers.get("payment-signature")
+        if payment is None:
+            route.continue_()
+            return
+        sent.append(payment)
+        route.fetch()
+        route.abort("connectionreset")
+
+    page.route("**/v1/x402/quote*", lose)
+    page.get_by_label("A quote for").fill("KO")
+    page.get_by_role("button", name="Ask without paying").click()
+    page.get_by_role("button", name="USDC on 8453").click()
+    page.get_by_role("button", name="Sign and pay").click()
+    confirm(page)
+    expect(page.get_by_role("alert")).to_contain_text("does not answer")
+    page.unroute("**/v1/x402/quote*")
+    page.on("request", lambda request: sent.append(request.headers.get("payment-signature")))
+    page.reload()
+    page.get_by_label("A quote for").fill("KO")
+    page.get_by_role("button", name="Ask without paying").click()
+    expect(page.get_by_text("402: pay one of these")).to_be_visible()
+    page.get_by_role("button", name="Sign and pay").click()
+    # The wallet is not asked again.
+    expect(page.get_by_text("The answer and its receipt")).to_be_visible()
+    assert len({payment for payment in sent if payment}) == 1
+
+
 @pytest.mark.parametrize("network", ["eip155:4663", "eip155:8453"])
 def test_the_stock_client_pays_from_the_page(up, opened, stock_payer, network):
     page = opened(up.base, "/pay")
@@ -116,7 +149,7 @@ def test_the_stock_client_pays_from_the_page(up, opened, stock_payer, network):
     assert (paid["status"], paid["body"]["symbol"], paid["receipt"]["network"]) == (200, "AAPL", network)
 
 
-# It lives through a tick: after it an ordinary wallet can no longer pay in USDG, so it comes last.
+# It lives through a tick: after it an ordinary wallet can no longer pay in USDG, so it comes late.
 def test_an_alert_is_dragged_on_the_chart_fires_and_shows_in_the_inbox(up, opened):
     up.post("/sandbox/tick", {})
     page = opened(up.base, "/asset/NVDA")
@@ -144,3 +177,14 @@ def test_an_alert_is_dragged_on_the_chart_fires_and_shows_in_the_inbox(up, opene
     expect(page.locator(".alerts li")).to_contain_text("delivered")
     expect(page.get_by_text("POST /from-the-app")).to_be_visible()
     assert "secret" not in page.url
+
+
+def test_after_the_clock_was_moved_a_call_is_still_paid_in_usdg(up, opened):
+    up.post("/sandbox/clock", {"advanceSeconds": 900})
+    page = opened(up.base, "/pay")
+    connect(page)
+    page.get_by_role("button", name="Ask without paying").click()
+    page.get_by_role("button", name="USDG on 4663").click()
+    page.get_by_role("button", name="Sign and pay").click()
+    confirm(page)
+    expect(page.get_by_text("The answer and its receipt")).to_be_visible()

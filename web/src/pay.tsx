@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Client, type Quote } from 'tickyard';
 import type { Payer } from 'tickyard/pay';
-import { client, useAsk } from './api';
+import { client, offers, sandbox, useAsk } from './api';
 import { day, exactUsd, tokens, usd } from './figures';
 import { Card, Choice, Code, Empty, Facts, Said, Shown, useAct } from './parts';
 import { asSigner, useWallets } from './wallet';
@@ -28,6 +28,18 @@ const earlier = (): string[] => {
     return [];
   }
 };
+
+/** Payments whose end is not known stay in this browser, by wallet: after a reload they are presented before new money is. */
+const kept = (address: string) => {
+  const name = `tickyard.kept.${address.toLowerCase()}`;
+  return { load: () => localStorage.getItem(name), save: (text: string) => localStorage.setItem(name, text) };
+};
+
+/** A sandbox's clock can be moved; everybody else's is right. */
+async function aheadS(): Promise<number> {
+  if (!(await offers()).endpoints.includes('GET /sandbox')) return 0;
+  return (Date.parse((await sandbox.readSandboxClock()).now) - Date.now()) / 1000;
+}
 
 // One payer for the life of the page: its limit holds over all calls.
 let payer: Payer | null = null;
@@ -61,7 +73,7 @@ export function PayView(): JSX.Element {
       const { Payer } = await import('tickyard/pay');
       const key = `${me!.address} ${network} ${limit}`;
       if (key !== payerKey) {
-        payer = new Payer(asSigner(me!, setTyped), { limitUsd: limit, network });
+        payer = new Payer(asSigner(me!, setTyped), { limitUsd: limit, network, store: kept(me!.address), aheadS });
         payerKey = key;
       }
       try {

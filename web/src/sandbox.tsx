@@ -55,7 +55,7 @@ function Clock(): JSX.Element {
         <button type="button" disabled={busy} onClick={() => void to(0)}>To 00:00, claims</button>
       </div>
       {said && <p class="note" role="status">{said}</p>}
-      <p class="legend">Time only moves forward. A wallet's own clock does not: after more than 4 minutes pay in USDC.</p>
+      <p class="legend">Time only moves forward. The page “Pay” goes by it; other payers go by their own clock: after more than 4 minutes they pay in USDC.</p>
       <Said error={error} />
     </Card>
   );
