@@ -206,3 +206,17 @@ def test_what_an_earlier_version_kept_is_found_and_what_cannot_be_read_stops_the
     file.write_text("{")
     with pytest.raises(errors.KeptUnreadable):
         Payer(KEY, limit_usd="1", file=file)
+
+
+def test_what_an_earlier_life_signed_for_is_counted_in_that_one(tmp_path):
+    file, clock = tmp_path / "payments.json", MovedClock()
+    signed = sign(Payer(KEY, limit_usd="1", file=file, clock=clock), challenge())
+    later = Payer(KEY, limit_usd="1", file=file, clock=clock)
+    clock.move(400)
+    assert later.judge(signed, 402, is_first=False)
+    assert (later.spent_usd, later.left_usd) == ("0.000000", "1.000000")
+
+
+def test_nothing_is_signed_that_would_be_good_for_days():
+    with pytest.raises(errors.PaymentRequired):
+        sign(Payer(KEY, limit_usd="1"), challenge({"maxTimeoutSeconds": 86_401}))

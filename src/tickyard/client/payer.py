@@ -23,6 +23,8 @@ SECOND_NETWORK: Final = f"eip155:{SECOND_CHAIN_ID}"
 # What a cent is made of on either network. Nothing else is ever signed for, whatever is offered.
 _COINS: Final = {FIRST_NETWORK: MAINNET.usdg, SECOND_NETWORK: USDC_8453}
 _VALID_AT_LEAST_S: Final = 30
+_VALID_AT_MOST_S: Final = 86_400
+"""What is good for longer can be kept for longer by whoever was shown it."""
 _SAYS_NOTHING: Final = (408, 425, 429)
 """Said before anybody has looked at the payment, which may be under way all the same."""
 _OVER_AFTER_S: Final = 60
@@ -49,6 +51,8 @@ class Payer:
         self._clock = clock or WallClock()
         self._signed = 0
         self._refused = 0
+        self._own: set[str] = set()
+        """The payments of this life, by their headers."""
         self._kept = KeptPayments(file)
         self._client: Any = None
         self._ahead_s = 0
@@ -78,7 +82,8 @@ class Payer:
         terms = str(offers)
         spare = self._kept.take_spare(terms)
         if spare is not None and spare.until - self._clock.timestamp() > _VALID_AT_LEAST_S:
-            self._refused -= spare.amount_raw
+            if str(spare.headers) in self._own:
+                self._refused -= spare.amount_raw
             self._kept.keep(name, spare)
             return spare
         # Whichever the signer picks, it is not more than this.
@@ -97,6 +102,7 @@ class Payer:
             self._signed -= price
             raise
         signed = SignedPayment(paying, price, terms, until)
+        self._own.add(str(paying))
         self._kept.keep(name, signed)
         return signed
 
@@ -114,12 +120,17 @@ class Payer:
             return False
         if self._clock.timestamp() >= signed.until + _OVER_AFTER_S:
             self._kept.forget(signed)
-            self._refused += signed.amount_raw
+            self._give_back(signed)
             return True
         if is_first and status != 402:
-            self._refused += signed.amount_raw
+            self._give_back(signed)
             self._kept.spare(signed)
         return False
+
+    def _give_back(self, signed: SignedPayment) -> None:
+        # What an earlier life signed for was never counted in this one.
+        if str(signed.headers) in self._own:
+            self._refused += signed.amount_raw
 
     def _payable(self, challenge: dict[str, Any]) -> list[dict[str, Any]]:
         try:
@@ -130,7 +141,7 @@ class Payer:
                 and self._network in (None, offer["network"])
                 and offer["asset"].lower() == _COINS.get(offer["network"])
                 and int(offer["amount"]) > 0
-                and int(offer["maxTimeoutSeconds"]) > 0
+                and 0 < int(offer["maxTimeoutSeconds"]) <= _VALID_AT_MOST_S
             ]
         except (KeyError, TypeError, ValueError, AttributeError):
             raise PaymentRequired("payment_required", "the offer cannot be read", status=402) from None
