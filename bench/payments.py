@@ -38,16 +38,16 @@ from tickyard.doors.paid.gate import Doorkeeper, Gate
 from tickyard.doors.routes import Endpoint, build_router
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.wire import encode
-from tickyard.payments.cashier import Cashier
-from tickyard.payments.facilitator import Settled, Valid
-from tickyard.payments.identity import Identity
-from tickyard.payments.ledger import RUNNING, Ledger
+from tickyard.payments.books.ledger import RUNNING, Ledger
+from tickyard.payments.books.reply import Reply
+from tickyard.payments.books.row import PaymentRow, Reservation
+from tickyard.payments.facilitators.facilitator import Settled, Valid
+from tickyard.payments.facilitators.till import Till
 from tickyard.payments.offer.challenge import PaidOffer
 from tickyard.payments.offer.terms import FIRST, SECOND, USDC_NAME, USDC_VERSION, PaymentSettings, Terms
-from tickyard.payments.reply import Reply
-from tickyard.payments.row import PaymentRow, Reservation
+from tickyard.payments.selling.cashier import Cashier
+from tickyard.payments.selling.identity import Identity
 from tickyard.payments.signed.key import Key
-from tickyard.payments.till import Till
 from tickyard.store.migrate import migrate
 from tickyard.store.opening import open_store
 

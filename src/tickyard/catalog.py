@@ -20,7 +20,7 @@ from tickyard.kernel.errors import BadRequest, NoLiquidity, NotFound, UpstreamDo
 from tickyard.kernel.operation import Event, Operation, row
 from tickyard.kernel.units import UsdgAmount
 from tickyard.kernel.wire import TextAnswer
-from tickyard.payments import books
+from tickyard.payments.books import look_up as books
 
 CENT = UsdgAmount(10_000)
 

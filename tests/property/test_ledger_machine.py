@@ -1,7 +1,7 @@
 """The ledger as a state machine, against a model of a few lines.
 
 Several processes move a few payments in any order, oversleep, come back with old rows in their hands, and die. The
-model is what the picture in `payments/ledger.py` says; whatever the ledger allows must be what the model allows.
+model is what the picture in `payments/books/ledger.py` says; whatever the ledger allows must be what the model allows.
 """
 
 import asyncio
@@ -18,11 +18,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from proof import count
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address
-from tickyard.payments.ledger import RUNNING, Ledger
-from tickyard.payments.reply import Reply
-from tickyard.payments.row import Reservation
+from tickyard.payments.books.ledger import RUNNING, Ledger
+from tickyard.payments.books.reply import Reply
+from tickyard.payments.books.row import Reservation
+from tickyard.payments.selling.steps import is_free, next_step
 from tickyard.payments.signed.key import Key
-from tickyard.payments.steps import is_free, next_step
 from tickyard.store.opening import open_store
 from yards.schema import empty_file
 

@@ -6,10 +6,10 @@ import json
 import pytest
 from sqlalchemy import select, text
 
+from tickyard.payments.books.tables import payment as rows
 from tickyard.payments.offer.terms import FIRST, SECOND, PaymentSettings, Terms
-from tickyard.payments.pickup import newest_of
 from tickyard.payments.proof.reconcile import look_after
-from tickyard.payments.tables import payment as rows
+from tickyard.payments.selling.pickup import newest_of
 from yards import paying
 from yards.payer import Wallet, as_header, decoded, envelope, sign_in
 from yards.selling import BASE_URL, PAY_TO

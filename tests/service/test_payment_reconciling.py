@@ -5,12 +5,12 @@ import asyncio
 import pytest
 from sqlalchemy import select
 
-from tickyard.payments.books import PaymentAsk, get_payment
+from tickyard.payments.books.look_up import PaymentAsk, get_payment
+from tickyard.payments.books.tables import payment as rows
+from tickyard.payments.facilitators.reasons import NOTHING_SENT
 from tickyard.payments.offer.terms import FIRST, SECOND
 from tickyard.payments.proof.reconcile import look_after
-from tickyard.payments.reasons import NOTHING_SENT
 from tickyard.payments.refusal import EXPIRED, NONCE_SPENT
-from tickyard.payments.tables import payment as rows
 from tickyard.store.revenue import revenue
 from yards import paying
 from yards.payer import Wallet

@@ -20,10 +20,10 @@ from yarl import URL
 from tickyard.config.settings import SettingsError, read_settings
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import NotFound
-from tickyard.payments.books import PaymentAsk, get_payment
-from tickyard.payments.credentials import BadCredentials, FixedHeaders, SignedTokens
+from tickyard.payments.books.look_up import PaymentAsk, get_payment
+from tickyard.payments.books.office import find_orphans, refund_of, take_stock
+from tickyard.payments.facilitators.credentials import BadCredentials, FixedHeaders, SignedTokens
 from tickyard.payments.offer.terms import FIRST, SECOND, PaymentSettings, Terms
-from tickyard.payments.office import find_orphans, refund_of, take_stock
 from tickyard.payments.proof.reconcile import look_after
 from tickyard.payments.receipts import ReceiptKey
 from tickyard.sandbox.clock import CLOCK_FILE, SandboxClock

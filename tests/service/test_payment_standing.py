@@ -6,8 +6,8 @@ import secrets
 import pytest
 from coincurve import PublicKey
 
+from tickyard.payments.facilitators.reasons import NONCE_USED
 from tickyard.payments.offer.terms import FIRST, SECOND
-from tickyard.payments.reasons import NONCE_USED
 from tickyard.payments.signed.authorization import read_authorization
 from tickyard.payments.signed.payload import Chosen
 from tickyard.payments.signed.signature import recover

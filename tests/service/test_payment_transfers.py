@@ -5,11 +5,11 @@ import asyncio
 import pytest
 from sqlalchemy import select
 
-from tickyard.payments.facilitator import Facilitator
+from tickyard.payments.books.tables import payment as rows
+from tickyard.payments.facilitators.facilitator import Facilitator
 from tickyard.payments.offer.terms import FIRST, SECOND
 from tickyard.payments.proof.reconcile import look_after
 from tickyard.payments.refusal import NONCE_SPENT
-from tickyard.payments.tables import payment as rows
 from yards import paying
 
 call = paying.call

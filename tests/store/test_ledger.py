@@ -9,14 +9,14 @@ from sqlalchemy import select, update
 
 from tickyard.config import pinned
 from tickyard.kernel.errors import NotFound
-from tickyard.payments.books import PaymentAsk, get_payment
+from tickyard.payments.books.look_up import PaymentAsk, get_payment
+from tickyard.payments.books.reply import Reply
+from tickyard.payments.books.row import Reservation
+from tickyard.payments.books.tables import payment
 from tickyard.payments.offer.terms import FIRST, SECOND
 from tickyard.payments.proof.credit import verify_settlements
 from tickyard.payments.refusal import Refusal
-from tickyard.payments.reply import Reply
-from tickyard.payments.row import Reservation
 from tickyard.payments.signed.key import Key
-from tickyard.payments.tables import payment
 from tickyard.store.revenue import revenue
 from yards import paying
 from yards.selling import PAY_TO

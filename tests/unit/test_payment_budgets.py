@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from tickyard.payments.budgets import Budget
 from tickyard.payments.refusal import TooMany
+from tickyard.payments.selling.budgets import Budget
 from yards.clocks import MovedClock
 
 

@@ -12,7 +12,7 @@ from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address
 from tickyard.kernel.units import UsdgAmount
 from tickyard.kernel.wire import iso
-from tickyard.payments.facilitator import FacilitatorRefused, clean_reason
+from tickyard.payments.facilitators.facilitator import FacilitatorRefused, clean_reason
 from tickyard.payments.offer.terms import PaymentSettings, Terms, is_same
 from tickyard.payments.refusal import Refusal
 from tickyard.payments.signed.authorization import check_times, read_authorization

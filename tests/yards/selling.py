@@ -18,14 +18,14 @@ from tickyard.kernel.ids import Address
 from tickyard.kernel.operation import Kept, Operation
 from tickyard.kernel.units import UsdgAmount
 from tickyard.kernel.wire import Answer, Ask, SymbolField
-from tickyard.payments.cashier import Cashier
-from tickyard.payments.facilitator import Facilitator
-from tickyard.payments.identity import Identity
-from tickyard.payments.ledger import Ledger
+from tickyard.payments.books.ledger import Ledger
+from tickyard.payments.facilitators.facilitator import Facilitator
+from tickyard.payments.facilitators.till import Till
 from tickyard.payments.offer.challenge import PaidOffer
 from tickyard.payments.offer.terms import PaymentSettings
 from tickyard.payments.proof.chain import ChainProof
-from tickyard.payments.till import Till
+from tickyard.payments.selling.cashier import Cashier
+from tickyard.payments.selling.identity import Identity
 from yards.clocks import SkippingClock
 
 PAY_TO = Address("0x" + "ab" * 20)

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from tickyard.payments.cashier import Cashier
-from tickyard.payments.identity import Identity
-from tickyard.payments.ledger import Ledger
+from tickyard.payments.books.ledger import Ledger
 from tickyard.payments.offer.terms import Terms
 from tickyard.payments.proof.chain import ChainProof
 from tickyard.payments.receipts import ReceiptKey
+from tickyard.payments.selling.cashier import Cashier
+from tickyard.payments.selling.identity import Identity
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from tickyard.kernel.wire import encode
-from tickyard.payments.credentials import BadCredentials
+from tickyard.payments.facilitators.credentials import BadCredentials
 
 EXTENSION: Final = "offer-receipt"
 _canonical: Final = msgspec.json.Encoder(order="sorted").encode

@@ -12,8 +12,8 @@ from tickyard.chain.address import checksum
 from tickyard.config.settings import Settings
 from tickyard.kernel.units import UsdgAmount
 from tickyard.kernel.wire import iso
-from tickyard.payments import office
-from tickyard.payments.row import PaymentRow
+from tickyard.payments.books import office
+from tickyard.payments.books.row import PaymentRow
 from tickyard.store.engine import Store
 from tickyard.store.opening import open_store
 from tickyard.wiring.clock import open_clock

@@ -10,16 +10,16 @@ from tickyard.config.settings import Settings, SettingsError
 from tickyard.kernel.clock import Clock, WallClock
 from tickyard.kernel.ids import Address
 from tickyard.observe.metrics import observe_upstream
-from tickyard.payments.cashier import Cashier
-from tickyard.payments.credentials import BadCredentials, Credentials, FixedHeaders, SignedTokens
-from tickyard.payments.facilitator import Facilitator
-from tickyard.payments.identity import Identity
+from tickyard.payments.books.ledger import Ledger
+from tickyard.payments.facilitators.credentials import BadCredentials, Credentials, FixedHeaders, SignedTokens
+from tickyard.payments.facilitators.facilitator import Facilitator
+from tickyard.payments.facilitators.till import Till
 from tickyard.payments.layer import Payments
-from tickyard.payments.ledger import Ledger
 from tickyard.payments.offer.terms import FIRST, SECOND, PaymentSettings, Terms
 from tickyard.payments.proof.chain import ChainProof
 from tickyard.payments.receipts import ReceiptKey
-from tickyard.payments.till import Till
+from tickyard.payments.selling.cashier import Cashier
+from tickyard.payments.selling.identity import Identity
 from tickyard.store.engine import Store
 
 

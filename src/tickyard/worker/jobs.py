@@ -16,9 +16,9 @@ from tickyard.kernel.clock import SLOT_S
 from tickyard.market.rounds import slot_number
 from tickyard.observe import metrics
 from tickyard.observe.log import log
+from tickyard.payments.books.stock import show_stock
 from tickyard.payments.layer import Payments
 from tickyard.payments.proof.reconcile import look_after
-from tickyard.payments.stock import show_stock
 from tickyard.store import outbox
 from tickyard.store.leases import Lease
 from tickyard.worker.tick import run_slot

@@ -5,7 +5,7 @@ import msgspec
 from tickyard.chain.rpc.client import Rpc
 from tickyard.chain.rpc.trouble import Trouble
 from tickyard.kernel.errors import UpstreamDown
-from tickyard.payments.facilitator import Facilitator, _Trouble
+from tickyard.payments.facilitators.facilitator import Facilitator, _Trouble
 
 
 class FarFacilitator:

@@ -2,11 +2,15 @@
 
 from simulated.sabotage import Sabotage
 
-LEDGER, SQL, CASHIER = "payments/ledger.py", "payments/statements.py", "payments/cashier.py"
-STANDING, CHAIN, VERDICT = "payments/standing.py", "payments/proof/chain.py", "payments/proof/verdict.py"
-ROUND, BOOKING, SETTLEMENT = "payments/proof/reconcile.py", "payments/proof/booking.py", "payments/settlement.py"
-PICKUP = "payments/pickup.py"
-PAYER, KEPT, REASONS = "client/payer.py", "client/kept.py", "payments/reasons.py"
+LEDGER, SQL, CASHIER = "payments/books/ledger.py", "payments/books/statements.py", "payments/selling/cashier.py"
+STANDING, CHAIN, VERDICT = "payments/selling/standing.py", "payments/proof/chain.py", "payments/proof/verdict.py"
+ROUND, BOOKING, SETTLEMENT = (
+    "payments/proof/reconcile.py",
+    "payments/proof/booking.py",
+    "payments/selling/settlement.py",
+)
+PICKUP = "payments/selling/pickup.py"
+PAYER, KEPT, REASONS = "client/payer.py", "client/kept.py", "payments/facilitators/reasons.py"
 
 
 FAULTS = {

@@ -20,14 +20,14 @@ from tickyard.kernel.ids import Address
 from tickyard.kernel.operation import Operation
 from tickyard.kernel.units import UsdgAmount
 from tickyard.kernel.wire import Answer, Ask
-from tickyard.payments.cashier import Cashier
-from tickyard.payments.identity import Identity
-from tickyard.payments.ledger import Ledger
+from tickyard.payments.books.ledger import Ledger
+from tickyard.payments.facilitators.till import Till
 from tickyard.payments.offer.challenge import PaidOffer
 from tickyard.payments.offer.terms import FIRST, SECOND, PaymentSettings, Terms
 from tickyard.payments.proof.chain import ChainProof
 from tickyard.payments.proof.reconcile import look_after
-from tickyard.payments.till import Till
+from tickyard.payments.selling.cashier import Cashier
+from tickyard.payments.selling.identity import Identity
 
 FINALITY = 12
 PRICE = UsdgAmount(10_000)

@@ -15,7 +15,7 @@ from tickyard.chain.keccak import keccak256
 from tickyard.features.earn.message import EarnTerms, claim_message, message_digest
 from tickyard.features.earn.operations import ClaimAsk, claim
 from tickyard.kernel.errors import BadRequest, Failure, UpstreamDown
-from tickyard.payments.tables import payment
+from tickyard.payments.books.tables import payment
 
 TERMS = EarnTerms(CHAIN_ID, TOKEN, USDG)
 NETWORK, SECOND = f"eip155:{CHAIN_ID}", "eip155:8453"

@@ -18,21 +18,21 @@ from tickyard.doors.paid.replies import Capture, failure_headers, receipt_value,
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.operation import Operation
-from tickyard.payments.budgets import Budget, Place
-from tickyard.payments.cashier import Cashier
-from tickyard.payments.identity import Identity
+from tickyard.payments.books.reply import Reply
 from tickyard.payments.offer.challenge import PaidOffer, header_value
 from tickyard.payments.offer.sign_in import HEADER as SIGN_IN
 from tickyard.payments.offer.sign_in import SignedIn
 from tickyard.payments.receipts import ReceiptKey
 from tickyard.payments.refusal import BadPayment, NotSettled, Refusal, TooMany
-from tickyard.payments.reply import Reply
-from tickyard.payments.sale import Sale, sale_of
+from tickyard.payments.selling.budgets import Budget, Place
+from tickyard.payments.selling.cashier import Cashier
+from tickyard.payments.selling.identity import Identity
+from tickyard.payments.selling.sale import Sale, sale_of
+from tickyard.payments.selling.standing import Bearer, Order, bearer_of
 from tickyard.payments.signed.authorization import Payment, read_authorization
 from tickyard.payments.signed.key import Key
 from tickyard.payments.signed.payload import Given, choose, payment_header
 from tickyard.payments.signed.signature import has_payer_signed
-from tickyard.payments.standing import Bearer, Order, bearer_of
 
 BODY_WAIT_S: Final = 15.0
 BAD_PAYMENTS_PER_MINUTE: Final = 30

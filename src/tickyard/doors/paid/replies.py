@@ -8,8 +8,8 @@ from starlette.types import Message, Send
 from tickyard.chain.address import checksum
 from tickyard.doors.http.answers import JSON, NO_STORE, Headers, send_bytes
 from tickyard.kernel.wire import encode
+from tickyard.payments.books.reply import Reply
 from tickyard.payments.refusal import NotSettled
-from tickyard.payments.reply import Reply
 
 
 class Capture:

@@ -10,12 +10,12 @@ from typing import Any
 from sqlalchemy import and_, update
 
 from tickyard.observe.log import log
-from tickyard.payments.ledger import Ledger
+from tickyard.payments.books.ledger import Ledger
+from tickyard.payments.books.row import PaymentRow
+from tickyard.payments.books.tables import payment, payment_proof
 from tickyard.payments.proof.claim import claim
 from tickyard.payments.proof.transfer import PaidTransfer
-from tickyard.payments.row import PaymentRow
 from tickyard.payments.signed.key import Key
-from tickyard.payments.tables import payment, payment_proof
 from tickyard.store import revenue
 from tickyard.store.engine import Transaction
 

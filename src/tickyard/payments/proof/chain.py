@@ -20,11 +20,11 @@ from tickyard.chain.rpc.trouble import RpcError
 from tickyard.config import pinned
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
+from tickyard.payments.books.row import PaymentRow
 from tickyard.payments.offer.terms import SECOND
 from tickyard.payments.proof.logs import LogReader, Span
 from tickyard.payments.proof.span import BlockTimes
 from tickyard.payments.proof.transfer import Entry, PaidTransfer, is_cancelled_by, is_end, is_transfer, is_use
-from tickyard.payments.row import PaymentRow
 from tickyard.payments.signed.key import Key
 
 _AUTHORIZATION_STATE: Final = bytes.fromhex("e94a0102")

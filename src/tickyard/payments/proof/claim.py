@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 from sqlalchemy import Table, and_, delete, func, select
 
+from tickyard.payments.books.row import PaymentRow
+from tickyard.payments.books.tables import payment
 from tickyard.payments.proof.transfer import PaidTransfer, permit_words
-from tickyard.payments.row import PaymentRow
 from tickyard.payments.signed.key import Key
-from tickyard.payments.tables import payment
 from tickyard.store.engine import Transaction
 from tickyard.store.upsert import insert_new
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from tickyard.chain.blocks import Finality
 from tickyard.kernel.clock import Clock
-from tickyard.payments.ledger import Ledger
+from tickyard.payments.books.ledger import Ledger
 from tickyard.payments.proof.chain import ChainProof
 from tickyard.payments.proof.reconcile import AT_ONCE, look_after
 from tickyard.store.engine import Store

@@ -15,6 +15,7 @@ from tickyard.chain.rpc.trouble import RpcError, TooManyLogs
 from tickyard.chain.transfers import TRANSFER, ChainMoved
 from tickyard.config import pinned
 from tickyard.kernel.errors import UpstreamDown
+from tickyard.payments.books.row import PaymentRow
 from tickyard.payments.proof.span import BlockTimes
 from tickyard.payments.proof.transfer import (
     AUTHORIZATION_CANCELED,
@@ -25,7 +26,6 @@ from tickyard.payments.proof.transfer import (
     read_entry,
     topic,
 )
-from tickyard.payments.row import PaymentRow
 
 _TRIES: Final = 8
 _GUESSES: Final = 3

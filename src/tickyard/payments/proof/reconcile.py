@@ -10,11 +10,11 @@ from typing import Final
 from tickyard.chain.blocks import Finality
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.observe.log import log
-from tickyard.payments.ledger import Ledger
+from tickyard.payments.books.ledger import Ledger
+from tickyard.payments.books.row import PaymentRow
 from tickyard.payments.proof.booking import credit, mark_missing
 from tickyard.payments.proof.chain import ChainProof, Tip
 from tickyard.payments.proof.verdict import Verdict, judge
-from tickyard.payments.row import PaymentRow
 
 AT_ONCE: Final = 100
 

@@ -7,7 +7,7 @@ from tickyard.chain.abi import address_word, malformed, uint_word
 from tickyard.chain.quantity import hash_text, quantity
 from tickyard.chain.transfers import TRANSFER
 from tickyard.kernel.ids import Address
-from tickyard.payments.row import PaymentRow
+from tickyard.payments.books.row import PaymentRow
 from tickyard.payments.signed.key import Key
 
 AUTHORIZATION_USED: Final = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5"

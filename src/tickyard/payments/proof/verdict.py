@@ -19,10 +19,10 @@ The deadline is final when a block later than it is: what has not happened by th
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from tickyard.payments.books.row import PaymentRow
 from tickyard.payments.proof.chain import Finding, Paid, Spent, Tip, Unused
 from tickyard.payments.proof.transfer import PaidTransfer
 from tickyard.payments.refusal import EXPIRED, NONCE_SPENT
-from tickyard.payments.row import PaymentRow
 
 EXPIRY_MARGIN_S: Final = 30
 """How long after its deadline a payment is given up, for blocks that are reorganised."""

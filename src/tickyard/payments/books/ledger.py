@@ -23,14 +23,14 @@ from msgspec.structs import replace
 from sqlalchemy import ColumnElement, and_, or_, select, update
 
 from tickyard.kernel.clock import Clock
-from tickyard.payments import statements as sql
+from tickyard.payments.books import statements as sql
+from tickyard.payments.books.reply import Reply
+from tickyard.payments.books.reserving import take
+from tickyard.payments.books.row import PaymentRow, Reservation, State, read_row
+from tickyard.payments.books.tables import payment, payment_transfer
 from tickyard.payments.proof.claim import claim
 from tickyard.payments.proof.transfer import PaidTransfer
-from tickyard.payments.refusal import IDENTIFIER_USED, Refusal
-from tickyard.payments.reply import Reply
-from tickyard.payments.row import PaymentRow, Reservation, State, read_row
 from tickyard.payments.signed.key import Key
-from tickyard.payments.tables import payment, payment_transfer
 from tickyard.store.engine import Store, Transaction
 from tickyard.store.group_commit import Together
 from tickyard.store.statement import Prepared
@@ -75,7 +75,7 @@ class Ledger:
             "client": claim.client,
             "identifier": claim.identifier,
         }
-        kept = await self.pen.write(lambda tx: _take(tx, claim, values, now))
+        kept = await self.pen.write(lambda tx: take(tx, claim, values, now))
         if kept is None:
             return None
         return PaymentRow(key=claim.key, reply=None, request=claim.request, **(values | kept))
@@ -250,31 +250,6 @@ class Ledger:
         return await self.pen.write(lambda tx: statement.change(tx, given)) == 1
 
 
-async def _take(tx: Transaction, claim: Reservation, values: dict[str, Any], now: datetime) -> dict[str, Any] | None:
-    """Make the claim's row, or take over one that is free; what of an earlier life stays. None: somebody has it. Raises
-    Refusal when its name belongs to another payment."""
-    key, names = sql.key_of(claim.key), {**_columns(claim.key), "identifier": claim.identifier}
-    if claim.identifier is not None:
-        owner = await sql.FIND_IDENTIFIER.one(tx, {"k_payer": claim.key.payer, "k_identifier": claim.identifier})
-        if owner is not None and owner != names:
-            raise Refusal(IDENTIFIER_USED)
-    kept: dict[str, Any] = {}
-    if await sql.INSERT.change(tx, {**_columns(claim.key), **values}) == 0:
-        anew = sql.becomes(**{name: value for name, value in values.items() if name not in sql.STAYS})
-        free = sql.was(lease_until=now, fingerprint=claim.fingerprint)
-        if await sql.TAKE_OVER.change(tx, {**key, **free, **anew}) == 0:
-            return None
-        await sql.FORGET_IDENTIFIER.change(tx, key)
-        # Its first life may have been settled after all, long before this one.
-        found = await sql.FIND.one(tx, key)
-        assert found is not None
-        kept = {name: found[name] for name in sql.STAYS}
-    if claim.identifier is not None and await sql.INSERT_IDENTIFIER.change(tx, names) == 0:
-        # Somebody else's in the same moment: what was written here is undone with this.
-        raise Refusal(IDENTIFIER_USED)
-    return kept
-
-
 async def _end(tx: Transaction, row: PaymentRow, statement: Prepared, given: dict[str, Any]) -> bool:
     """Let go of a row that is still its holder's, and of the name its client gave it."""
     if await statement.change(tx, given) == 0:
@@ -292,10 +267,6 @@ def _where(seen: PaidTransfer | None) -> dict[str, Any]:
         "mined_block": seen.block,
         "mined_hash": seen.block_hash,
     }
-
-
-def _columns(key: Key) -> dict[str, str]:
-    return {"network": key.network, "asset": key.asset, "payer": key.payer, "nonce": key.nonce}
 
 
 def _held(row: PaymentRow, state: State) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from tickyard.payments.budgets import Place
-from tickyard.payments.reply import Reply
-from tickyard.payments.row import PaymentRow
+from tickyard.payments.books.reply import Reply
+from tickyard.payments.books.row import PaymentRow
+from tickyard.payments.selling.budgets import Place
 from tickyard.payments.signed.authorization import Payment
 from tickyard.payments.signed.key import Key
 

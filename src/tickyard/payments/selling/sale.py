@@ -5,10 +5,10 @@ from datetime import datetime
 
 import msgspec
 
-from tickyard.payments.reply import Reply
-from tickyard.payments.row import PaymentRow, Reservation
+from tickyard.payments.books.reply import Reply
+from tickyard.payments.books.row import PaymentRow, Reservation
+from tickyard.payments.selling.standing import Order
 from tickyard.payments.signed.key import Key
-from tickyard.payments.standing import Order
 
 Name = tuple[Key, str, str]
 """A payment exactly as it was signed: nobody waits for, or hears of, what somebody else brought under its nonce."""

@@ -17,8 +17,8 @@ from yarl import URL
 
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
-from tickyard.payments.credentials import Credentials
-from tickyard.payments.reasons import NOTHING_SENT
+from tickyard.payments.facilitators.credentials import Credentials
+from tickyard.payments.facilitators.reasons import NOTHING_SENT
 from tickyard.sources.breaker import Breaker
 
 Observe = Callable[[str, str, float], None]

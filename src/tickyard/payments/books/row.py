@@ -8,7 +8,7 @@ import msgspec
 from sqlalchemy.engine import RowMapping
 
 from tickyard.kernel.ids import Address
-from tickyard.payments.reply import Reply
+from tickyard.payments.books.reply import Reply
 from tickyard.payments.signed.key import Key
 
 State = Literal["running", "settling", "unknown", "settled", "failed"]

@@ -23,8 +23,8 @@ from sqlalchemy import (
     update,
 )
 
+from tickyard.payments.books.tables import payment, payment_identifier, payment_transfer
 from tickyard.payments.signed.key import Key
-from tickyard.payments.tables import payment, payment_identifier, payment_transfer
 from tickyard.store.statement import Prepared
 from tickyard.store.upsert import insert_new
 

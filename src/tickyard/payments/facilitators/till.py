@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
-from tickyard.payments.facilitator import Facilitator, FacilitatorRefused, Settled, Unknown, Valid
+from tickyard.payments.facilitators.facilitator import Facilitator, FacilitatorRefused, Settled, Unknown, Valid
+from tickyard.payments.facilitators.reasons import NONCE_USED
 from tickyard.payments.offer.terms import FIRST
 from tickyard.payments.proof.chain import ChainProof
-from tickyard.payments.reasons import NONCE_USED
 from tickyard.payments.signed.key import Key
 
 

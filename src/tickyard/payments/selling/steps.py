@@ -3,8 +3,8 @@
 from datetime import datetime
 from typing import Literal
 
-from tickyard.payments.ledger import KEEP_ANSWERS
-from tickyard.payments.row import PaymentRow
+from tickyard.payments.books.ledger import KEEP_ANSWERS
+from tickyard.payments.books.row import PaymentRow
 
 Step = Literal["take", "wait", "replay", "refuse", "reconcile"]
 

@@ -7,8 +7,8 @@ from typing import Final
 from prometheus_client import Gauge
 
 from tickyard.observe.metrics import REGISTRY
-from tickyard.payments.ledger import Ledger
-from tickyard.payments.office import take_stock
+from tickyard.payments.books.ledger import Ledger
+from tickyard.payments.books.office import take_stock
 
 _FRESH: Final = timedelta(minutes=5)
 

@@ -12,7 +12,7 @@ from tickyard.kernel.errors import BadRequest, NotFound
 from tickyard.kernel.ids import Address
 from tickyard.kernel.units import UsdgAmount
 from tickyard.kernel.wire import AddressText, Answer, Ask, Moment, MoneyText, iso
-from tickyard.payments.tables import payment
+from tickyard.payments.books.tables import payment
 
 HASH_PATTERN: Final = "^0x[0-9a-fA-F]{64}$"
 _EXAMPLE: Final = "0x9f2c1d5be8a04c6f73f0a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f6"

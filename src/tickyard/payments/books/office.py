@@ -12,8 +12,8 @@ from tickyard.chain.address import checksum
 from tickyard.kernel.ids import Address
 from tickyard.kernel.units import UsdgAmount
 from tickyard.kernel.wire import iso
-from tickyard.payments.row import PaymentRow, read_row
-from tickyard.payments.tables import payment
+from tickyard.payments.books.row import PaymentRow, read_row
+from tickyard.payments.books.tables import payment
 from tickyard.store.engine import Store
 
 _TRANSFER: Final = bytes.fromhex("a9059cbb")

@@ -17,12 +17,12 @@ from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.observe.log import log
 from tickyard.observe.metrics import REGISTRY
-from tickyard.payments.budgets import Budget, Place
-from tickyard.payments.deliveries import Deliveries
-from tickyard.payments.facilitator import FacilitatorRefused
-from tickyard.payments.ledger import Ledger
-from tickyard.payments.pickup import Pickup
-from tickyard.payments.reasons import NONCE_USED, says_used
+from tickyard.payments.books.ledger import Ledger
+from tickyard.payments.books.reply import Reply
+from tickyard.payments.books.row import PaymentRow
+from tickyard.payments.facilitators.facilitator import FacilitatorRefused
+from tickyard.payments.facilitators.reasons import NONCE_USED, says_used
+from tickyard.payments.facilitators.till import Till
 from tickyard.payments.refusal import (
     ALREADY_USED,
     BadPayment,
@@ -32,14 +32,14 @@ from tickyard.payments.refusal import (
     outcome_unknown,
     still_running,
 )
-from tickyard.payments.reply import Reply
-from tickyard.payments.row import PaymentRow
-from tickyard.payments.sale import Flight, Name, Sale, claim_of, name_of, sale_of
-from tickyard.payments.settlement import Settlement
+from tickyard.payments.selling.budgets import Budget, Place
+from tickyard.payments.selling.deliveries import Deliveries
+from tickyard.payments.selling.pickup import Pickup
+from tickyard.payments.selling.sale import Flight, Name, Sale, claim_of, name_of, sale_of
+from tickyard.payments.selling.settlement import Settlement
+from tickyard.payments.selling.standing import Order, is_payer, may_be_payer, shows_more
+from tickyard.payments.selling.steps import is_free, next_step
 from tickyard.payments.signed.authorization import check_times
-from tickyard.payments.standing import Order, is_payer, may_be_payer, shows_more
-from tickyard.payments.steps import is_free, next_step
-from tickyard.payments.till import Till
 
 WAIT_S: Final = 8.0
 """How long a copy of a running request waits for it."""

@@ -6,7 +6,7 @@ from typing import Final
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.observe.log import log
-from tickyard.payments.ledger import Ledger
+from tickyard.payments.books.ledger import Ledger
 from tickyard.payments.signed.key import Key
 
 _EVERY_S: Final = 1.0

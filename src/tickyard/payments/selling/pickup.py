@@ -13,10 +13,10 @@ from sqlalchemy import CompoundSelect, and_, or_, select, text, union_all
 
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.ids import Address
-from tickyard.payments.ledger import KEEP_ANSWERS, Ledger
+from tickyard.payments.books.ledger import KEEP_ANSWERS, Ledger
+from tickyard.payments.books.row import PaymentRow, read_row
+from tickyard.payments.books.tables import IS_OPEN, payment
 from tickyard.payments.refusal import outcome_unknown, still_running
-from tickyard.payments.row import PaymentRow, read_row
-from tickyard.payments.tables import IS_OPEN, payment
 
 DELIVERED: Final = timedelta(seconds=60)
 

@@ -19,13 +19,13 @@ from typing import Final
 
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.observe.log import log
-from tickyard.payments.facilitator import FacilitatorRefused, Settled, Unknown
-from tickyard.payments.ledger import Ledger
+from tickyard.payments.books.ledger import Ledger
+from tickyard.payments.books.row import PaymentRow
+from tickyard.payments.facilitators.facilitator import FacilitatorRefused, Settled, Unknown
+from tickyard.payments.facilitators.till import Till
 from tickyard.payments.proof.chain import Finding, Tip, Unclear, Unused
 from tickyard.payments.proof.reconcile import carry_out
 from tickyard.payments.proof.verdict import Verdict, judge
-from tickyard.payments.row import PaymentRow
-from tickyard.payments.till import Till
 
 _LOOK_S: Final = 15.0
 

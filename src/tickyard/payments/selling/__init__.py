@@ -1,0 +1,1 @@
+"""From a paid request to its answer: who asks, what it costs them, and the order of things."""
