@@ -28,10 +28,10 @@ from bench.paper import DEPTH, EPOCH, HEAD, MovedClock, PaperChain, address, bal
 from bench.payouts import payouts
 from bench.report import versions
 from tickyard.features.earn import rules
-from tickyard.features.earn.books import BooksAsk, FileAsk, get_epoch_books, get_epoch_file
-from tickyard.features.earn.epochs import run_due
+from tickyard.features.earn.books.public import BooksAsk, FileAsk, get_epoch_books, get_epoch_file
+from tickyard.features.earn.books.reserves import get_earn_reserves
+from tickyard.features.earn.days.epochs import run_due
 from tickyard.features.earn.operations import StatusAsk, get_earn, get_earn_status
-from tickyard.features.earn.reserves import get_earn_reserves
 from tickyard.features.earn.tables import holder_balance, holder_mark
 from tickyard.kernel.operation import NoAsk
 from tickyard.payout import ledger

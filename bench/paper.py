@@ -14,7 +14,7 @@ from aiohttp import web
 from tickyard.chain.keccak import keccak256
 from tickyard.chain.rpc.client import Rpc
 from tickyard.features.earn import rules
-from tickyard.features.earn.message import EarnTerms
+from tickyard.features.earn.claims.message import EarnTerms
 from tickyard.features.earn.room import EarnRoom
 from tickyard.kernel.clock import WallClock
 from tickyard.payout.signer import LocalSigner

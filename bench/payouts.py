@@ -14,8 +14,8 @@ from sqlalchemy import insert
 from bench.paper import DEPTH, DESK, EPOCH, KEY, MULTICALL, TERMS, Faults, MovedClock, QuickChain, deps_of, serve
 from tickyard.chain.keccak import keccak256
 from tickyard.features.earn import rules
-from tickyard.features.earn.epochs import run_due
-from tickyard.features.earn.message import claim_message, message_digest
+from tickyard.features.earn.claims.message import claim_message, message_digest
+from tickyard.features.earn.days.epochs import run_due
 from tickyard.features.earn.tables import earn_claim, holder_balance, holder_mark
 from tickyard.payout.accepted import AcceptedBooks
 from tickyard.payout.agent import Agent

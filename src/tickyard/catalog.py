@@ -7,9 +7,9 @@ from tickyard.features import assets, depth, markets, portfolio, prices, quotes,
 from tickyard.features.actions import operations as actions
 from tickyard.features.alerts import operations as alerts
 from tickyard.features.alerts import payload
-from tickyard.features.earn import books as earn_books
 from tickyard.features.earn import operations as earn
-from tickyard.features.earn import reserves as earn_reserves
+from tickyard.features.earn.books import public as earn_books
+from tickyard.features.earn.books import reserves as earn_reserves
 from tickyard.features.history import operations as history
 from tickyard.features.history import status
 from tickyard.features.research import operations as research

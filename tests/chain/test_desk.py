@@ -11,7 +11,7 @@ from vyper.compiler import compile_code
 from vyper.compiler.settings import Settings
 
 from proof import count
-from tickyard.features.earn.desk import FAILED, PAID, SKIPPED
+from tickyard.features.earn.books.desk import FAILED, PAID, SKIPPED
 from tickyard.kernel.clock import WallClock
 from tickyard.payout.deploy import deployed_code, deployment
 from tickyard.sandbox.node.abi import call_data, derived_address, words

@@ -19,7 +19,7 @@ import pytest
 from aiohttp import ClientSession, web
 
 from tickyard.features.earn import rules
-from tickyard.features.earn.message import EarnTerms, claim_message
+from tickyard.features.earn.claims.message import EarnTerms, claim_message
 from tickyard.kernel.clock import WallClock
 from tickyard.sandbox.commands.claimant import sign
 from tickyard.sandbox.node.abi import call_data, words

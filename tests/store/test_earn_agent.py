@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import delete, insert, update
 
 from tickyard.features.earn import rules
-from tickyard.features.earn.epochs import run_due
+from tickyard.features.earn.days.epochs import run_due
 from tickyard.features.earn.tables import (
     earn_batch,
     earn_claim,

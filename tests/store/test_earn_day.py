@@ -13,10 +13,10 @@ from eth_account import Account
 from sqlalchemy import func, insert, select
 
 from tickyard.features.earn import rules
-from tickyard.features.earn.books import BooksAsk, FileAsk, get_epoch_books, get_epoch_file
-from tickyard.features.earn.drift import DriftWatch
-from tickyard.features.earn.epochs import run_due
-from tickyard.features.earn.reserves import get_earn_reserves
+from tickyard.features.earn.books.public import BooksAsk, FileAsk, get_epoch_books, get_epoch_file
+from tickyard.features.earn.books.reserves import get_earn_reserves
+from tickyard.features.earn.days.drift import DriftWatch
+from tickyard.features.earn.days.epochs import run_due
 from tickyard.features.earn.tables import (
     earn_claim,
 )

@@ -9,9 +9,10 @@ from sqlalchemy import func, select, update
 
 from simulated.chain import Refusal, View
 from tickyard.chain.blocks import final_header
-from tickyard.features.earn import epochs, rules, snapshot
-from tickyard.features.earn.epochs import run_due
-from tickyard.features.earn.pool import skip
+from tickyard.features.earn import rules
+from tickyard.features.earn.days import epochs, snapshot
+from tickyard.features.earn.days.epochs import run_due
+from tickyard.features.earn.days.pool import skip
 from tickyard.features.earn.room import holder_index
 from tickyard.features.earn.tables import (
     holder_balance,

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import text
 
 from tickyard.features.earn import rules
-from tickyard.features.earn.epochs import run_due
+from tickyard.features.earn.days.epochs import run_due
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.store.opening import open_store
 from yards.reward_days import (

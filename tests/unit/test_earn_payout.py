@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis.strategies import binary, dictionaries, integers, lists, recursive, tuples
 
 import tickyard
-from tickyard.features.earn.desk import open_call, pay_call
-from tickyard.features.earn.digest import HEADER, Books
+from tickyard.features.earn.books.desk import open_call, pay_call
+from tickyard.features.earn.books.digest import HEADER, Books
 from tickyard.kernel.ids import Address
 from tickyard.payout.accepted import AcceptedBooks
 from tickyard.payout.halt import Halted
@@ -200,9 +200,9 @@ def test_no_room_that_serves_can_sign():
 def test_api_and_worker_load_no_signing_code_and_know_no_key():
     modules = [
         "tickyard.features.earn.operations",
-        "tickyard.features.earn.books",
-        "tickyard.features.earn.epochs",
-        "tickyard.features.earn.reserves",
+        "tickyard.features.earn.books.public",
+        "tickyard.features.earn.days.epochs",
+        "tickyard.features.earn.books.reserves",
     ]
     code = f"import sys, {', '.join(modules)}; print(*sorted(sys.modules))"
     shown = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)

@@ -4,8 +4,8 @@ import pytest
 from eth_account import Account
 from eth_account.messages import encode_defunct, encode_typed_data
 
-from tickyard.features.earn.message import EarnTerms, claim_message, message_digest
-from tickyard.features.earn.signature import is_key_account, read_signature, recover
+from tickyard.features.earn.claims.message import EarnTerms, claim_message, message_digest
+from tickyard.features.earn.claims.signature import is_key_account, read_signature, recover
 from tickyard.kernel.errors import BadRequest
 from tickyard.kernel.ids import Address
 

@@ -15,8 +15,8 @@ from simulated.process import FrailRpc, Process
 from simulated.words import DESK, MULTICALL, TOKEN, USDG
 from simulated.world import DEPTH
 from tickyard.features.earn import rules
-from tickyard.features.earn.books import BooksAsk, get_epoch_books
-from tickyard.features.earn.epochs import run_due
+from tickyard.features.earn.books.public import BooksAsk, get_epoch_books
+from tickyard.features.earn.days.epochs import run_due
 from tickyard.features.earn.operations import ClaimAsk, StatusAsk, claim, get_earn, get_earn_status
 from tickyard.features.earn.room import EarnRoom
 from tickyard.kernel.clock import WallClock

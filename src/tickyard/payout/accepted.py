@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from tickyard.features.earn.digest import Books
+from tickyard.features.earn.books.digest import Books
 from tickyard.payout.halt import Halted
 
 

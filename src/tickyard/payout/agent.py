@@ -14,9 +14,9 @@ from typing import Final
 
 from tickyard.chain.blocks import Finality, final_header
 from tickyard.chain.rpc.client import Rpc
-from tickyard.features.earn.desk import MOST_LINES, open_call, pay_call, read_epochs
-from tickyard.features.earn.digest import Books
-from tickyard.features.earn.message import EarnTerms
+from tickyard.features.earn.books.desk import MOST_LINES, open_call, pay_call, read_epochs
+from tickyard.features.earn.books.digest import Books
+from tickyard.features.earn.claims.message import EarnTerms
 from tickyard.features.earn.rules import accruing_epoch, starts_at
 from tickyard.kernel.ids import Address
 from tickyard.observe import metrics

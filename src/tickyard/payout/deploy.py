@@ -13,7 +13,7 @@ import msgspec
 from tickyard.chain.abi import address_word
 from tickyard.chain.rpc.client import Rpc
 from tickyard.chain.rpc.trouble import RpcError
-from tickyard.features.earn.desk import read_owner_and_token, read_payer
+from tickyard.features.earn.books.desk import read_owner_and_token, read_payer
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.payout import contracts

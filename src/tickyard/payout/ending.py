@@ -21,8 +21,8 @@ from tickyard.chain.quantity import quantity
 from tickyard.chain.rpc.client import Rpc
 from tickyard.chain.rpc.trouble import RpcError, TooManyLogs
 from tickyard.chain.transfers import RawLogs, read_logs
-from tickyard.features.earn.desk import EVENTS, DeskEvent, read_event, read_payer
-from tickyard.features.earn.holders import Stride
+from tickyard.features.earn.books.desk import EVENTS, DeskEvent, read_event, read_payer
+from tickyard.features.earn.days.holders import Stride
 from tickyard.features.earn.tables import earn_batch, earn_claim, earn_close, earn_desk_mark, earn_epoch, earn_line
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from tickyard.features.earn.digest import Books
-from tickyard.features.earn.message import EarnTerms, claim_digests
+from tickyard.features.earn.books.digest import Books
+from tickyard.features.earn.claims.message import EarnTerms, claim_digests
+from tickyard.features.earn.claims.signature import is_signed_by
 from tickyard.features.earn.rules import is_in_window
-from tickyard.features.earn.signature import is_signed_by
 from tickyard.kernel.ids import Address
 
 

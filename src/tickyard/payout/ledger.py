@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from sqlalchemy import Integer, and_, bindparam, func, insert, select, text, update
 
-from tickyard.features.earn.digest import Books
-from tickyard.features.earn.sealing import share_pages
+from tickyard.features.earn.books.digest import Books
+from tickyard.features.earn.days.sealing import share_pages
 from tickyard.features.earn.tables import earn_batch, earn_claim, earn_close, earn_epoch, earn_line, earn_tally
 from tickyard.kernel.ids import Address
 from tickyard.payout.judge import Claim

@@ -5,7 +5,7 @@ import contextlib
 from dataclasses import dataclass
 from typing import Final
 
-from tickyard.features.earn.drift import DriftWatch
+from tickyard.features.earn.days.drift import DriftWatch
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.observe import metrics
 from tickyard.observe.log import log

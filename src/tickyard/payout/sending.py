@@ -14,9 +14,9 @@ from tickyard.chain.blocks import header
 from tickyard.chain.quantity import quantity
 from tickyard.chain.rpc.client import Rpc
 from tickyard.chain.rpc.trouble import RpcError
-from tickyard.features.earn.desk import open_call, pay_call
-from tickyard.features.earn.digest import Books
-from tickyard.features.earn.opening import first_offer
+from tickyard.features.earn.books.desk import open_call, pay_call
+from tickyard.features.earn.books.digest import Books
+from tickyard.features.earn.days.opening import first_offer
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.observe import metrics

@@ -1,7 +1,7 @@
 """`tickyard earn`: what a person does for the reward program's days."""
 
 from tickyard.config.settings import Settings, SettingsError
-from tickyard.features.earn.pool import skip
+from tickyard.features.earn.days.pool import skip
 from tickyard.store.migrate import is_ready
 from tickyard.store.opening import open_store
 from tickyard.wiring import open_clock

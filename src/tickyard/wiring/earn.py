@@ -2,7 +2,7 @@
 
 from tickyard.chain.rpc.client import Rpc
 from tickyard.config.settings import Settings
-from tickyard.features.earn.message import EarnTerms
+from tickyard.features.earn.claims.message import EarnTerms
 from tickyard.features.earn.room import EarnRoom
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.ids import ZERO_ADDRESS, Address

@@ -8,9 +8,9 @@ from typing import Final, Protocol
 from tickyard.deps import Deps
 from tickyard.features.actions.sync import ActionsDeps, sync_actions
 from tickyard.features.alerts.store import expire
-from tickyard.features.earn.epochs import index_holders, run_due
+from tickyard.features.earn.books.sums import unbalanced_epochs
+from tickyard.features.earn.days.epochs import index_holders, run_due
 from tickyard.features.earn.room import EarnDeps
-from tickyard.features.earn.sums import unbalanced_epochs
 from tickyard.features.history.reading import newest_slot
 from tickyard.kernel.clock import SLOT_S
 from tickyard.market.rounds import slot_number

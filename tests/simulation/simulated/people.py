@@ -12,7 +12,7 @@ from simulated.money import DAY, midnight, named
 from simulated.process import GONE
 from simulated.words import CHAIN_ID, TOKEN, USDG
 from tickyard.chain.keccak import keccak256
-from tickyard.features.earn.message import EarnTerms, claim_message, message_digest
+from tickyard.features.earn.claims.message import EarnTerms, claim_message, message_digest
 from tickyard.features.earn.operations import ClaimAsk, claim
 from tickyard.kernel.errors import BadRequest, Failure, UpstreamDown
 from tickyard.payments.books.tables import payment

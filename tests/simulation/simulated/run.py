@@ -23,7 +23,7 @@ from simulated.disk import ServerLoop
 from simulated.loop import START, VirtualLoop
 from simulated.people import WALLETS
 from simulated.world import FATE, World
-from tickyard.features.earn.sums import unbalanced_epochs
+from tickyard.features.earn.books.sums import unbalanced_epochs
 
 DAYS_PER_WORLD = 10
 CALM_DAYS = 2

@@ -5,12 +5,13 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from tickyard.chain.address import checksum
-from tickyard.features.earn import rules, store
-from tickyard.features.earn.message import claim_digests, claim_message, claim_typed_data
-from tickyard.features.earn.pool import accrued
+from tickyard.features.earn import rules
+from tickyard.features.earn.claims import store
+from tickyard.features.earn.claims.message import claim_digests, claim_message, claim_typed_data
+from tickyard.features.earn.claims.signature import SIGNATURE_PATTERN, is_key_account, is_signed_by, read_signature
+from tickyard.features.earn.days.pool import accrued
+from tickyard.features.earn.days.token import balance
 from tickyard.features.earn.room import EarnDeps, token_facts
-from tickyard.features.earn.signature import SIGNATURE_PATTERN, is_key_account, is_signed_by, read_signature
-from tickyard.features.earn.token import balance
 from tickyard.features.earn.wire import (
     Accruing,
     Claimed,

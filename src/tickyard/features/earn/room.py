@@ -6,11 +6,11 @@ from typing import Protocol
 
 from tickyard.chain.blocks import Finality
 from tickyard.chain.rpc.client import Rpc
-from tickyard.features.earn.drift import DriftWatch
-from tickyard.features.earn.holders import HolderIndex, Stride
-from tickyard.features.earn.message import EarnTerms
-from tickyard.features.earn.token import TokenFacts
-from tickyard.features.earn.waiting import WaitingRoom
+from tickyard.features.earn.claims.message import EarnTerms
+from tickyard.features.earn.claims.waiting import WaitingRoom
+from tickyard.features.earn.days.drift import DriftWatch
+from tickyard.features.earn.days.holders import HolderIndex, Stride
+from tickyard.features.earn.days.token import TokenFacts
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.ids import Address
 from tickyard.store.engine import Store

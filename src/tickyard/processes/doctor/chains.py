@@ -12,7 +12,7 @@ from tickyard.chain.rpc.client import Rpc, RpcError, TooManyLogs
 from tickyard.chain.transfers import TRANSFER
 from tickyard.config.pinned import SECOND_CHAIN_ID, USDC_8453
 from tickyard.config.settings import Settings
-from tickyard.features.earn.desk import read_till
+from tickyard.features.earn.books.desk import read_till
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.ids import Address
 from tickyard.payout.deploy import inspect

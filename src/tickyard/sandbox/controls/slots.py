@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 
 from tickyard.deps import Deps
 from tickyard.features.alerts.store import alert, expire
-from tickyard.features.earn.epochs import index_holders, run_due
+from tickyard.features.earn.days.epochs import index_holders, run_due
 from tickyard.features.earn.room import EarnDeps
 from tickyard.features.history.tables import recorded
 from tickyard.kernel.clock import Clock

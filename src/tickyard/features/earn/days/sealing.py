@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from sqlalchemy import Integer, Row, bindparam, delete, insert, select, update
 
-from tickyard.features.earn.digest import HEADER, Holding, book_lines
+from tickyard.features.earn.books.digest import HEADER, Holding, book_lines
+from tickyard.features.earn.days.snapshot import Overtaken, must_write, sign_on
 from tickyard.features.earn.room import EarnDeps
-from tickyard.features.earn.snapshot import Overtaken, must_write, sign_on
 from tickyard.features.earn.tables import earn_books, earn_epoch, earn_share
 from tickyard.store.engine import Store, Transaction
 

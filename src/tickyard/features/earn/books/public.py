@@ -8,10 +8,10 @@ from msgspec import Meta
 from sqlalchemy import Integer, Row, and_, bindparam, func, or_, select
 
 from tickyard.chain.address import checksum
-from tickyard.features.earn.closing import ENDED_UNPAID
+from tickyard.features.earn.books.sums import read_sums
+from tickyard.features.earn.days.closing import ENDED_UNPAID
 from tickyard.features.earn.room import EarnDeps
 from tickyard.features.earn.rules import no_such_epoch, share
-from tickyard.features.earn.sums import read_sums
 from tickyard.features.earn.tables import (
     earn_books,
     earn_claim,

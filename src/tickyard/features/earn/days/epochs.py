@@ -12,10 +12,12 @@ from typing import Final
 from sqlalchemy import func, select
 
 from tickyard.chain.blocks import final_header
-from tickyard.features.earn.closing import close
-from tickyard.features.earn.desk import read_epochs
-from tickyard.features.earn.opening import open_claims
-from tickyard.features.earn.pool import fix_pool
+from tickyard.features.earn.books.desk import read_epochs
+from tickyard.features.earn.days.closing import close
+from tickyard.features.earn.days.opening import open_claims
+from tickyard.features.earn.days.pool import fix_pool
+from tickyard.features.earn.days.sealing import write_books
+from tickyard.features.earn.days.snapshot import take
 from tickyard.features.earn.room import EarnDeps, holder_index
 from tickyard.features.earn.rules import (
     accruing_epoch,
@@ -26,8 +28,6 @@ from tickyard.features.earn.rules import (
     snapshot_at,
     starts_at,
 )
-from tickyard.features.earn.sealing import write_books
-from tickyard.features.earn.snapshot import take
 from tickyard.features.earn.tables import earn_epoch
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.observe import metrics

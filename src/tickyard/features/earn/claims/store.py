@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from sqlalchemy import BindParameter, Row, and_, bindparam, select, update
 
-from tickyard.features.earn.closing import ENDED_UNPAID
+from tickyard.features.earn.days.closing import ENDED_UNPAID
 from tickyard.features.earn.rules import closes_at, is_in_window, opens_at, share
 from tickyard.features.earn.tables import earn_claim, earn_epoch, earn_gate, earn_line, earn_share, earn_tally
 from tickyard.kernel.errors import BadRequest, UpstreamDown

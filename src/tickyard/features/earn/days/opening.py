@@ -7,7 +7,7 @@ from sqlalchemy import func, insert, select, update
 from tickyard.chain.blocks import header
 from tickyard.chain.quantity import quantity
 from tickyard.chain.rpc.trouble import RpcError
-from tickyard.features.earn.desk import MOST_LINES, Till, read_epochs, read_till
+from tickyard.features.earn.books.desk import MOST_LINES, Till, read_epochs, read_till
 from tickyard.features.earn.room import EarnDeps
 from tickyard.features.earn.rules import is_in_window
 from tickyard.features.earn.tables import earn_close, earn_epoch, earn_gate, earn_tally

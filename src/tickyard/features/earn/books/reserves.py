@@ -10,8 +10,8 @@ from tickyard.chain.address import checksum
 from tickyard.chain.blocks import header
 from tickyard.chain.quantity import quantity
 from tickyard.chain.rpc.trouble import RpcError
-from tickyard.features.earn.desk import NO_BOOKS, read_epochs, read_till
-from tickyard.features.earn.opening import owed_raw
+from tickyard.features.earn.books.desk import NO_BOOKS, read_epochs, read_till
+from tickyard.features.earn.days.opening import owed_raw
 from tickyard.features.earn.room import EarnDeps
 from tickyard.features.earn.tables import earn_epoch, earn_tally
 from tickyard.features.earn.wire import EpochId

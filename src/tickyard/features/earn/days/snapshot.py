@@ -18,11 +18,11 @@ from sqlalchemy import delete, select, update
 from tickyard.chain.blocks import Header, final_header, last_before
 from tickyard.chain.erc20 import balance_of, read_amount
 from tickyard.chain.multicall import Call, aggregate
-from tickyard.features.earn.holders import BrokenIndex, Held, forget_before, newest_mark, pages_at
+from tickyard.features.earn.days.holders import BrokenIndex, Held, forget_before, newest_mark, pages_at
+from tickyard.features.earn.days.token import total_supply
 from tickyard.features.earn.room import EarnDeps, holder_index, token_facts
 from tickyard.features.earn.rules import snapshot_at, threshold_raw
 from tickyard.features.earn.tables import earn_epoch, earn_share
-from tickyard.features.earn.token import total_supply
 from tickyard.kernel.ids import Address
 from tickyard.observe.log import log
 from tickyard.store.engine import Store, Transaction

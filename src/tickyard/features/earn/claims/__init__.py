@@ -1,0 +1,1 @@
+"""A claim: what is signed, by whom, and where it waits."""
