@@ -74,8 +74,9 @@ class Operation:
         """The row as agents see it. What is in brief is no answer of the route, and is never kept as one."""
         if self.brief is None:
             return self
-        _, ask, *_ = get_type_hints(self.brief).values()
-        return replace(self, run=self.brief, ask=ask, method="POST", changes=not self.is_read_only)
+        hints = get_type_hints(self.brief)
+        answer, (_, ask) = _answer_of(hints.pop("return")), hints.values()
+        return replace(self, run=self.brief, ask=ask, answer=answer, method="POST", changes=not self.is_read_only)
 
     @property
     def text(self) -> str:
