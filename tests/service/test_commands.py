@@ -59,7 +59,7 @@ MISTAKES = [
     (["migrate"], GOOD | {"DATABASE_URL": "postgresql://127.0.0.1:1/none"}, "the store"),
     (["migrate"], GOOD | {"SETTINGS": "nothing.toml"}, "nothing.toml"),
     (["migrate"], GOOD | {"SETTINGS": "binary"}, "binary"),
-    (["migrate"], GOOD | {"DATABASE_URL": "file"}, "the store does not answer"),
+    (["migrate"], GOOD | {"DATABASE_URL": "file"}, "the store's file gives trouble: file is not a database"),
     (["backup", "file"], GOOD | {"DATA_DIR": "made"}, "exists already"),
     (["backup", "nofolder/copy"], GOOD | {"DATA_DIR": "made"}, ""),
     (["backup", "copy"], GOOD | {"DATA_DIR": "empty"}, ""),

@@ -107,6 +107,11 @@ class PostgresServer:
                 raise RuntimeError(f"PostgreSQL stopped with status {status}")
         raise RuntimeError("PostgreSQL does not answer")
 
+    def ask_for_passwords(self) -> None:
+        """From now on nobody gets in with a name alone."""
+        (self._data / "pg_hba.conf").write_text("host all all 127.0.0.1/32 scram-sha-256\n")
+        self._process.send_signal(signal.SIGHUP)
+
     def kill(self) -> None:
         """Stop it at once, as a power cut would: the postmaster's SIGQUIT ends every backend without a word."""
         self._process.send_signal(signal.SIGQUIT)

@@ -7,6 +7,7 @@ from tickyard.chain.boot import WrongChain
 from tickyard.config.settings import SettingsError
 from tickyard.kernel.errors import Failure
 from tickyard.store.copying.backup import BackupRefused
+from tickyard.store.engine import Refused
 
 _OPTIONAL = {
     "eth_account": ("eth-account", "requirements.payout.lock"),
@@ -22,6 +23,8 @@ def in_words(error: BaseException) -> str | None:
     match error:
         case SettingsError() | WrongChain() | BackupRefused():
             return str(error)
+        case Refused():
+            return f"{error.found}: {error.mend}"
         case Failure():
             return error.message
         case OSError(errno=errno.EADDRINUSE):

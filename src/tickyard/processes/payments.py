@@ -15,8 +15,8 @@ from tickyard.kernel.wire import iso
 from tickyard.payments.books import office
 from tickyard.payments.books.row import PaymentRow
 from tickyard.store.engine import Store
-from tickyard.store.opening import open_store
 from tickyard.wiring.clock import open_clock
+from tickyard.wiring.store import ready_store
 
 _ENTRY: Final = ("time", "network", "asset", "amount", "payer", "route", "transaction", "block", "creditedDay")
 _FRESH: Final = timedelta(minutes=5)
@@ -24,11 +24,8 @@ _FRESH: Final = timedelta(minutes=5)
 
 
 async def payments_command(asked: argparse.Namespace, settings: Settings) -> int:
-    store = open_store(settings.store_url, open_clock(settings))
-    try:
+    async with ready_store(settings, open_clock(settings)) as store:
         return await _show(asked, store)
-    finally:
-        await store.close()
 
 
 async def _show(asked: argparse.Namespace, store: Store) -> int:

@@ -5,7 +5,6 @@ import contextlib
 import json
 import secrets
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 from random import Random
 
@@ -24,12 +23,10 @@ from tickyard.payout.keystore import KeystoreRefused, open_keystore
 from tickyard.payout.run import run_agent
 from tickyard.payout.signer import LocalSigner
 from tickyard.processes.stopping import stop_on_signal
-from tickyard.store.engine import Store
-from tickyard.store.migrate import is_ready
-from tickyard.store.opening import open_store
 from tickyard.supervisor import Supervisor
 from tickyard.wiring import open_clock
 from tickyard.wiring.earn import desk_of, earn_terms
+from tickyard.wiring.store import ready_store
 
 _DOLLAR = 10**6
 _FINAL_EVERY_S = 10.0
@@ -48,7 +45,7 @@ async def pay_out(settings: Settings) -> None:
         clock = open_clock(settings)
         rpc = Rpc(settings.rpc_urls, chain_id=settings.chain_id, clock=clock, max_age_s=settings.head_age_max_s)
         stack.push_async_callback(rpc.close)
-        store = await stack.enter_async_context(_open_store(settings))
+        store = await stack.enter_async_context(ready_store(settings, clock))
         found = await inspect(rpc, desk_of(settings), settings.contracts.usdg)
         if found.problems:
             raise SettingsError(f"TICKYARD_PAYOUT_DESK: {'; '.join(found.problems)}")
@@ -126,21 +123,10 @@ async def deploy(settings: Settings, owner: str, payer: str) -> int:
 
 async def resume(settings: Settings) -> int:
     """Lift a halt, after a person has looked."""
-    async with _open_store(settings) as store:
+    async with ready_store(settings, open_clock(settings)) as store:
         reason = await lift(store)
     print("payouts were not halted" if reason is None else f"lifted: {reason}")
     return 0
-
-
-@contextlib.asynccontextmanager
-async def _open_store(settings: Settings) -> AsyncIterator[Store]:
-    store = open_store(settings.store_url, open_clock(settings))
-    try:
-        if not await is_ready(store):
-            raise SettingsError("the store's schema is missing or older than this code: run `tickyard migrate` first")
-        yield store
-    finally:
-        await store.close()
 
 
 def _caps(settings: Settings) -> PayoutCaps:

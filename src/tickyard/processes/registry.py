@@ -1,7 +1,6 @@
 """`tickyard registry`: who is who, as pinned and as the issuer says now. Only a person changes a pin."""
 
 import sys
-from contextlib import AsyncExitStack
 from random import Random
 
 from tickyard.chain.address import checksum
@@ -14,18 +13,16 @@ from tickyard.market.kept_listing import ListingBook, ListingBroken
 from tickyard.sources.http import Source
 from tickyard.sources.issuer.api import MAX_BYTES, Issuer
 from tickyard.sources.issuer.border import ListedAsset
-from tickyard.store.engine import Store
+from tickyard.store.engine import Refused, Store
 from tickyard.store.identities import Identity, forget_listing, identities
-from tickyard.store.opening import open_store
 from tickyard.wiring import open_clock
+from tickyard.wiring.store import ready_store
 
 
 async def look_after_registry(command: str, settings: Settings, symbol: str | None, address: str | None) -> int:
     """0 when there is nothing left to do; 1 when a person must look, or nothing could be done."""
     clock = open_clock(settings)
-    async with AsyncExitStack() as stack:
-        store = open_store(settings.store_url, clock)
-        stack.push_async_callback(store.close)
+    async with ready_store(settings, clock) as store:
         try:
             if command == "forget":
                 return await _forget(store)
@@ -33,6 +30,8 @@ async def look_after_registry(command: str, settings: Settings, symbol: str | No
             if command == "show":
                 return await _show(store, listed, symbol)
             return await _accept(store, listed, Symbol((symbol or "").upper()), address)
+        except Refused:
+            raise
         except (UpstreamDown, ListingRefused, ListingBroken) as trouble:
             _say(f"nothing was changed: {trouble}")
             return 1

@@ -11,10 +11,13 @@ from tickyard.store.copying.backup import backup
 from tickyard.store.copying.restore import restore
 from tickyard.store.migrate import migrate, schema_version
 from tickyard.store.opening import open_store
+from tickyard.wiring.store import check_file
 
 
 async def keep_store(command: str, settings: Settings, file: str) -> None:
-    if command != "backup":
+    if command == "backup":
+        check_file(settings)
+    else:
         ready_folder(settings)
     store = open_store(settings.store_url, WallClock())
     try:

@@ -42,6 +42,18 @@ class Contended(UpstreamDown):
     """Another transaction won. The same work may succeed when it is run again from its beginning."""
 
 
+class Refused(UpstreamDown):
+    """The database answers, and will not have us as we are: nothing heals until a person mends it.
+
+    They are told what was found and what to do; callers hear no more than of a store that does not answer.
+    """
+
+    def __init__(self, found: str, mend: str) -> None:
+        super().__init__("the store does not answer", retry_after_s=5)
+        self.found = found
+        self.mend = mend
+
+
 class Transaction(ABC):
     """What a room does inside `begin` or `read`."""
 

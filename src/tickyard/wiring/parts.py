@@ -34,13 +34,12 @@ from tickyard.observe.metrics import observe_upstream
 from tickyard.payments.layer import Payments
 from tickyard.sources.http import Source
 from tickyard.sources.issuer.api import MAX_BYTES, Issuer
-from tickyard.store.migrate import is_ready
-from tickyard.store.opening import open_store
 from tickyard.supervisor import Supervisor
 from tickyard.wiring.alerts import open_desk
 from tickyard.wiring.earn import open_earn
 from tickyard.wiring.payments import open_payments
 from tickyard.wiring.research import open_research
+from tickyard.wiring.store import ready_store
 
 _NODE_PATIENCE_S: Final = 20
 USER_AGENT: Final = "tickyard-webhook/1.0"
@@ -73,10 +72,7 @@ async def open_deps(settings: Settings, clock: Clock, *, is_hurried: bool = Fals
         )
         stack.push_async_callback(rpc.close)
         await _check_chain(rpc, settings, clock)
-        store = open_store(settings.store_url, clock, is_hurried=is_hurried)
-        stack.push_async_callback(store.close)
-        if not await is_ready(store):
-            raise SettingsError("the store's schema is missing or older than this code: run `tickyard migrate` first")
+        store = await stack.enter_async_context(ready_store(settings, clock, is_hurried=is_hurried))
         source = Source(
             "issuer", settings.issuer_url, clock=clock, rng=rng, max_bytes=MAX_BYTES, observe=observe_upstream
         )

@@ -9,6 +9,7 @@ from tickyard.chain.boot import WrongChain
 from tickyard.chain.rpc.trouble import RpcError
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import Failure
+from tickyard.store.engine import Refused
 
 _PATIENCE_S: Final = 15
 
@@ -52,6 +53,8 @@ async def find_out(question: Question, clock: Clock) -> Finding:
             found, is_good = await question.ask(), True
     except Bad as bad:
         found, mend = bad.found, bad.mend
+    except Refused as refused:
+        found, mend = refused.found, refused.mend
     except Failure as failure:
         found = failure.message
     except WrongChain as wrong:

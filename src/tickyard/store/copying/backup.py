@@ -8,6 +8,8 @@ import asyncio
 import os
 import sqlite3
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +18,7 @@ from sqlalchemy import Connection, inspect, text
 
 from tickyard.kernel.wire import iso
 from tickyard.store.engine import Store
-from tickyard.store.migrate import LOCK, current_version
+from tickyard.store.migrate import LOCK, current_version, schema_version
 from tickyard.store.outbox import UNSENT_IS_UNKNOWN
 from tickyard.store.postgres.copy import copy_out
 from tickyard.store.postgres.engine import PostgresStore, PostgresTransaction
@@ -24,6 +26,7 @@ from tickyard.store.sqlite.engine import SqliteStore
 
 MANIFEST: Final = "manifest.json"
 VERSION_TABLE: Final = "alembic_version"
+_BROKEN: Final = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
 class Manifest(msgspec.Struct):
@@ -41,34 +44,49 @@ class BackupRefused(Exception):
 
 async def backup(store: Store, target: Path) -> None:
     """Copy the whole store to a new file."""
-    unfinished = _new_file(target)
-    if isinstance(store, SqliteStore):
-        # Off the loop: a year of samples takes seconds to copy, and the writer must not wait for it.
-        await asyncio.to_thread(copy_sqlite, store.path, unfinished)
-    elif isinstance(store, PostgresStore):
-        await _copy_postgres(store, unfinished)
-    finish(unfinished, target)
+    if await schema_version(store) is None:
+        raise BackupRefused("the store has no schema yet: run `tickyard migrate` first")
+    _check_is_new(target)
+    with growing_into(target) as unfinished:
+        if isinstance(store, SqliteStore):
+            # Off the loop: a year of samples takes seconds to copy, and the writer must not wait for it.
+            await asyncio.to_thread(copy_sqlite, store.path, unfinished)
+        elif isinstance(store, PostgresStore):
+            await _copy_postgres(store, unfinished)
 
 
-def _new_file(target: Path) -> Path:
-    if target.exists():
-        raise BackupRefused("the target exists already; a copy is never overwritten")
-    return unfinished_beside(target)
+def _check_is_new(target: Path) -> None:
+    with _in_words(target):
+        if target.exists():
+            raise BackupRefused("the target exists already; a copy is never overwritten")
 
 
-def unfinished_beside(target: Path) -> Path:
-    """An empty file that becomes the target once it is whole."""
+@contextmanager
+def growing_into(target: Path) -> Iterator[Path]:
+    """An empty file that becomes the target once it is whole, and is gone when it does not get there."""
     unfinished = target.with_name(target.name + ".unfinished")
-    unfinished.unlink(missing_ok=True)
-    # Nobody but the operator reads it.
-    os.close(os.open(unfinished, os.O_CREAT | os.O_WRONLY, 0o600))
-    return unfinished
+    with _in_words(target):
+        unfinished.unlink(missing_ok=True)
+        # Nobody but the operator reads it.
+        os.close(os.open(unfinished, os.O_CREAT | os.O_WRONLY, 0o600))
+        try:
+            yield unfinished
+            with unfinished.open("rb") as file:
+                os.fsync(file.fileno())
+            unfinished.rename(target)
+        except BaseException:
+            with suppress(OSError):
+                unfinished.unlink()
+            raise
 
 
-def finish(unfinished: Path, target: Path) -> None:
-    with unfinished.open("rb") as file:
-        os.fsync(file.fileno())
-    unfinished.rename(target)
+@contextmanager
+def _in_words(target: Path) -> Iterator[None]:
+    """Neither database is to blame for a disk without room or a folder that is not there."""
+    try:
+        yield
+    except OSError as error:
+        raise BackupRefused(f"{target} cannot be written: {error.strerror or 'the system refused'}") from None
 
 
 def copy_sqlite(source: Path, target: Path) -> None:
@@ -76,20 +94,43 @@ def copy_sqlite(source: Path, target: Path) -> None:
 
     In the copy nothing waits to be sent: whoever is copied goes on and sends it.
     """
-    reader = sqlite3.connect(f"file:{source.resolve()}?mode=rw", uri=True)
-    writer = sqlite3.connect(target)
+    with _read(source) as reader:
+        writer = sqlite3.connect(target)
+        try:
+            _copy(reader, writer)
+        except sqlite3.DatabaseError as error:
+            if (getattr(error, "sqlite_errorcode", 0) & 0xFF) in _BROKEN:
+                raise BackupRefused(f"{source} is damaged, and cannot be copied: {error}") from None
+            raise BackupRefused(f"{target} cannot be written: {error}") from None
+        finally:
+            writer.close()
+
+
+@contextmanager
+def _read(source: Path) -> Iterator[sqlite3.Connection]:
+    """The file as SQLite reads it; what is wrong with it is found before anything is written."""
     try:
-        reader.backup(writer, pages=-1)
-        if writer.execute("SELECT 1 FROM sqlite_master WHERE name = 'outbox'").fetchone():
-            writer.execute(UNSENT_IS_UNKNOWN)
-            writer.commit()
-        # The copy is one file of its own, without a log beside it.
-        writer.execute("PRAGMA journal_mode=DELETE")
-        if writer.execute("PRAGMA quick_check").fetchone() != ("ok",):
-            raise BackupRefused("the copy is damaged")
+        reader = sqlite3.connect(f"{source.resolve().as_uri()}?mode=rw", uri=True)
+    except sqlite3.OperationalError as error:
+        raise BackupRefused(f"{source} cannot be read: {error}") from None
+    try:
+        reader.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+        yield reader
+    except sqlite3.DatabaseError as error:
+        raise BackupRefused(f"{source} cannot be read: {error}") from None
     finally:
-        writer.close()
         reader.close()
+
+
+def _copy(reader: sqlite3.Connection, writer: sqlite3.Connection) -> None:
+    reader.backup(writer, pages=-1)
+    if writer.execute("SELECT 1 FROM sqlite_master WHERE name = 'outbox'").fetchone():
+        writer.execute(UNSENT_IS_UNKNOWN)
+        writer.commit()
+    # The copy is one file of its own, without a log beside it.
+    writer.execute("PRAGMA journal_mode=DELETE")
+    if writer.execute("PRAGMA quick_check").fetchone() != ("ok",):
+        raise BackupRefused("the copy is damaged")
 
 
 async def _copy_postgres(store: PostgresStore, target: Path) -> None:
@@ -97,8 +138,7 @@ async def _copy_postgres(store: PostgresStore, target: Path) -> None:
         assert isinstance(tx, PostgresTransaction)
         await tx.execute(text("SET LOCAL statement_timeout = 0"))
         version = await tx.run_sync(current_version)
-        if version is None:
-            raise BackupRefused("the database has no schema yet")
+        assert version is not None
         columns = await tx.run_sync(table_columns)
         taken_at = iso(await store.now(tx))
         rows = {}

@@ -7,7 +7,7 @@ from typing import Final
 from sqlalchemy import MetaData, delete, func, select, text
 
 from tickyard.kernel.clock import Clock
-from tickyard.store.copying.backup import VERSION_TABLE, BackupRefused, copy_sqlite, finish, unfinished_beside
+from tickyard.store.copying.backup import VERSION_TABLE, BackupRefused, copy_sqlite, growing_into
 from tickyard.store.copying.formats import Archive, Copied, opened
 from tickyard.store.migrate import LOCK, is_known, migrate, schema_version
 from tickyard.store.opening import open_store
@@ -42,9 +42,8 @@ async def _into_sqlite(store: SqliteStore, source: Path) -> None:
         raise BackupRefused("the target is not empty")
     await store.close()
     # Whole or not at all: half of it must not look like a store that somebody may start on.
-    unfinished = unfinished_beside(store.path)
-    await asyncio.to_thread(copy_sqlite, source, unfinished)
-    finish(unfinished, store.path)
+    with growing_into(store.path) as unfinished:
+        await asyncio.to_thread(copy_sqlite, source, unfinished)
 
 
 async def _into_postgres(store: PostgresStore, copied: Copied) -> None:

@@ -60,16 +60,17 @@ _BECAME_READ_ONLY: Final = "25006"
 class PostgresTransaction(Transaction):
     is_sqlite = False
 
-    def __init__(self, connection: AsyncConnection, limit_s: float) -> None:
+    def __init__(self, connection: AsyncConnection, limit_s: float, account: str) -> None:
         self.connection = connection
+        self._account = account
         self.watch = Watch(driver_of(connection), limit_s)
 
     async def execute(self, statement: Executable, values: Values | Sequence[Values] | None = None) -> Rows:
-        with translated(), self.watch:
+        with translated(self._account), self.watch:
             return await self.connection.execute(statement, values)
 
     async def fetch(self, statement: Spelled, values: Values) -> list[tuple[Any, ...]]:
-        with translated(), self.watch:
+        with translated(self._account), self.watch:
             driver = driver_of(self.connection)
             try:
                 return await (await driver.execute(statement.for_postgresql, values)).fetchall()
@@ -80,7 +81,7 @@ class PostgresTransaction(Transaction):
                 raise
 
     async def run_sync(self, work: Callable[[Connection], T]) -> T:
-        with translated(), self.watch:
+        with translated(self._account), self.watch:
             return await self.connection.run_sync(work)
 
 
@@ -88,6 +89,7 @@ class PostgresStore(Store):
     def __init__(self, url: str, clock: Clock, rng: Random, patience: Patience = CALM) -> None:
         super().__init__(clock, rng)
         self._patience = patience
+        self._account = make_url(url).username or ""
         self._engine = _engine(url, clock, patience)
         self._serializable = self._engine.execution_options(isolation_level="SERIALIZABLE")
         self._glancing = self._engine.execution_options(isolation_level="AUTOCOMMIT")
@@ -108,9 +110,9 @@ class PostgresStore(Store):
 
     @asynccontextmanager
     async def _transaction(self, engine: AsyncEngine, limit_s: float) -> AsyncIterator[Transaction]:
-        with translated(), ExitStack() as ending:
+        with translated(self._account), ExitStack() as ending:
             async with engine.begin() as connection:
-                tx = PostgresTransaction(connection, limit_s)
+                tx = PostgresTransaction(connection, limit_s, self._account)
                 try:
                     yield tx
                 finally:
@@ -119,10 +121,10 @@ class PostgresStore(Store):
 
     @asynccontextmanager
     async def glance(self) -> AsyncIterator[Transaction]:
-        with translated():
+        with translated(self._account):
             connection = await self._glancer()
             try:
-                yield PostgresTransaction(connection, self._patience.answer_s)
+                yield PostgresTransaction(connection, self._patience.answer_s, self._account)
             except BaseException:
                 await connection.close()
                 raise
