@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tickyard.features.alerts.secret import AlertKeys
+from tickyard.payments.receipts import ReceiptKey
 
 NOWHERE = "http://127.0.0.1:1"
 
@@ -160,4 +161,18 @@ def test_keys_are_made_for_their_owner_alone_and_renewed_beside_the_old(folder):
     assert not set(re.findall(r"[0-9a-f]{64}", path.read_text())) & set(re.findall(r"[0-9a-f]{64}", done.stdout))
     receipt = folder / "receipt.key"
     assert run(folder, "keys", "new", "receipt", str(receipt)).returncode == 0
-    assert re.fullmatch(r"[0-9a-f]{64}\n", receipt.read_text())
+    assert receipt.stat().st_mode & 0o777 == 0o600
+    # What is made is what is read.
+    made = ReceiptKey(receipt, "https://api.tickyard.example")
+    assert made.sign(network="eip155:8453", url="/", payer="0x", transaction="0x", issued_at=1)
+
+
+def test_a_key_that_cannot_be_written_to_its_end_is_not_left_behind(folder):
+    shell = ["/bin/sh", "-c", 'ulimit -f 0; exec "$@"', "sh", sys.executable, "-m", "tickyard", "keys"]
+    keys = (folder / "keys").read_text()
+    for words in (["new", "alert", "half.key"], ["new", "receipt", "half.key"], ["rotate", "keys"]):
+        done = subprocess.run([*shell, *words], cwd=folder, capture_output=True, text=True, timeout=60)
+        assert (done.returncode, "cannot be written: File too large" in done.stderr) == (2, True), done.stderr
+    assert not (folder / "half.key").exists()
+    assert not (folder / ".keys.new").exists()
+    assert (folder / "keys").read_text() == keys

@@ -9,10 +9,12 @@ import sys
 import pytest
 
 from tickyard.chain.address import checksum
+from tickyard.sandbox.world.listing import load
 from yards import house, paperyard
 
 ELSEWHERE = "0x" + "ee" * 20
 SYMBOL = "HOOD"
+UID = next(each.uid for each in load() if each.symbol == SYMBOL)
 
 
 def listed(assets, symbol=SYMBOL):
@@ -28,6 +30,14 @@ def moved(assets):
 def ticker_changed(assets):
     listed(assets)["tokenSymbol"] = "HOODX"
     return assets
+
+
+def a_token_stands(far, address, said_uid=None):
+    name = b"HOOD".ljust(32, b"\0")
+    uid = said_uid or int.from_bytes(UID, "big")
+    far.chain.says[address, "313ce567"] = (18).to_bytes(32, "big")
+    far.chain.says[address, "f514ce36"] = uid.to_bytes(32, "big")
+    far.chain.says[address, "95d89b41"] = (32).to_bytes(32, "big") + (4).to_bytes(32, "big") + name
 
 
 async def tickyard(folder, far, *arguments):
@@ -72,7 +82,19 @@ def test_a_changed_address_is_served_once_a_person_has_accepted_it(tmp_path):
         assert SYMBOL in said
         assert old in said
         assert checksum(ELSEWHERE) in said
+        # There must be a token: nobody is accepted on the issuer's word alone.
+        status, said = await tickyard(tmp_path, far, "accept", SYMBOL, "--address", ELSEWHERE)
+        assert (status, "no token of 18 decimals" in said) == (1, True), said
+        a_token_stands(far, ELSEWHERE, said_uid=1)
+        status, said = await tickyard(tmp_path, far, "accept", SYMBOL, "--address", ELSEWHERE)
+        assert (status, "its uid is 0x1" in said) == (1, True), said
+        a_token_stands(far, ELSEWHERE)
         status, said = await tickyard(tmp_path, far, "accept", SYMBOL.lower())
+        assert (status, f"--address {ELSEWHERE}" in said) == (1, True), "what was not named is only shown"
+        assert "calls itself 'HOOD'" in said
+        await registry.refresh()
+        assert await address_of(yard) == old
+        status, said = await tickyard(tmp_path, far, "accept", SYMBOL.lower(), "--address", checksum(ELSEWHERE))
         assert status == 0, said
         assert old in said
         assert checksum(ELSEWHERE) in said
@@ -107,8 +129,11 @@ def test_a_token_that_changed_its_ticker_is_accepted_under_the_new_one(tmp_path)
         far.issuer.edit = ticker_changed
         await yard.deps.market.registry.refresh()
         assert await address_of(yard, "HOODX") == 404
-        status, said = await tickyard(tmp_path, far, "accept", "HOODX")
+        far.node.mode = "500"
+        status, said = await tickyard(tmp_path, far, "accept", "HOODX", "--address", old)
         assert status == 0
+        assert "chain   could not be asked" in said
+        far.node.mode = "ok"
         assert f"as {SYMBOL}" in said
         await yard.deps.market.registry.refresh()
         assert (await address_of(yard, "HOODX"), await address_of(yard)) == (old, 404)

@@ -59,6 +59,7 @@ def test_good_settings_are_taken():
         ("PAY_TO", "0x5fc5360d0400a0fd4f2af552add042d716f1d168", "is a contract"),
         ("PAY_TO", "0x52908400098527886E0F7030069857D2E4169Ee7", "wrong checksum"),
         ("PAY_TO", "somebody", "0x followed by 40 hex digits"),
+        ("METRICS_PORT", "8402", "TICKYARD_METRICS_PORT must be another port than TICKYARD_PORT"),
         ("LAME_DUCK_S", "-1", "TICKYARD_LAME_DUCK_S must be from 0 to 600"),
     ],
 )

@@ -80,6 +80,16 @@ def read_address(word: bytes) -> Address:
     return Address("0x" + word[12:].hex())
 
 
+def read_text(data: bytes) -> str:
+    """A string, as a contract returns it; what is no text in it is replaced, and more than 200 characters are cut."""
+    if len(data) < 2 * WORD or read_uint(data[:WORD]) != WORD:
+        raise malformed()
+    size = read_uint(data[WORD : 2 * WORD])
+    if len(data) < 2 * WORD + size:
+        raise malformed()
+    return data[2 * WORD : 2 * WORD + size].decode("utf-8", "replace")[:200]
+
+
 def revert_text(data: bytes | None) -> str | None:
     """The text of `Error(string)`, such as STF. None for any other revert data."""
     if data is None or len(data) < 4 + 2 * WORD or data[:4] != _ERROR_STRING:

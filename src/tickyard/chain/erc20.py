@@ -10,6 +10,7 @@ _ALLOWANCE: Final = bytes.fromhex("dd62ed3e")
 _APPROVE: Final = bytes.fromhex("095ea7b3")
 _TRANSFER: Final = bytes.fromhex("a9059cbb")
 TOTAL_SUPPLY: Final = bytes.fromhex("18160ddd")
+SYMBOL: Final = bytes.fromhex("95d89b41")
 DECIMALS: Final = bytes.fromhex("313ce567")
 
 

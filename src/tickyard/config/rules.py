@@ -91,6 +91,8 @@ def _names(settings: "Settings") -> list[str]:
 
 def _others(settings: "Settings") -> list[str]:
     found = []
+    if settings.metrics_port == settings.port:
+        found.append("TICKYARD_METRICS_PORT must be another port than TICKYARD_PORT: metrics are not for callers")
     if settings.finality != "finalized" and not (settings.finality.isascii() and settings.finality.isdigit()):
         found.append("TICKYARD_FINALITY must be the word finalized or a number of blocks")
     if settings.filings_contact and "@" not in settings.filings_contact:

@@ -3,6 +3,7 @@
 The payout key is not among them: only the agent's machine ever has it.
 """
 
+import contextlib
 import os
 import secrets
 from pathlib import Path
@@ -11,17 +12,17 @@ from typing import Final
 from tickyard.config.settings import SettingsError
 from tickyard.features.alerts.secret import AlertKeys
 
-_CURVE_ORDER: Final = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 _NEXT: Final = {
     "alert": "name it in TICKYARD_SECRET_KEY_FILE of every API process and worker, and keep a copy: alerts made under "
     "a lost key are lost",
-    "receipt": "it signs receipts and holds no funds; keep a copy, and never use it for anything else",
+    "receipt": "name it in TICKYARD_RECEIPT_KEY_FILE of every API process; it signs receipts and holds no funds; "
+    "keep a copy, and never use it for anything else",
 }
 
 
 def new_keys(kind: str, path: Path) -> str:
     """Make a key file that only its owner reads. What to do with it."""
-    text = f"1 {secrets.token_hex(32)}\n" if kind == "alert" else f"{secrets.randbelow(_CURVE_ORDER - 1) + 1:064x}\n"
+    text = f"1 {secrets.token_hex(32)}\n" if kind == "alert" else _receipt_key()
     try:
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     except FileExistsError:
@@ -30,11 +31,24 @@ def new_keys(kind: str, path: Path) -> str:
         ) from None
     except OSError as error:
         raise SettingsError(f"{path} cannot be written: {error.strerror}") from None
-    with os.fdopen(descriptor, "w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        # Half a key would be taken for one the next time.
+        path.unlink(missing_ok=True)
+        raise SettingsError(f"{path} cannot be written: {error.strerror}") from None
     return f"{path} is made\nnext: {_NEXT[kind]}"
+
+
+def _receipt_key() -> str:
+    """Ed25519 in PEM, as `payments.receipts` reads it."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+    return Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
 
 
 def rotate_keys(path: Path) -> str:
@@ -55,6 +69,8 @@ def rotate_keys(path: Path) -> str:
             os.fsync(file.fileno())
         beside.replace(path)
     except OSError as error:
+        with contextlib.suppress(OSError):
+            beside.unlink()
         raise SettingsError(f"{path} cannot be written: {error.strerror}") from None
     return (
         f"{path} has a key of version {version}; new alerts will use it\n"

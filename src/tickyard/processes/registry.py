@@ -10,6 +10,7 @@ from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Symbol
 from tickyard.market.identity import ListingRefused, check_identities, check_listing, identity_of
 from tickyard.market.kept_listing import ListingBook, ListingBroken
+from tickyard.processes.contract import NotTheToken, look_at_contract
 from tickyard.sources.http import Source
 from tickyard.sources.issuer.api import MAX_BYTES, Issuer
 from tickyard.sources.issuer.border import ListedAsset
@@ -29,7 +30,7 @@ async def look_after_registry(command: str, settings: Settings, symbol: str | No
             listed = await _ask_issuer(settings, clock)
             if command == "show":
                 return await _show(store, listed, symbol)
-            return await _accept(store, listed, Symbol((symbol or "").upper()), address)
+            return await _accept(settings, store, listed, Symbol((symbol or "").upper()), address)
         except Refused:
             raise
         except (UpstreamDown, ListingRefused, ListingBroken) as trouble:
@@ -83,7 +84,9 @@ def _shown(who: Identity) -> str:
     return f"{checksum(who.address)}  uid {who.uid}"
 
 
-async def _accept(store: Store, listed: list[ListedAsset], symbol: Symbol, address: str | None) -> int:
+async def _accept(
+    settings: Settings, store: Store, listed: list[ListedAsset], symbol: Symbol, address: str | None
+) -> int:
     book = ListingBook(store)
     await book.news()
     asset = next((each for each in listed if each.symbol == symbol), None)
@@ -98,6 +101,15 @@ async def _accept(store: Store, listed: list[ListedAsset], symbol: Symbol, addre
     if book.pins.get(symbol) == new:
         _say("nothing was changed: this is who is pinned")
         return 0
+    try:
+        _say(f"  chain   {await look_at_contract(settings, store.clock, new)}")
+    except NotTheToken as contradicted:
+        _say(f"nothing was changed: {contradicted}")
+        return 1
+    if address is None:
+        # What is listed may change between two looks: a person accepts what they have seen, and nothing else.
+        _say(f"nothing was changed: to accept it, run `tickyard registry accept {symbol} --address {new.address}`")
+        return 1
     here = {each.symbol for each in listed}
     for other in book.pins.values():
         if other.symbol != symbol and other.symbol in here and (other.address == new.address or other.uid == new.uid):

@@ -20,8 +20,8 @@ def open_desk(settings: Settings, clock: Clock) -> AlertDesk:
 def _alert_keys(settings: Settings) -> AlertKeys:
     try:
         return AlertKeys.read(Path(settings.secret_key_file).read_text())
-    except OSError:
-        raise SettingsError("the file named by TICKYARD_SECRET_KEY_FILE cannot be read") from None
+    except (OSError, UnicodeDecodeError):
+        raise SettingsError("the file named by TICKYARD_SECRET_KEY_FILE cannot be read as text") from None
     except ValueError as error:
         raise SettingsError(str(error)) from None
 
