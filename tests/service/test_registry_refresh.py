@@ -8,6 +8,7 @@ import pytest
 from tickyard.chain.address import checksum
 from tickyard.config.settings import SettingsError
 from tickyard.kernel.errors import UpstreamDown
+from tickyard.observe import metrics
 from yards import paperyard
 
 word = paperyard.paper.word
@@ -276,3 +277,66 @@ def test_a_split_is_seen_on_the_chain_even_when_the_issuer_is_of_no_use(tmp_path
         assert (await yard.get(f"/v1/assets/{SYMBOL}")).json()["multiplier"] == "7"
 
     live(scenario, tmp_path)
+
+
+def second_address(assets):
+    entry(assets)["deployments"].append({"contractAddress": ELSEWHERE, "chainId": 4663})
+    return assets
+
+
+def fewer_decimals(assets):
+    entry(assets)["tokenDecimals"] = 6
+    return assets
+
+
+def nameless(assets):
+    """Only its uid says whose it is."""
+    entry(assets)["tokenSymbol"] = {"was": SYMBOL}
+    return assets
+
+
+def unnamed(assets):
+    broken = entry(assets)
+    broken["id"], broken["tokenSymbol"] = None, 7
+    return assets
+
+
+def renamed_and_broken(assets):
+    broken = entry(assets)
+    broken["tokenSymbol"], broken["status"] = "HOODX", "gone"
+    return assets
+
+
+@pytest.mark.parametrize("breaking", [second_address, fewer_decimals, nameless, unnamed, renamed_and_broken])
+def test_a_broken_entry_delists_nobody_and_is_alarmed(tmp_path, breaking):
+    async def run():
+        async with asyncio.timeout(60), paperyard.open_far_ends() as far:
+            async with paperyard.open_yard(tmp_path, far_ends=far) as yard:
+                before = await the_truth(yard)
+                far.issuer.edit = breaking
+                await yard.deps.market.registry.refresh()
+                assert await the_truth(yard) == before
+                assert doubted() == 1
+            # Also from the first moment of a restart.
+            async with paperyard.open_yard(tmp_path, far_ends=far) as yard:
+                await yard.deps.market.registry.refresh()
+                assert await the_truth(yard) == before
+                # Beside a broken entry of somebody else, who is not listed at all is gone as ever.
+                far.issuer.edit = lambda assets: without(broken_beside(assets))
+                await yard.deps.market.registry.refresh()
+                assert (await yard.get(f"/v1/assets/{SYMBOL}")).status == 404
+                assert (await yard.get("/v1/assets/AAPL")).status == 200
+                far.issuer.edit = lambda assets: assets
+                await yard.deps.market.registry.refresh()
+                assert (await the_truth(yard), doubted()) == (before, 0)
+
+    asyncio.run(run())
+
+
+def broken_beside(assets):
+    entry(assets, "AAPL")["tokenDecimals"] = 6
+    return assets
+
+
+def doubted():
+    return metrics.REGISTRY.get_sample_value("tickyard_registry_changed_identities")

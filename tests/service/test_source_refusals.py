@@ -63,7 +63,7 @@ def read_assets(entries):
 def test_a_broken_entry_is_dropped_and_counted():
     found = read_assets([an_asset(n) for n in range(19)] + [an_asset(19, tokenDecimals=6)])
     assert len(found.assets) == 19
-    assert found.refused == 1
+    assert len(found.broken) == 1
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from tickyard.kernel.ids import Symbol
-from tickyard.sources.issuer.border import ListedAsset
+from tickyard.sources.issuer.border import BrokenEntry, ListedAsset
 from tickyard.store.identities import Identity
 
 _VANISHED_MAX_PERCENT: Final = 20
@@ -55,6 +55,19 @@ def check_identities(pins: Mapping[Symbol, Identity], listed: Iterable[ListedAss
                 found[asset.symbol] = f"{asset.symbol} is the token that we know as {owner}"
     if found:
         raise ListingRefused("; ".join(list(found.values())[:5]), tuple(found))
+
+
+def last_good(
+    old: Iterable[ListedAsset], new: Iterable[ListedAsset], broken: Iterable[BrokenEntry]
+) -> list[ListedAsset]:
+    """Those of the old list who are missing in the new one only because their entry there cannot be read.
+
+    Nobody is delisted by a broken entry: who is gone is not listed at all. One that says neither its symbol nor its
+    uid may be anybody's.
+    """
+    here, broken = {asset.symbol for asset in new}, list(broken)
+    missing = [known for known in old if known.symbol not in here]
+    return [known for known in missing if any(entry.is_perhaps(known) for entry in broken)]
 
 
 def check_refresh(old: Iterable[ListedAsset], new: Iterable[ListedAsset], pins: Mapping[Symbol, Identity]) -> None:

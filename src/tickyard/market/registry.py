@@ -15,7 +15,7 @@ from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import NotFound, UpstreamDown
 from tickyard.kernel.ids import Address, Symbol
 from tickyard.market.asset import Asset, MultiplierSchedule
-from tickyard.market.identity import ListingRefused, check_refresh
+from tickyard.market.identity import ListingRefused, check_refresh, last_good
 from tickyard.market.kept_listing import ListingBook
 from tickyard.observe import metrics
 from tickyard.observe.log import log
@@ -87,9 +87,11 @@ class Registry:
             await self.follow_store()
             listing = await self._issuer.assets()
             known = self._listed()
-            check_refresh(known, listing.assets, self._book.pins)
-            has_changed = sorted(listing.assets, key=lambda asset: asset.symbol) != known
-            await self._book.keep(list(listing.assets), has_changed=has_changed)
+            kept = last_good(known, listing.assets, listing.broken)
+            assets = [*listing.assets, *kept]
+            check_refresh(known, assets, self._book.pins)
+            has_changed = sorted(assets, key=lambda asset: asset.symbol) != known
+            await self._book.keep(assets, has_changed=has_changed)
         except UpstreamDown:
             await self._renew_multipliers()
             raise
@@ -101,11 +103,16 @@ class Registry:
             )
             await self._renew_multipliers()
             return
-        await self._read_multipliers(listing.assets)
-        self._serve(listing.assets)
+        doubtful = {each.symbol for each in kept} | {each.symbol for each in listing.broken} & self._book.pins.keys()
+        if doubtful:
+            log.error(
+                "the issuer's entry of a pinned token is broken, the last good one stays", changed=sorted(doubtful)
+            )
+        await self._read_multipliers(assets)
+        self._serve(assets)
         self.refreshed_at = self._clock.now()
         self._confirmed = self._clock.monotonic()
-        metrics.registry_changed_identities.set(0)
+        metrics.registry_changed_identities.set(len(doubtful))
         metrics.registry_refreshes.labels("ok").inc()
 
     async def keep_fresh(self) -> None:

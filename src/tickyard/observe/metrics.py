@@ -27,7 +27,9 @@ registry_refreshes = Counter(
     "tickyard_registry_refreshes", "Registry refreshes by outcome", ["outcome"], registry=REGISTRY
 )
 registry_changed_identities = Gauge(
-    "tickyard_registry_changed_identities", "Tokens that the issuer lists as others than we pinned", registry=REGISTRY
+    "tickyard_registry_changed_identities",
+    "Tokens that the issuer lists as others than we pinned, or in an entry that cannot be read",
+    registry=REGISTRY,
 )
 multiplier_differences = Counter(
     "tickyard_multiplier_differences", "Multipliers on which registry and chain disagreed", registry=REGISTRY

@@ -12,7 +12,7 @@ from tickyard.market.identity import ListingRefused, check_identities, check_lis
 from tickyard.market.kept_listing import ListingBook, ListingBroken
 from tickyard.processes.contract import NotTheToken, look_at_contract
 from tickyard.sources.http import Source
-from tickyard.sources.issuer.api import MAX_BYTES, Issuer
+from tickyard.sources.issuer.api import MAX_BYTES, Issuer, Listing
 from tickyard.sources.issuer.border import ListedAsset
 from tickyard.store.engine import Refused, Store
 from tickyard.store.identities import Identity, forget_listing, identities
@@ -27,10 +27,10 @@ async def look_after_registry(command: str, settings: Settings, symbol: str | No
         try:
             if command == "forget":
                 return await _forget(store)
-            listed = await _ask_issuer(settings, clock)
+            listing = await _ask_issuer(settings, clock)
             if command == "show":
-                return await _show(store, listed, symbol)
-            return await _accept(settings, store, listed, Symbol((symbol or "").upper()), address)
+                return await _show(store, listing, symbol)
+            return await _accept(settings, store, list(listing.assets), Symbol((symbol or "").upper()), address)
         except Refused:
             raise
         except (UpstreamDown, ListingRefused, ListingBroken) as trouble:
@@ -42,7 +42,7 @@ def _say(line: str) -> None:
     sys.stdout.write(line + "\n")
 
 
-async def _ask_issuer(settings: Settings, clock: Clock) -> list[ListedAsset]:
+async def _ask_issuer(settings: Settings, clock: Clock) -> Listing:
     rng = Random()  # noqa: S311  jitter, not secrets
     source = Source("issuer", settings.issuer_url, clock=clock, rng=rng, max_bytes=MAX_BYTES)
     await source.start()
@@ -51,30 +51,35 @@ async def _ask_issuer(settings: Settings, clock: Clock) -> list[ListedAsset]:
     finally:
         await source.close()
     check_listing(listing.assets)
-    return list(listing.assets)
+    return listing
 
 
-async def _show(store: Store, listed: list[ListedAsset], symbol: str | None) -> int:
+async def _show(store: Store, listing: Listing, symbol: str | None) -> int:
     """Everybody who is not who they were, or the one asked for."""
     async with store.read() as tx:
         pins = await identities(tx)
-    changed: tuple[Symbol, ...] = ()
+    listed = {asset.symbol: asset for asset in listing.assets}
+    broken = {each.symbol for each in listing.broken}
+    changed = tuple(each for each in pins if each in broken and each not in listed)
     try:
-        check_identities(pins, listed)
+        check_identities(pins, listing.assets)
     except ListingRefused as refusal:
-        changed = refusal.changed
+        changed += refusal.changed
     for each in [Symbol(symbol.upper())] if symbol else changed:
-        _show_both(each, pins, next((asset for asset in listed if asset.symbol == each), None))
+        _show_both(each, pins, listed.get(each), is_broken=each in broken)
     _say(f"{len(pins)} identities pinned, {len(changed)} of those listed now are not who they were")
     return 1 if changed else 0
 
 
-def _show_both(symbol: Symbol, pins: dict[Symbol, Identity], listed: ListedAsset | None) -> None:
+def _show_both(
+    symbol: Symbol, pins: dict[Symbol, Identity], listed: ListedAsset | None, *, is_broken: bool = False
+) -> None:
     pin = pins.get(symbol)
     _say(symbol)
     _say(f"  pinned  {_shown(pin) if pin else 'nothing'}")
     now = identity_of(listed) if listed else None
-    _say(f"  listed  {_shown(now) if now else 'without a token on this chain' if listed else 'not at all'}")
+    nobody = "in an entry that cannot be believed" if is_broken else "not at all"
+    _say(f"  listed  {_shown(now) if now else 'without a token on this chain' if listed else nobody}")
     for other in pins.values():
         if now and other.symbol != symbol and (other.address == now.address or other.uid == now.uid):
             _say(f"  pinned  {_shown(other)}, as {other.symbol}")

@@ -87,7 +87,7 @@ async def _issuer(settings: Settings, clock: Clock) -> str:
         await source.close()
     if not listing.assets:
         raise Bad("it lists no assets", "look at TICKYARD_ISSUER_URL")
-    return f"{len(listing.assets)} assets listed, {listing.refused} entries refused"
+    return f"{len(listing.assets)} assets listed, {len(listing.broken)} entries refused"
 
 
 async def _filings(settings: Settings, clock: Clock) -> str:

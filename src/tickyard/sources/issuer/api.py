@@ -15,6 +15,7 @@ from tickyard.kernel.ids import Symbol
 from tickyard.sources.http import Fetched, Source
 from tickyard.sources.issuer.border import (
     SYMBOL,
+    BrokenEntry,
     IssuerAction,
     IssuerQuote,
     ListedAsset,
@@ -22,6 +23,7 @@ from tickyard.sources.issuer.border import (
     must,
     read_action,
     read_asset,
+    read_broken,
     read_quote,
 )
 
@@ -37,7 +39,7 @@ _GRPC_NOT_FOUND = 5
 @dataclass(frozen=True, slots=True)
 class Listing:
     assets: tuple[ListedAsset, ...]
-    refused: int
+    broken: tuple[BrokenEntry, ...] = ()
 
 
 class _Assets(Shape):
@@ -83,17 +85,17 @@ class Issuer:
     def _read_listing(self, fetched: Fetched) -> Listing:
         entries = _body(fetched, _Assets).assets
         assets, refused = self._keep(entries, "assets", lambda raw: read_asset(raw, self._chain_id))
-        must(not _is_mostly_broken(refused, entries))
+        must(not _is_mostly_broken(len(refused), entries))
         addresses = [asset.address for asset in assets if asset.address is not None]
         must(len({asset.symbol for asset in assets}) == len(assets))
         must(len(set(addresses)) == len(addresses))
-        return Listing(tuple(assets), refused)
+        return Listing(tuple(assets), tuple(map(read_broken, refused)))
 
     def _read_quotes(self, fetched: Fetched) -> dict[Symbol, IssuerQuote]:
         entries = _body(fetched, _Quotes).quotes
         now = self.source.clock.now()
         quotes, refused = self._keep(entries, "prices", lambda raw: read_quote(raw, now))
-        must(not _is_mostly_broken(refused, entries))
+        must(not _is_mostly_broken(len(refused), entries))
         by_symbol = {quote.symbol: quote for quote in quotes}
         must(len(by_symbol) == len(quotes))
         return by_symbol
@@ -113,17 +115,21 @@ class Issuer:
         entries = _body(fetched, _Actions).corp_actions
         # A month without actions is possible, and what is not archived is lost: keep every good entry.
         actions, refused = self._keep(entries, "corporate-actions", read_action)
-        must(not entries or refused < len(entries))
+        must(not entries or len(refused) < len(entries))
         return actions
 
-    def _keep(self, entries: list[msgspec.Raw], path: str, read: Callable[[msgspec.Raw], T]) -> tuple[list[T], int]:
-        kept = []
+    def _keep(
+        self, entries: list[msgspec.Raw], path: str, read: Callable[[msgspec.Raw], T]
+    ) -> tuple[list[T], list[msgspec.Raw]]:
+        """What can be read, and what cannot."""
+        kept, refused = [], []
         for raw in entries:
             try:
                 kept.append(read(raw))
             except (ValueError, msgspec.MsgspecError, RecursionError):
-                self.refused[path] += 1
-        return kept, len(entries) - len(kept)
+                refused.append(raw)
+        self.refused[path] += len(refused)
+        return kept, refused
 
 
 def _body(fetched: Fetched, shape: type[T]) -> T:

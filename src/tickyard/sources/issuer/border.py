@@ -52,6 +52,17 @@ class ListedAsset:
 
 
 @dataclass(frozen=True, slots=True)
+class BrokenEntry:
+    """An entry of the list that breaks its shape: whose it is, as far as that can be read. Empty: it cannot."""
+
+    symbol: str
+    uid: str
+
+    def is_perhaps(self, asset: ListedAsset) -> bool:
+        return self.symbol == asset.symbol or self.uid == asset.id or not (self.symbol or self.uid)
+
+
+@dataclass(frozen=True, slots=True)
 class IssuerQuote:
     """The equity quote of one symbol, per underlying share. A side without sense is None, never zero."""
 
@@ -172,6 +183,16 @@ def read_asset(raw: msgspec.Raw, chain_id: int) -> ListedAsset:
         isin=clean(asset.isin, 16),
         trading_capabilities=_free_form(asset.trading_capabilities),
     )
+
+
+def read_broken(raw: msgspec.Raw) -> BrokenEntry:
+    try:
+        entry = msgspec.json.decode(raw)
+    except (ValueError, msgspec.MsgspecError, RecursionError):
+        entry = None
+    fields = {name: text for name, text in entry.items() if isinstance(text, str)} if isinstance(entry, dict) else {}
+    symbol, uid = fields.get("tokenSymbol", "").strip().upper(), fields.get("id", "").strip().lower()
+    return BrokenEntry(symbol if SYMBOL.fullmatch(symbol) else "", uid if _ASSET_ID.fullmatch(uid) else "")
 
 
 def _address(deployments: list[_Deployment], chain_id: int) -> Address | None:
