@@ -1,6 +1,7 @@
 """`/readyz` tells the truth within a second, from a look that all who ask share."""
 
 import asyncio
+import resource
 import sqlite3
 import time
 
@@ -96,6 +97,56 @@ def test_a_store_that_cannot_be_read_is_told(tmp_path):
         assert "the store does not answer" in await reason(yard)
 
     live(scenario, tmp_path)
+
+
+def test_a_store_that_takes_no_write_is_told_and_so_is_its_return(tmp_path):
+    async def scenario(yard):
+        await recovered(yard)
+        yard.deps.clock.skipped += 60
+        limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+        # A file that may not grow is the same to us as a disk without room.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1, limit[1]))
+        try:
+            assert "the store does not answer" in await reason(yard)
+            assert "the store does not answer" in await reason(yard)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        assert (await look(yard))[0] == 200
+
+    live(scenario, tmp_path)
+
+
+def test_who_asks_often_does_not_make_the_store_write_often(tmp_path):
+    async def scenario(yard):
+        await recovered(yard)
+        before = written(tmp_path)
+        for _ in range(3):
+            await look(yard)
+        await asyncio.gather(*(yard.get("/readyz") for _ in range(480)))
+        assert written(tmp_path) == before
+        yard.deps.clock.skipped += 60
+        await asyncio.gather(*(yard.get("/readyz") for _ in range(480)))
+        assert written(tmp_path) == before + 1
+
+    live(scenario, tmp_path)
+
+
+def test_a_long_write_of_somebody_else_is_no_trouble_of_the_store(tmp_path):
+    async def scenario(yard):
+        await recovered(yard)
+        yard.deps.clock.skipped += 60
+        async with yard.deps.store.begin():
+            assert (await look(yard))[0] == 200
+
+    live(scenario, tmp_path)
+
+
+def written(folder):
+    """How often a look has written."""
+    books = sqlite3.connect(folder / "tickyard.db")
+    ((times,),) = books.execute("SELECT fence FROM lease WHERE owner = ''").fetchall()
+    books.close()
+    return times
 
 
 def test_five_hundred_who_ask_at_once_are_one_question_to_the_node(tmp_path):

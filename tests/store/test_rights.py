@@ -11,6 +11,7 @@ from sqlalchemy import text
 
 from tickyard.kernel.clock import WallClock
 from tickyard.store.engine import Refused
+from tickyard.store.leases import try_write
 from tickyard.store.opening import open_store
 from yards.schema import lay
 
@@ -89,9 +90,16 @@ def test_an_account_without_a_right_is_told_to_the_operator_by_its_name(postgres
             assert "'reader'" in caught.value.found
             assert caught.value.mend
             assert caught.value.message == "the store does not answer", "callers hear nothing of accounts"
+        with pytest.raises(Refused, match="the store does not answer"):
+            await try_write(store)
         async with store.begin() as tx:
             assert (await tx.execute(text("SELECT 1"))).scalar_one() == 1
         await store.close()
+        # Each process's own account, and the owner's, may do as much.
+        for kind in ("api", "worker", "payout"):
+            other = open_store(_account(url, f"{kind}_writer", f"GRANT tickyard_{kind} TO"), WallClock())
+            await try_write(other)
+            await other.close()
 
     asyncio.run(go())
 

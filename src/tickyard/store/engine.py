@@ -38,7 +38,11 @@ class Spelled(Protocol):
     def for_postgresql(self) -> str: ...
 
 
-class Contended(UpstreamDown):
+class Busy(UpstreamDown):
+    """Somebody else is at it: the store is well, and another moment may do."""
+
+
+class Contended(Busy):
     """Another transaction won. The same work may succeed when it is run again from its beginning."""
 
 

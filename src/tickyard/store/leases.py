@@ -14,7 +14,7 @@ from sqlalchemy import BigInteger, Column, ColumnElement, String, Table, bindpar
 from tickyard.store.engine import Store, Transaction
 from tickyard.store.statement import Query
 from tickyard.store.tables import METADATA, Instant
-from tickyard.store.upsert import insert_new
+from tickyard.store.upsert import insert_new, upsert
 
 LEASE_S: Final = 10
 RENEW_S: Final = 3
@@ -32,6 +32,8 @@ lease: Final = Table(
 
 # Before most of what is written; the shared lock makes a take-over wait for our commit. SQLite has one writer anyway.
 _FENCE: Final = Query(select(lease.c.fence).where(lease.c.name == bindparam("of_name")).with_for_update(read=True))
+
+_LOOK: Final = "whether the store can be written"
 
 
 class LostLease(Exception):
@@ -92,3 +94,14 @@ async def guard(tx: Transaction, held: Lease) -> None:
 
 def _is(held: Lease) -> tuple[ColumnElement[bool], ...]:
     return (lease.c.name == held.name, lease.c.owner == held.owner, lease.c.fence == held.fence)
+
+
+async def try_write(store: Store) -> None:
+    """Write and commit something tiny: a full disk, a standby and an account that may only read look well until then.
+
+    A row of this table, because it is the one that every process's account may write.
+    """
+    async with store.begin() as tx:
+        row = {"name": _LOOK, "owner": "", "until": await store.now(tx), "fence": 1}
+        once_more = upsert(tx, lease, ["name"], lambda new: {"until": new.until, "fence": lease.c.fence + 1})
+        await tx.execute(once_more, row)

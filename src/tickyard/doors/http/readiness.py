@@ -1,5 +1,6 @@
 """Whether this process can serve: a look at the store, the chain, the registry and the tasks, shared by all who ask.
 
+Reading alone would not tell of a full disk or of rights that were taken away, so now and then a look writes as well.
 At most two looks a second, however many ask, and nobody waits longer than a second: what has not answered by then is
 not ready. A look that takes longer goes on by itself, so that what it finds (a node to be passed over) is learnt.
 """
@@ -13,10 +14,13 @@ from sqlalchemy import text
 from tickyard.deps import Deps
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.observe.watched import head_at
-from tickyard.store.engine import Store
+from tickyard.store.engine import Busy, Store
+from tickyard.store.leases import try_write
 from tickyard.store.statement import Query
 
 _KEPT_S: Final = 0.5
+_WRITE_EVERY_S: Final = 10.0
+"""While all is well; a store that took no write is tried at each look."""
 _PATIENCE_S: Final = 0.8
 REGISTRY_AGE_MAX_S: Final = 24 * 3600
 """The last good list stays true for long: an issuer that is down for an hour is no reason to stop serving."""
@@ -48,6 +52,10 @@ class Lookout:
     def __init__(self, deps: Deps) -> None:
         self._deps = deps
         self._look: _Look | None = None
+        self._write: asyncio.Task[None] | None = None
+        self._wrote = 0.0
+        self._unwritten = ""
+        """What became of the last write that came to an end; empty: it was well."""
 
     async def report(self) -> ReadyReport:
         clock = self._deps.clock
@@ -58,18 +66,29 @@ class Lookout:
                 asyncio.create_task(_ask(self._deps.store)),
                 asyncio.create_task(self._head_age()),
             )
+            self._try_write()
             for task in look.tasks():
                 # Nobody may be left to hear how it ended.
                 task.add_done_callback(_hear)
         left = _PATIENCE_S - (clock.monotonic() - look.began)
         if left > 0:
-            await asyncio.wait(look.tasks(), timeout=left)
+            await asyncio.wait([*look.tasks(), *([self._write] if self._write else [])], timeout=left)
         return self._judge(look)
+
+    def _try_write(self) -> None:
+        now = self._deps.clock.monotonic()
+        is_due = self._write is None or self._unwritten or now - self._wrote >= _WRITE_EVERY_S
+        if is_due and (self._write is None or self._write.done()):
+            self._wrote, self._write = now, asyncio.create_task(_write(self._deps.store))
+            self._write.add_done_callback(_hear)
 
     def _judge(self, look: _Look) -> ReadyReport:
         registry, tasks = self._deps.market.registry, self._deps.tasks
         chain = _problem(look.chain, "the chain node")
-        problems = [_problem(look.store, "the store"), chain]
+        if self._write is not None and self._write.done():
+            # One that is still under way says nothing: somebody else may be writing for long.
+            self._unwritten = _problem(self._write, "the store")
+        problems = [_problem(look.store, "the store") or self._unwritten, chain]
         age = registry.age_s()
         if age is None:
             problems.append("the asset registry has not been read yet")
@@ -90,6 +109,14 @@ class Lookout:
 async def _ask(store: Store) -> None:
     async with store.glance() as tx:
         await tx.fetch(_ASK_STORE, {})
+
+
+async def _write(store: Store) -> None:
+    try:
+        await try_write(store)
+    except Busy:
+        # Others are writing: it can be written.
+        return
 
 
 def _hear(task: "asyncio.Task[None] | asyncio.Task[int]") -> None:

@@ -16,7 +16,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.observe.log import log
-from tickyard.store.engine import Contended, Refused
+from tickyard.store.engine import Busy, Contended, Refused
 
 _CONTENDED: Final = frozenset({"40001", "40P01"})
 # Classes of SQLSTATE that only a wrong statement, a wrong value or a broken constraint brings about.
@@ -80,7 +80,7 @@ def translated(account: str) -> Iterator[None]:
     try:
         yield
     except PoolTimeout as error:
-        raise UpstreamDown("the store is busy", retry_after_s=1) from error
+        raise Busy("the store is busy", retry_after_s=1) from error
     except (PendingRollbackError, ResourceClosedError) as error:
         # The connection was lost before, inside the same transaction.
         raise UpstreamDown("the store does not answer", retry_after_s=5) from error

@@ -13,7 +13,7 @@ from sqlalchemy.pool import StaticPool
 
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.observe.log import log
-from tickyard.store.engine import Refused
+from tickyard.store.engine import Busy, Refused
 
 # How long one try may hold the event loop for another process.
 _BUSY_S: Final = 0.005
@@ -33,10 +33,6 @@ _TROUBLE: Final = {
     sqlite3.SQLITE_PERM,
     sqlite3.SQLITE_READONLY,
 }
-
-
-class Busy(UpstreamDown):
-    """Another process holds the write lock."""
 
 
 class Link:

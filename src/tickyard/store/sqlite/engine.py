@@ -17,8 +17,8 @@ from typing import Any, Final, TypeVar
 from sqlalchemy import Connection, Executable
 
 from tickyard.kernel.clock import Clock
-from tickyard.store.engine import Rows, Spelled, Store, Transaction, Values
-from tickyard.store.sqlite.connection import Busy, Link, translated
+from tickyard.store.engine import Busy, Rows, Spelled, Store, Transaction, Values
+from tickyard.store.sqlite.connection import Link, translated
 
 T = TypeVar("T")
 
