@@ -39,6 +39,14 @@ def test_a_desk_that_is_none_and_a_proxy_that_nobody_trusts_are_found(up):
     assert (code, "may move all that it holds" in said) == (0, True), said
 
 
+def test_a_spender_that_is_none_and_half_a_reward_program_are_found(up):
+    nobody = "0x00000000000000000000000000000000000000aa"
+    code, said = examine(up, TICKYARD_SPENDER=nobody, TICKYARD_PAYOUT_DESK="")
+    assert (code, said.count("  BAD")) == (1, 2), said
+    assert f"there is no contract at {nobody}" in said
+    assert "the reward program is off" in said
+
+
 def test_a_world_that_is_well_is_found_so_and_a_dead_one_is_not(up):
     code, said = examine(up)
     assert (code, "BAD" in said) == (0, False), said

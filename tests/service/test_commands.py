@@ -1,16 +1,20 @@
 """Every foreseeable mistake at the command line, and the one sentence that answers it. Never a traceback."""
 
+import asyncio
+import http.server
 import os
 import re
 import socket
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from tickyard.features.alerts.secret import AlertKeys
 from tickyard.payments.receipts import ReceiptKey
+from yards import paperyard
 
 NOWHERE = "http://127.0.0.1:1"
 
@@ -117,11 +121,119 @@ def test_the_doctor_says_what_is_bad_and_how_to_mend_it(folder):
     assert done.returncode == 1
     lines = done.stdout.splitlines()
     bad = [line.split(None, 1)[1] for line in lines if line.startswith("  BAD")]
-    for name in ("node 4663 1/1", "node 8453 1/1", "facilitator 4663", "facilitator 8453", "issuer", "filings contact",
+    for name in ("node 4663 1/1", "node 8453 1/1", "facilitator 4663", "facilitator 8453", "issuer", "filings contact", "filings ",
                  "clock", "data folder", "database"):  # fmt: skip
         assert any(line.startswith(name) for line in bad), (name, bad)
     assert len([line for line in lines if "-> " in line]) == len(bad)
     assert "All well" not in done.stdout
+
+
+def examined(folder, **settings):
+    """The lines of the doctor's report that are bad, and those that are good, by what they are about."""
+    done = run(folder, "doctor", **GOOD | {"DATA_DIR": "made", "PORT": free_port()} | settings)
+    assert "Traceback" not in done.stderr, done.stderr
+    lines = [line.split(None, 1) for line in done.stdout.splitlines()]
+    return [[line[1] for line in lines if line and line[0] == mark] for mark in ("BAD", "good")]
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]
+
+
+DEAD = {
+    "RECEIPT_KEY_FILE": "nothing",
+    "FACILITATOR_4663_KEY_FILE": "nothing",
+    "FACILITATOR_8453_HEADERS_FILE": "binary",
+    "RPC_WS_URLS": "ws://127.0.0.1:1",
+    "SECOND_LOGS_URL": NOWHERE,
+    "FILINGS_URL": NOWHERE,
+    "TRACES_URL": NOWHERE,
+    "SERVICE_TOKEN": "0x" + "7e" * 20,
+    "HOST": "203.0.113.77",
+}
+
+
+@pytest.mark.slow
+def test_the_doctor_asks_everything_that_a_setting_names(folder):
+    run(folder, "migrate", **GOOD | {"DATA_DIR": "made"})
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        bad, good = examined(folder, METRICS_PORT=taken.getsockname()[1], **DEAD)
+    for says in (
+        r"receipt key +the key of receipts cannot be used: nothing",
+        r"facilitator 4663 +the credentials of a facilitator cannot be used: nothing cannot be read",
+        r"facilitator 8453 +the credentials of a facilitator cannot be used: binary",
+        r"websocket 1/1 +it does not tell new logs",
+        r"second logs ",
+        r"filings ",
+        r"traces +it does not answer",
+        r"spender ",
+        r"reward program +TICKYARD_SERVICE_TOKEN is set and TICKYARD_PAYOUT_DESK is not",
+        r"address +it cannot listen on 203\.0\.113\.77",
+        r"metrics address +something that is not this service listens on",
+    ):
+        assert any(re.match(says, line) for line in bad), (says, bad)
+    assert any(line.startswith("database ") for line in good)
+    bad, good = examined(folder)
+    assert [line for line in good if line.startswith(("address ", "metrics address "))] != []
+    assert not [line for line in bad if line.startswith(("address", "metrics", "receipt", "reward", "database"))]
+
+
+@pytest.mark.slow
+def test_the_doctor_writes_before_it_calls_a_database_well(folder):
+    run(folder, "migrate", **GOOD | {"DATA_DIR": "made"})
+    environ = {**os.environ, **{f"TICKYARD_{name}": value for name, value in GOOD.items()}, "TICKYARD_DATA_DIR": "made"}
+    command = ["/bin/sh", "-c", f"ulimit -f 0; exec {sys.executable} -m tickyard doctor"]
+    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=60)
+    assert re.search(r"BAD +database +the store's file gives trouble", done.stdout), done.stdout
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_the_doctor_judges_a_head_by_the_age_that_was_set(folder):
+    async def go():
+        async with paperyard.open_far_ends() as far:
+            far.chain.time -= 30
+            return [
+                await asyncio.to_thread(examined, folder, RPC_URLS=far.node.url, HEAD_AGE_MAX_S=seconds)
+                for seconds in (5, 3600)
+            ]
+
+    (bad, _), (_, good) = asyncio.run(go())
+    assert any(re.match(r"node 4663 1/1 head +block 1000 is \d+ s old", line) for line in bad)
+    assert any(line.startswith("node 4663 1/1 head") for line in good)
+
+
+class Wary(http.server.BaseHTTPRequestHandler):
+    """A facilitator that answers only who shows the right header."""
+
+    def do_GET(self):
+        is_known = self.headers.get("X-Key") == "right"
+        body = b'{"kinds":[{"x402Version":2,"scheme":"exact","network":"eip155:4663"}]}' if is_known else b"{}"
+        self.send_response(200 if is_known else 401)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.mark.slow
+def test_the_doctor_shows_a_facilitator_what_the_service_shows_it(folder):
+    (folder / "headers").write_text("X-Key: right\n")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Wary) as wary:
+        thread = threading.Thread(target=wary.serve_forever)
+        thread.start()
+        try:
+            at = {"FACILITATOR_4663": f"http://127.0.0.1:{wary.server_port}"}
+            _, good = examined(folder, **at, FACILITATOR_4663_HEADERS_FILE="headers")
+            assert any(line.startswith("facilitator 4663") for line in good)
+            bad, _ = examined(folder, **at)
+            assert any(re.match("facilitator 4663 +it answers 401", line) for line in bad)
+        finally:
+            wary.shutdown()
+            thread.join()
 
 
 @pytest.mark.slow

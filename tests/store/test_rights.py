@@ -123,7 +123,7 @@ def test_no_command_shows_a_traceback_to_an_account_without_rights(postgres_serv
         assert "the database account 'stranger' may not do this (permission denied" in said, said
     assert not list(tmp_path.glob("copy*"))
     reader = _account(url, "reader", READ)
-    for words in (["registry", "forget"], ["payout", "resume"]):
+    for words in (["registry", "forget"], ["payout", "resume"], ["doctor"]):
         assert "'reader' may not do this" in run(tmp_path, *words, DATABASE_URL=reader)
     empty = postgres_server.new_database()
     for words in (["migrate"],):

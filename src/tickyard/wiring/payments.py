@@ -48,20 +48,25 @@ async def open_payments(settings: Settings, store: Store, rpc: Rpc, clock: Clock
         cashier = Cashier(ledger, tills, clock)
         # Nothing between taking the money and sending the answer may be lost when we stop.
         stack.push_async_callback(cashier.drain)
-        yield Payments(_terms(settings, clock, second_clock), ledger, cashier, Identity(chains), chains, _key(settings))
+        yield Payments(
+            _terms(settings, clock, second_clock), ledger, cashier, Identity(chains), chains, receipt_key(settings)
+        )
 
 
 def _facilitators(settings: Settings, network: str, clock: Clock) -> list[Facilitator]:
     """In the order of the settings. What the first one wants to see of us is shown to no other."""
     name = "facilitator_" + network.removeprefix("eip155:")
-    shown = _credentials(getattr(settings, f"{name}_headers_file"), getattr(settings, f"{name}_key_file"), clock)
+    shown = credentials_of(settings, network, clock)
     return [
         Facilitator(network, url, clock, observe=observe_upstream, credentials=None if n else shown)
         for n, url in enumerate(getattr(settings, name))
     ]
 
 
-def _credentials(headers_file: str, key_file: str, clock: Clock) -> Credentials | None:
+def credentials_of(settings: Settings, network: str, clock: Clock) -> Credentials | None:
+    """What the first facilitator of a network wants to see; None: nothing."""
+    name = "facilitator_" + network.removeprefix("eip155:")
+    headers_file, key_file = getattr(settings, f"{name}_headers_file"), getattr(settings, f"{name}_key_file")
     try:
         if key_file:
             return SignedTokens(Path(key_file), clock)
@@ -70,7 +75,7 @@ def _credentials(headers_file: str, key_file: str, clock: Clock) -> Credentials 
         raise SettingsError(f"the credentials of a facilitator cannot be used: {wrong}") from None
 
 
-def _key(settings: Settings) -> ReceiptKey | None:
+def receipt_key(settings: Settings) -> ReceiptKey | None:
     if not settings.receipt_key_file:
         return None
     try:

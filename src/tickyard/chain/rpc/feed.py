@@ -5,7 +5,8 @@ feed that lies, repeats or falls silent costs a look too many or the time until 
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
 import aiohttp
@@ -76,18 +77,16 @@ class LogFeed:
             await self._clock.sleep(pause_s)
             pause_s = min(pause_s * 2, _PAUSE_MOST_S)
 
+    async def try_once(self) -> None:
+        """Dial the first node and ask to be told, once. Raises Trouble."""
+        async with _dialled(self._urls[0]) as socket:
+            await self._begin(socket)
+
     async def _listen(self, url: str) -> None:
         """One connection, until what is followed is another, or until Trouble."""
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=_ANSWER_S)
-        try:
-            async with (
-                aiohttp.ClientSession(timeout=timeout) as session,
-                session.ws_connect(url, heartbeat=_HEARTBEAT_S, max_msg_size=_MESSAGE_MAX) as socket,
-            ):
-                await self._begin(socket)
-                await self._hear(socket)
-        except (aiohttp.ClientError, OSError, TimeoutError):
-            raise NodeUnreachable from None
+        async with _dialled(url) as socket:
+            await self._begin(socket)
+            await self._hear(socket)
 
     async def _begin(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._changed.clear()
@@ -117,6 +116,19 @@ class LogFeed:
                     await asyncio.gather(heard, return_exceptions=True)
         finally:
             changed.cancel()
+
+
+@asynccontextmanager
+async def _dialled(url: str) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
+    timeout = aiohttp.ClientTimeout(total=None, sock_connect=_ANSWER_S)
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=timeout) as session,
+            session.ws_connect(url, heartbeat=_HEARTBEAT_S, max_msg_size=_MESSAGE_MAX) as socket,
+        ):
+            yield socket
+    except (aiohttp.ClientError, OSError, TimeoutError):
+        raise NodeUnreachable from None
 
 
 async def _asked(socket: aiohttp.ClientWebSocketResponse, request_id: int, method: str, params: list[Any]) -> Any:

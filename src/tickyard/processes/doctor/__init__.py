@@ -8,7 +8,7 @@ import msgspec
 from tickyard.config.rules import PREFIX
 from tickyard.config.settings import SECRET_FIELDS, Settings
 from tickyard.kernel.clock import WallClock
-from tickyard.processes.doctor import chains, far_ends, house
+from tickyard.processes.doctor import chains, far_ends, house, ports
 from tickyard.processes.doctor.finding import find_out
 from tickyard.wiring import open_clock
 
@@ -23,6 +23,7 @@ async def examine(settings: Settings) -> int:
         *chains.questions(settings, clock, wall),
         *far_ends.questions(settings, clock, wall),
         *house.questions(settings, clock),
+        *ports.questions(settings),
     ]
     _say("\nEverything it needs")
     bad = 0

@@ -9,7 +9,10 @@ from tickyard.chain.blocks import final_header
 from tickyard.chain.boot import check_contracts
 from tickyard.chain.erc20 import DECIMALS, TOTAL_SUPPLY, balance_of, read_amount, read_decimals
 from tickyard.chain.rpc.client import Rpc, RpcError, TooManyLogs
+from tickyard.chain.rpc.feed import LogFeed
+from tickyard.chain.rpc.trouble import ForeignChain, Trouble
 from tickyard.chain.transfers import TRANSFER
+from tickyard.chain.v3.events import TOPICS
 from tickyard.config.pinned import SECOND_CHAIN_ID, USDC_8453
 from tickyard.config.settings import Settings
 from tickyard.features.earn.books.desk import read_till
@@ -18,7 +21,6 @@ from tickyard.kernel.ids import Address
 from tickyard.payout.deploy import inspect
 from tickyard.processes.doctor.finding import Bad, Question
 
-HEAD_AGE_MAX_S: Final = 60
 _LOG_BLOCKS: Final = 1_000
 _NODE: Final = "look at the node: is it running, is the address right, is the key good? Put a better one first"
 
@@ -33,6 +35,13 @@ def questions(settings: Settings, clock: Clock, wall: Clock) -> Iterator[Questio
             checks = (("", _identity), (" head", _head), (" state", _state), (" logs", _logs))
             for suffix, check in checks:
                 yield Question(name + suffix, partial(check, settings, url, chain_id, its_clock), _NODE)
+    for place, url in enumerate(settings.rpc_ws_urls, 1):
+        name = f"websocket {place}/{len(settings.rpc_ws_urls)}"
+        yield Question(name, partial(_websocket, settings, url, clock), "look at TICKYARD_RPC_WS_URLS")
+    if settings.second_logs_url:
+        ask = partial(_logs, settings, settings.second_logs_url, settings.chain_id, clock)
+        yield Question("second logs", ask, "look at TICKYARD_SECOND_LOGS_URL: without it no epoch is opened")
+    yield Question("spender", partial(_spender, settings, clock), "look at TICKYARD_SPENDER, or leave it out")
 
 
 @asynccontextmanager
@@ -55,13 +64,13 @@ async def _identity(settings: Settings, url: str, chain_id: int, clock: Clock) -
         return f"chain {chain_id}, USDC in place"
 
 
-async def _head(_settings: Settings, url: str, chain_id: int, clock: Clock) -> str:
+async def _head(settings: Settings, url: str, chain_id: int, clock: Clock) -> str:
     async with connected(url, chain_id, clock) as rpc:
         head = await rpc.head()
     age = clock.seconds() - head.timestamp
-    if age > HEAD_AGE_MAX_S:
+    if age > settings.head_age_max_s:
         raise Bad(f"block {head.number} is {age} s old", "the node has stopped following its chain: mend or replace it")
-    if age < -HEAD_AGE_MAX_S:
+    if age < -settings.head_age_max_s:
         raise Bad(
             f"block {head.number} is {-age} s in our future", "set this machine's clock (chrony, systemd-timesyncd)"
         )
@@ -100,6 +109,28 @@ async def _logs(settings: Settings, url: str, chain_id: int, clock: Clock) -> st
             else:
                 break
     return f"logs of {span} blocks in one answer"
+
+
+async def _websocket(settings: Settings, url: str, clock: Clock) -> str:
+    mend = (
+        "name a websocket of a node of chain 4663 in TICKYARD_RPC_WS_URLS, or leave it out: the mirror looks by itself"
+    )
+    try:
+        await LogFeed([url], chain_id=settings.chain_id, topics=TOPICS, clock=clock).try_once()
+    except ForeignChain:
+        raise Bad("it is a node of another chain", mend) from None
+    except Trouble:
+        raise Bad("it does not tell new logs", mend) from None
+    return f"chain {settings.chain_id}, tells new logs"
+
+
+async def _spender(settings: Settings, clock: Clock) -> str:
+    """Payments in USDG are allowances to this contract."""
+    async with Rpc(settings.rpc_urls, chain_id=settings.chain_id, clock=clock) as rpc:
+        code = await rpc.call("eth_getCode", [settings.spender.lower(), "latest"])
+    if not isinstance(code, str) or len(code) <= 2:
+        raise Bad(f"there is no contract at {settings.spender}", "leave TICKYARD_SPENDER out: nobody could pay in USDG")
+    return "in place"
 
 
 async def service_token(settings: Settings, clock: Clock) -> str:

@@ -1,5 +1,6 @@
 """Questions to what is neither ours nor a chain: facilitators, the issuer, the filings database, the votes feed."""
 
+import importlib.util
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -9,27 +10,35 @@ from typing import Any, Final
 
 import aiohttp
 import msgspec
+from yarl import URL
 
-from tickyard.config.settings import Settings
+from tickyard.config.settings import Settings, SettingsError
 from tickyard.kernel.clock import Clock
+from tickyard.payments.credentials import SignedTokens
 from tickyard.processes.doctor.finding import Bad, Question
 from tickyard.sources.filings.database import MAX_BYTES as FILINGS_MAX_BYTES
 from tickyard.sources.filings.database import TICKERS_PATH
 from tickyard.sources.http import Source
 from tickyard.sources.issuer.api import MAX_BYTES, Issuer
+from tickyard.wiring.payments import credentials_of
 
 _ANSWER_MAX_BYTES: Final = 256 * 1024
 _NAMES: Final = {"eip155:4663": ("eip155:4663",), "eip155:8453": ("eip155:8453", "base")}
 CLOCK_OFF_MAX_S: Final = 5
+_ANY_FILER: Final = "submissions/CIK0000320193.json"
 
 
 def questions(settings: Settings, clock: Clock, wall: Clock) -> Iterator[Question]:
     by_network = {"eip155:4663": settings.facilitator_4663, "eip155:8453": settings.facilitator_8453}
     for network, urls in by_network.items():
-        for url in urls:
+        for place, url in enumerate(urls):
             variable = f"TICKYARD_FACILITATOR_{network.rpartition(':')[2]}"
             mend = f"ask the facilitator's operator, or name another in {variable}; until then nobody can pay there"
-            yield Question(f"facilitator {network[7:]}", partial(_supported, url, network), mend)
+            yield Question(
+                f"facilitator {network[7:]}",
+                partial(_supported, settings, url, network, wall, is_first=not place),
+                mend,
+            )
     yield Question(
         "issuer", partial(_issuer, settings, clock), "look at TICKYARD_ISSUER_URL and at this machine's way out"
     )
@@ -38,13 +47,18 @@ def questions(settings: Settings, clock: Clock, wall: Clock) -> Iterator[Questio
         partial(_filings, settings, clock),
         "the filings database answers nobody without a real e-mail address in TICKYARD_FILINGS_CONTACT",
     )
+    yield Question("filings", partial(_documents, settings, clock), "look at TICKYARD_FILINGS_URL")
+    if settings.traces_url:
+        mend = "look at TICKYARD_TRACES_URL and at the collector, or leave it out"
+        yield Question("traces", partial(_traces, settings), mend)
     if settings.votes_url:
         yield Question("votes feed", partial(_votes, settings, clock), "look at TICKYARD_VOTES_URL, or leave it out")
     yield Question("clock", partial(_clock, settings, wall), "let chrony or systemd-timesyncd set this machine's clock")
 
 
-async def _supported(url: str, network: str) -> str:
-    answer, _ = await _get(f"{url}/supported")
+async def _supported(settings: Settings, url: str, network: str, wall: Clock, *, is_first: bool) -> str:
+    url = f"{url}/supported"
+    answer, _ = await _get(url, _shown(settings, network, URL(url), wall) if is_first else {})
     kinds = answer.get("kinds") if isinstance(answer, dict) else None
     if not isinstance(kinds, list):
         raise Bad("/supported gives no list of kinds", "is this the address of an x402 facilitator?")
@@ -58,13 +72,24 @@ async def _supported(url: str, network: str) -> str:
     return f"settles exact payments on {network}"
 
 
-async def _get(url: str) -> tuple[Any, datetime | None]:
+def _shown(settings: Settings, network: str, url: URL, wall: Clock) -> dict[str, str]:
+    """What goes with every question to the first facilitator of a network; a token is signed for one of them."""
+    try:
+        shown = credentials_of(settings, network, wall)
+    except SettingsError as wrong:
+        raise Bad(str(wrong), "look at its HEADERS_FILE or KEY_FILE: this account must be able to read it") from None
+    if isinstance(shown, SignedTokens):
+        return {"Authorization": "Bearer " + shown.token("GET", url)}
+    return shown.headers(url) if shown else {}
+
+
+async def _get(url: str, headers: dict[str, str] | None = None) -> tuple[Any, datetime | None]:
     """JSON, and the time at the far end."""
     timeout = aiohttp.ClientTimeout(total=8)
     try:
         async with (
             aiohttp.ClientSession(timeout=timeout, trust_env=False) as session,
-            session.get(url, allow_redirects=False) as response,
+            session.get(url, headers=headers, allow_redirects=False) as response,
         ):
             body = await response.content.read(_ANSWER_MAX_BYTES)
             date = response.headers.get("Date")
@@ -106,6 +131,40 @@ async def _filings(settings: Settings, clock: Clock) -> str:
             "it does not take this contact, or too much was asked: set TICKYARD_FILINGS_CONTACT, and wait ten minutes",
         )
     return f"asked as {settings.filings_contact}, {len(fetched.body) // 1024} KiB of tickers"
+
+
+async def _documents(settings: Settings, clock: Clock) -> str:
+    headers = {"User-Agent": f"tickyard {settings.filings_contact}"}
+    judged = (403, 404, 429)
+    source = _source("filings database", settings.filings_url, clock, FILINGS_MAX_BYTES, headers, judged=judged)
+    await source.start()
+    try:
+        fetched = await source.get(_ANY_FILER)
+    finally:
+        await source.close()
+    if fetched.status != 200:
+        raise Bad(f"the database answers {fetched.status}", "look at TICKYARD_FILINGS_URL")
+    return "shows a filer's documents"
+
+
+async def _traces(settings: Settings) -> str:
+    if importlib.util.find_spec("opentelemetry") is None:
+        raise Bad(
+            "OpenTelemetry is not installed", "install requirements.tracing.lock, or leave TICKYARD_TRACES_URL out"
+        )
+    # No spans at all are a message too, of no bytes.
+    headers = {"Content-Type": "application/x-protobuf"}
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=8), trust_env=False) as session,
+            session.post(f"{settings.traces_url}/v1/traces", data=b"", headers=headers) as response,
+        ):
+            status = response.status
+    except (aiohttp.ClientError, OSError):
+        raise Bad("it does not answer", "look at TICKYARD_TRACES_URL and at the collector") from None
+    if status not in (200, 202):
+        raise Bad(f"it answers {status}", "is this a collector that takes OTLP over HTTP?")
+    return "takes traces"
 
 
 async def _votes(settings: Settings, clock: Clock) -> str:

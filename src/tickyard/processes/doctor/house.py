@@ -10,14 +10,16 @@ from typing import Final
 
 import msgspec
 
-from tickyard.config.settings import Settings
+from tickyard.config.settings import Settings, SettingsError
 from tickyard.features.alerts.secret import AlertKeys
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.ids import Address, is_address
 from tickyard.processes.doctor.chains import payout_account, payout_desk, service_token
 from tickyard.processes.doctor.finding import Bad, Question
+from tickyard.store.leases import try_write
 from tickyard.store.migrate import is_ready, schema_version
-from tickyard.store.opening import open_store
+from tickyard.store.opening import file_of, open_store
+from tickyard.wiring.payments import receipt_key
 
 _ROOM_MIN: Final = 1024**3
 _STORE_OFF_MAX_S: Final = 5
@@ -29,6 +31,11 @@ def questions(settings: Settings, clock: Clock) -> Iterator[Question]:
     yield Question("proxies", partial(_proxies, settings), "set TICKYARD_TRUSTED_PROXIES")
     if settings.secret_key_file:
         yield Question("alert keys", partial(_alert_keys, settings), "`tickyard keys new alert FILE` makes a file")
+    if settings.receipt_key_file:
+        mend = "`tickyard keys new receipt FILE` makes one"
+        yield Question("receipt key", partial(_receipt_key, settings), mend)
+    if settings.earn and bool(settings.service_token) != bool(settings.payout_desk):
+        yield Question("reward program", partial(_half_a_program, settings), "set both, or neither")
     if settings.has_earn:
         yield Question("service token", partial(service_token, settings, clock), "look at TICKYARD_SERVICE_TOKEN")
     if settings.has_earn and settings.payout_desk:
@@ -63,15 +70,18 @@ async def _folder(settings: Settings) -> str:
 
 
 async def _database(settings: Settings, clock: Clock) -> str:
-    where = "PostgreSQL" if "://" in settings.store_url else "SQLite"
-    if where == "SQLite" and not os.path.exists(settings.store_url):  # noqa: ASYNC240  nobody else is waiting
-        raise Bad(f"there is no store at {settings.store_url}", "run `tickyard migrate`")
+    file = file_of(settings.store_url)
+    where = "PostgreSQL" if file is None else "SQLite"
+    if file is not None and not os.path.exists(file):  # noqa: ASYNC240  nobody else is waiting
+        raise Bad(f"there is no store at {file}", "run `tickyard migrate`")
     store = open_store(settings.store_url, clock)
     try:
         version = await schema_version(store)
         ready = await is_ready(store)
         async with store.read() as tx:
             off = round((await store.now(tx) - clock.now()).total_seconds())
+        if ready:
+            await try_write(store)
     finally:
         await store.close()
     if version is None:
@@ -93,6 +103,25 @@ async def _alert_keys(settings: Settings) -> str:
     if mode & 0o007:
         raise Bad(f"{path} can be read by everybody", f"chmod 0600 {path}")
     return f"{path}, newest version {keys.version}"
+
+
+async def _receipt_key(settings: Settings) -> str:
+    path = Path(settings.receipt_key_file)
+    try:
+        receipt_key(settings)
+    except SettingsError as wrong:
+        raise Bad(str(wrong), f"`tickyard keys new receipt {path}` makes one; let this account read it") from None
+    if path.stat().st_mode & 0o007:  # noqa: ASYNC240  nobody else is waiting
+        raise Bad(f"{path} can be read by everybody", f"chmod 0600 {path}")
+    return str(path)
+
+
+async def _half_a_program(settings: Settings) -> str:
+    there, missing = ("SERVICE_TOKEN", "PAYOUT_DESK") if settings.service_token else ("PAYOUT_DESK", "SERVICE_TOKEN")
+    raise Bad(
+        f"TICKYARD_{there} is set and TICKYARD_{missing} is not: the reward program is off",
+        "set both, or leave both out (TICKYARD_EARN=off says that it is meant)",
+    )
 
 
 async def _payout(settings: Settings, clock: Clock) -> str:
