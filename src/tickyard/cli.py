@@ -16,6 +16,7 @@ from tickyard.terminal.arguments import (
     add_explain_arguments,
     add_trade_arguments,
     add_watch_arguments,
+    number,
 )
 from tickyard.terminal.books import add_payments_arguments
 
@@ -46,9 +47,9 @@ def main() -> None:
 def _open_standard_streams() -> None:
     """Whoever started us may have closed one. The next file or socket would then take its number, be written to by
     whatever means to complain, and make the event loop abort when it is closed."""
-    for number in (0, 1, 2):
+    for stream in (0, 1, 2):
         try:
-            os.fstat(number)
+            os.fstat(stream)
         except OSError:
             os.open(os.devnull, os.O_RDWR)
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  for as long as we live
@@ -62,9 +63,9 @@ def _main() -> None:
     parser.add_argument("--version", action="version", version=f"tickyard {_version()}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     up = commands.add_parser("up", help="run the whole service on a sandbox of its own")
-    up.add_argument("--port", type=int, default=os.environ.get("TICKYARD_PORT") or 8402)
+    up.add_argument("--port", type=number(1, 65535), default=os.environ.get("TICKYARD_PORT") or "8402")
     up.add_argument(
-        "--demo-history", type=int, default=3, metavar="DAYS", help="fill so many days of synthetic history"
+        "--demo-history", type=number(0, 3650), default=3, metavar="DAYS", help="fill so many days of synthetic history"
     )
     commands.add_parser("serve", help="run the API")
     commands.add_parser("work", help="run a worker: samples, alerts and all that is due at a time")
@@ -77,7 +78,7 @@ def _main() -> None:
     payout.add_argument("--payer", default="", help="deploy: the payout account's address")
     earn = commands.add_parser("earn", help="look after the reward program's days")
     earn.add_argument("action", choices=("skip",), help="skip: give up on a day that has no pool; its money goes on")
-    earn.add_argument("epoch", type=int, metavar="YYYYMMDD")
+    earn.add_argument("epoch", type=number(20200101, 29991231), metavar="YYYYMMDD")
     claim = commands.add_parser("claim", help="claim the newest reward of a running sandbox with one of its wallets")
     claim.add_argument("--wallet", default="demo", help="its name in GET /sandbox")
     commands.add_parser("migrate", help="bring the store's schema up to date")
@@ -240,7 +241,7 @@ def _version() -> str:
 
 def _refuse(sentence: str) -> NoReturn:
     command = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
-    begun = "does not start" if command in _PROCESSES else f"cannot {command}".rstrip()
+    begun = "tickyard does not start" if command in _PROCESSES else f"tickyard {command}".rstrip()
     with contextlib.suppress(OSError):
-        print(f"tickyard {begun}: {sentence}", file=sys.stderr)
+        print(f"{begun}: {sentence}", file=sys.stderr)
     sys.exit(2)

@@ -285,6 +285,13 @@ def test_a_malformed_request_gets_the_error_object(server, request_bytes):
         assert_refused(caller, 400)
 
 
+@pytest.mark.parametrize("version", ["2.0", "0.9"])
+def test_a_version_that_we_do_not_speak_is_told(server, version):
+    with server.connect() as caller:
+        caller.send(f"GET / HTTP/{version}\r\nHost: x\r\n\r\n".encode())
+        assert_refused(caller, 505)
+
+
 def test_good_requests_before_a_bad_one_are_answered_first(server):
     with server.connect() as caller:
         caller.send(get("/a") + get("/b") + b"garbage\r\n\r\n" + get("/c"))

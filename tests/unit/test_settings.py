@@ -1,6 +1,8 @@
 """Settings that are wrong are refused in words that an operator understands, never a library's."""
 
+import msgspec
 import pytest
+from msgspec import inspect
 
 from tickyard.config.settings import Settings, SettingsError, read_settings
 from tickyard.config.wallet import PUBLIC_KEYS
@@ -59,6 +61,23 @@ def test_good_settings_are_taken():
         ("PAY_TO", "0x5fc5360d0400a0fd4f2af552add042d716f1d168", "is a contract"),
         ("PAY_TO", "0x52908400098527886E0F7030069857D2E4169Ee7", "wrong checksum"),
         ("PAY_TO", "somebody", "0x followed by 40 hex digits"),
+        ("ALERTS_MAX", "1000000000000000000000000000000", "TICKYARD_ALERTS_MAX must be from 1 to 1000000000"),
+        ("TRUSTED_PROXIES", "0.0.0.0/1,128.0.0.0/1", "most of the internet"),
+        ("TRUSTED_PROXIES", "::ffff:0:0/96", "most of the internet"),
+        ("TRUSTED_PROXIES", "2000::/3", "most of the internet"),
+        ("DATABASE_URL", ":memory:", "a postgresql:// address"),
+        ("DATABASE_URL", "sqlite:x.db", "a postgresql:// address"),
+        ("DATABASE_URL", "sqlite:///:memory:", "a postgresql:// address"),
+        ("DATABASE_URL", "postgresql://u:p@h:x/d", "a postgresql:// address"),
+        ("DATABASE_URL", "postgresql://u:p@[::1/d", "a postgresql:// address"),
+        ("DATABASE_URL", "postgresql://u:p@h:99999/d", "a postgresql:// address"),
+        ("BASE_URL", "https://a.test/?x=1", "the address alone"),
+        ("BASE_URL", "https://a.test/#x", "the address alone"),
+        ("BASE_URL", "https://a.test/x y", "an http or https address"),
+        ("HISTORY_START", "0001-01-01T00:00:00+23:59", "an ISO 8601 time"),
+        ("HISTORY_START", "9999-12-31T23:59:59-23:59", "an ISO 8601 time"),
+        ("FILINGS_CONTACT", "me@node.test\nX: y", "TICKYARD_FILINGS_CONTACT must not hold control characters"),
+        ("HOST", "local host", "an address of this machine"),
         ("METRICS_PORT", "8402", "TICKYARD_METRICS_PORT must be another port than TICKYARD_PORT"),
         ("LAME_DUCK_S", "-1", "TICKYARD_LAME_DUCK_S must be from 0 to 600"),
     ],
@@ -78,6 +97,29 @@ def test_a_mistyped_name_is_refused_with_the_nearest_right_one(typed, meant):
     assert refusal(**{typed: "1"}) == f"TICKYARD_{typed} is no setting: did you mean TICKYARD_{meant}?"
 
 
+def test_a_name_in_the_wrong_case_is_refused_with_the_right_one():
+    assert refusal(port="9000") == "TICKYARD_port is no setting: did you mean TICKYARD_PORT?"
+    with pytest.raises(SettingsError, match="did you mean TICKYARD_RATE_LIMIT"):
+        read_settings(GOOD | {"Tickyard_Rate_Limit": "5"})
+
+
+def test_every_number_has_two_ends():
+    """Whatever a database, a timer or a sum cannot hold is refused at the start."""
+    kinds = [inspect.type_info(field.type) for field in msgspec.structs.fields(Settings)]
+    numbers = [kind for kind in kinds if isinstance(kind, inspect.IntType)]
+    assert len(numbers) > 15
+    assert all(kind.ge is not None and kind.le is not None and kind.le < 2**31 for kind in numbers)
+
+
+def test_private_networks_may_all_be_trusted_together():
+    read_settings(
+        GOOD
+        | {
+            "TICKYARD_TRUSTED_PROXIES": "10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,127.0.0.0/8,100.64.0.0/10,fc00::/7,::1/128"
+        }
+    )
+
+
 def test_a_name_near_nothing_is_refused_too():
     assert refusal(QQQ="1") == "TICKYARD_QQQ is no setting"
 
@@ -90,6 +132,10 @@ def test_a_file_is_held_to_the_same_words(tmp_path):
         ("replica = 2", "replica is no setting: did you mean replicas?"),
         ("rpc_urls = 5", "rpc_urls must be a list"),
         ("= 5", "is not TOML"),
+        ('data_dir = "a\\u0000b"', "TICKYARD_DATA_DIR must not hold control characters"),
+        ('mcp_hosts = ["a\\u0000b"]', "TICKYARD_MCP_HOSTS must not hold control characters"),
+        ('host = ""', "TICKYARD_HOST must be an address of this machine"),
+        ("fee_tiers = []", "TICKYARD_FEE_TIERS must name one tier or more"),
     ):
         file.write_text(line)
         with pytest.raises(SettingsError) as caught:

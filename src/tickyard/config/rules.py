@@ -2,7 +2,8 @@
 
 import ipaddress
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from tickyard.config.wallet import problem_with
@@ -11,6 +12,10 @@ from tickyard.kernel.ids import is_address
 if TYPE_CHECKING:
     from tickyard.config.settings import Settings
 
+_MAPPED: Final = ipaddress.IPv6Network("::ffff:0:0/96")
+_TRUSTED_MOST: Final = {4: 4, 6: 5}
+"""As much as a network of so many bits: all private ones together are far less."""
+_ADDRESS: Final = re.compile(r"[A-Za-z0-9._:%-]+")
 PREFIX: Final = "TICKYARD_"
 URLS: Final = (
     "base_url",
@@ -69,6 +74,11 @@ def _addresses(settings: "Settings") -> list[str]:
 
 def _names(settings: "Settings") -> list[str]:
     found = []
+    for name in ("host", "metrics_host"):
+        if not _ADDRESS.fullmatch(getattr(settings, name)):
+            found.append(f"{PREFIX}{name.upper()} must be an address of this machine such as 127.0.0.1")
+    if _is_url(settings.base_url, "http", "https") and set(settings.base_url) & set("?#@"):
+        found.append("TICKYARD_BASE_URL must be the address alone: paths are put behind it")
     for name in URLS:
         if getattr(settings, name) and not _is_url(getattr(settings, name), "http", "https"):
             found.append(f"{PREFIX}{name.upper()} must be an http or https address")
@@ -80,6 +90,7 @@ def _names(settings: "Settings") -> list[str]:
     for text in settings.trusted_proxies:
         if (wrong := _wrong_with_network(text)) is not None:
             found.append(f"TICKYARD_TRUSTED_PROXIES: {text!r} {wrong}")
+    found += _trusted_too_much(settings.trusted_proxies)
     for text in settings.mcp_hosts:
         if not _HOST.fullmatch(text):
             found.append(f"TICKYARD_MCP_HOSTS: {text!r} is not a host name such as api.example.com")
@@ -97,8 +108,12 @@ def _others(settings: "Settings") -> list[str]:
         found.append("TICKYARD_FINALITY must be the word finalized or a number of blocks")
     if settings.filings_contact and "@" not in settings.filings_contact:
         found.append("TICKYARD_FILINGS_CONTACT must be an e-mail address: the filings database refuses others")
-    if "://" in settings.database_url and not settings.database_url.startswith(_DATABASES):
+    if not _is_database(settings.database_url):
         found.append("TICKYARD_DATABASE_URL must be a postgresql:// address or the path of a SQLite file")
+    if not settings.data_dir.strip():
+        found.append("TICKYARD_DATA_DIR must be the path of a folder")
+    if not settings.fee_tiers:
+        found.append("TICKYARD_FEE_TIERS must name one tier or more: without them there are no pools")
     for name in PRICES:
         if not _PRICE.fullmatch(text := getattr(settings, name)) or not text.strip("0."):
             found.append(f"{PREFIX}{name.upper()} must be a price in dollars such as 0.01")
@@ -106,12 +121,14 @@ def _others(settings: "Settings") -> list[str]:
         found.append("TICKYARD_NETWORKS must name 4663, 8453 or both")
     try:
         settings.history_start_at  # noqa: B018  reading it is the check
-    except ValueError:
+    except (ValueError, OverflowError):
         found.append("TICKYARD_HISTORY_START must be an ISO 8601 time")
     return found
 
 
 def _is_url(text: str, *schemes: str) -> bool:
+    if not text.isprintable() or " " in text:
+        return False
     try:
         parts = urlsplit(text)
         return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
@@ -127,3 +144,37 @@ def _wrong_with_network(text: str) -> str | None:
     if network.prefixlen == 0:
         return "is the whole internet: everybody could then say who they are; name the proxy's own network"
     return None
+
+
+def _trusted_too_much(texts: Iterable[str]) -> list[str]:
+    """Networks that together are most of the internet, or all of the old one in the new one's clothes."""
+    trusted: dict[int, list[Any]] = {4: [], 6: []}
+    for text in texts:
+        if _wrong_with_network(text) is None:
+            network = ipaddress.ip_network(text)
+            if network.version == 6 and network.subnet_of(_MAPPED):
+                low = int(network.network_address) & 0xFFFFFFFF
+                network = ipaddress.ip_network((low, network.prefixlen - 96))
+            trusted[network.version].append(network)
+    for version, bits in ((4, 32), (6, 128)):
+        covered = sum(each.num_addresses for each in ipaddress.collapse_addresses(trusted[version]))
+        if covered >> (bits - _TRUSTED_MOST[version]):
+            return ["TICKYARD_TRUSTED_PROXIES are most of the internet: name the proxies' own networks"]
+    return []
+
+
+def _is_database(text: str) -> bool:
+    if text.startswith(_DATABASES):
+        if text.startswith("sqlite:///"):
+            return _is_file(text.removeprefix("sqlite:///"))
+        try:
+            parts = urlsplit(text)
+            return parts.port != 0 and len(parts.path) > 1
+        except ValueError:
+            return False
+    return text == "" or _is_file(text)
+
+
+def _is_file(text: str) -> bool:
+    """What SQLite or SQLAlchemy would take for something else than a path is none."""
+    return bool(text.strip()) and not text.startswith((":", "file:", "sqlite:")) and "://" not in text

@@ -22,6 +22,9 @@ FILE_VARIABLE = "TICKYARD_SETTINGS"
 
 HISTORY_START = "2026-09-16T00:00:00Z"
 
+MANY = 10**9
+"""More than anybody needs of anything, and few enough for every database and every sum."""
+
 Port = Annotated[int, Meta(ge=1, le=65535)]
 
 
@@ -96,21 +99,21 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The daily reward program; off: its routes do not exist."""
     service_token: str = ""
     """The token whose holders share the reward pool; without it the program is off."""
-    service_token_first_block: Annotated[int, Meta(ge=0)] = 0
+    service_token_first_block: Annotated[int, Meta(ge=0, le=MANY)] = 0
     """The block in which the service token was created: its transfers are read from there on."""
     second_logs_url: str = ""
     """A second node of chain 4663, which must show the same transfers of the service token. May carry a key."""
     payout_desk: str = ""
     """The desk contract that pays the rewards; without it the program is off."""
-    payout_desk_first_block: Annotated[int, Meta(ge=0)] = 0
+    payout_desk_first_block: Annotated[int, Meta(ge=0, le=MANY)] = 0
     """The block in which the desk was deployed: its events are read from there on."""
     payout_keystore: str = ""
     """The payout agent alone: its encrypted key file."""
     payout_password_file: str = ""
     """The payout agent alone: the file with the password of that key."""
-    payout_max_per_claim_usd: Annotated[int, Meta(ge=1)] = 1_000
-    payout_max_per_epoch_usd: Annotated[int, Meta(ge=1)] = 10_000
-    payout_max_per_day_usd: Annotated[int, Meta(ge=1)] = 10_000
+    payout_max_per_claim_usd: Annotated[int, Meta(ge=1, le=MANY)] = 1_000
+    payout_max_per_epoch_usd: Annotated[int, Meta(ge=1, le=MANY)] = 10_000
+    payout_max_per_day_usd: Annotated[int, Meta(ge=1, le=MANY)] = 10_000
     """What the payout agent never goes over, whatever the books say."""
     sample_spread_s: Annotated[int, Meta(ge=0, le=240)] = 20
     """A round is read at a random moment within so many seconds of its slot."""
@@ -125,11 +128,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Connections of the event stream of one client address."""
     stream_buffer_kb: Annotated[int, Meta(ge=16, le=65_536)] = 256
     """What may wait for a slow listener before the connection is cut."""
-    depth_floor_usd: Annotated[int, Meta(ge=0)] = 500
+    depth_floor_usd: Annotated[int, Meta(ge=0, le=MANY)] = 500
     """A pool that less than this moves by 1 % is sampled only where no pool is deeper."""
     deadline_s: Annotated[int, Meta(ge=30, le=86_400)] = 600
     """How long a built swap may be sent before it reverts."""
-    rate_limit: Annotated[int, Meta(ge=0)] = 600
+    rate_limit: Annotated[int, Meta(ge=0, le=MANY)] = 600
     """Requests per minute and client on free routes; 0 turns the limit off."""
     replicas: Annotated[int, Meta(ge=1, le=10_000)] = 1
     """API processes behind one address: each grants its part of the rate limit."""
@@ -139,7 +142,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Names under which the tool server may be called, besides the base URL's and this machine's own."""
     mcp_origins: tuple[str, ...] = ()
     """Web pages that may call the tool server, such as https://app.example; empty: all."""
-    alerts_max: Annotated[int, Meta(ge=1)] = 100_000
+    alerts_max: Annotated[int, Meta(ge=1, le=MANY)] = 100_000
     """Active alerts there may be altogether."""
     worker_metrics_port: Annotated[int, Meta(ge=0, le=65535)] = 0
     """Port of a worker's own metrics; default METRICS_PORT + 1."""
@@ -209,7 +212,13 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
                 values[name] = read(fields[name].type, written[name])
             except Wrong as wrong:
                 problems.append(f"{name} {wrong}")
-    ours = {name for name in environ if name.startswith(PREFIX)} - _OTHERS
+    ours = {name for name in environ if name.startswith(PREFIX) and name == name.upper()} - _OTHERS
+    # The names of variables have one spelling: another would be neither used nor missed.
+    problems += [
+        _stranger(name, name.upper())
+        for name in sorted(environ)
+        if name.upper().startswith(PREFIX) and name != name.upper()
+    ]
     typed = {name.removeprefix(PREFIX).lower() for name in ours}
     problems += [
         _stranger(_variable(name), near and _variable(near)) for name, near in strangers(typed, fields).items()
@@ -220,6 +229,9 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
                 values[name] = read_text(field.type, text)
             except Wrong as wrong:
                 problems.append(f"{_variable(name)} {wrong}")
+    problems += [
+        f"{_variable(name)} must not hold control characters" for name in sorted(values) if _is_unclean(values[name])
+    ]
     if problems:
         raise SettingsError("; ".join(problems))
     settings = Settings(**{name: _trimmed(name, value) for name, value in values.items()})
@@ -240,6 +252,12 @@ def _variable(name: str) -> str:
 
 def _stranger(name: str, near: str) -> str:
     return f"{name} is no setting" + (f": did you mean {near}?" if near else "")
+
+
+def _is_unclean(value: Any) -> bool:
+    """Line ends in a header, zero bytes in a path: nothing needs them, and each library has its own word for them."""
+    texts = value if isinstance(value, tuple) else (value,)
+    return any(isinstance(text, str) and any(ord(each) < 32 or ord(each) == 127 for each in text) for text in texts)
 
 
 def _read_file(path: Path) -> dict[str, Any]:

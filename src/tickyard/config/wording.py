@@ -18,6 +18,9 @@ _ON_OFF: Final = {
     "no": False,
 }
 
+_SO_MANY: Final = 10**9
+"""A bound so high is not worth a word to who went below the other one."""
+
 
 class Wrong(Exception):
     """A value does not fit. The message is the rest of a sentence that begins with the setting's name."""
@@ -45,6 +48,8 @@ def _wanted(kind: inspect.Type, value: Any) -> str:
         case inspect.IntType(ge=ge, gt=gt, le=le, lt=lt):
             least = ge if ge is not None else gt + 1 if gt is not None else None
             most = le if le is not None else lt - 1 if lt is not None else None
+            if most is not None and most >= _SO_MANY and not (_is_whole(value) and int(str(value)[:40]) > most):
+                most = None
             return _number(least, most, is_number=_is_whole(value))
         case inspect.BoolType():
             return "on or off"

@@ -1,6 +1,7 @@
 """What can be typed after a command. Apart, because every command parses its words."""
 
 import argparse
+from collections.abc import Callable
 
 
 def add_call_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,3 +40,14 @@ def add_trade_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--password-file", default=None, metavar="FILE", help="of the keystore; asked for otherwise")
     parser.add_argument("--rpc", default=None, metavar="URL", help="your own node, through which it is sent")
     parser.add_argument("--url", default=None, help="address of the service")
+
+
+def number(least: int, most: int) -> Callable[[str], int]:
+    """What argparse reads a whole number between bounds with."""
+
+    def read(text: str) -> int:
+        if text.isascii() and text.removeprefix("-").isdigit() and least <= int(text[:20]) <= most:
+            return int(text)
+        raise argparse.ArgumentTypeError(f"a whole number from {least} to {most}, not {text!r}")
+
+    return read

@@ -10,6 +10,7 @@ from tickyard.doors.http.refusal import ProtocolRefusal
 
 RequestHeaders = Iterable[tuple[bytes, bytes]]
 
+_VERSIONS: Final = frozenset({"1.1", "1.0"})
 _HOSTS_KEPT: Final = 256
 GOOD_HOSTS: Final[set[bytes]] = set()
 """Hosts that were looked at before. Callers know us by a few names; who makes up many is looked at each time."""
@@ -23,12 +24,15 @@ def head_size(parser: Any, url: bytes, headers: RequestHeaders) -> int:
 
 def check_head(parser: Any, url: bytes, headers: RequestHeaders) -> None:
     """Refuse what the parser lets pass."""
+    version = parser.get_http_version()
+    if version not in _VERSIONS:
+        raise ProtocolRefusal(505, "HTTP/1.1 and HTTP/1.0 are spoken here")
     # One Host that can be one, as HTTP/1.1 demands: about any other, proxies in front of us disagree.
     hosts = [value for name, value in headers if name == b"host"]
     if len(hosts) > 1:
         raise ProtocolRefusal(400, "the Host header is given twice")
     if not hosts:
-        if parser.get_http_version() != "1.0":
+        if version != "1.0":
             raise ProtocolRefusal(400, "the Host header is missing")
     elif hosts[0] not in GOOD_HOSTS:
         if not _HOST.fullmatch(hosts[0].strip(b" \t")):

@@ -13,7 +13,7 @@ from typing import Any, Final
 import aiohttp
 import msgspec
 
-from tickyard.config.settings import Settings
+from tickyard.config.settings import Settings, SettingsError
 from tickyard.deps import Deps
 from tickyard.kernel.clock import slot_of
 from tickyard.kernel.errors import BadRequest, UpstreamDown
@@ -77,8 +77,16 @@ class Sandbox:
 
 
 async def world_is_built(settings: Settings) -> None:
-    """The API is started while its world is still in the making."""
+    """The API is started while its world is still in the making; without one nobody would ever make it."""
+    if not _is_begun(settings.data_path):
+        raise SettingsError(
+            f"there is no sandbox in {settings.data_path.absolute()}: `tickyard up` makes one and starts its processes"
+        )
     await appears(settings.data_path / WORLD_FILE)
+
+
+def _is_begun(run_dir: Path) -> bool:
+    return (run_dir / NODE_FILE).exists()
 
 
 @contextlib.asynccontextmanager

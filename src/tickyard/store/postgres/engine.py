@@ -12,13 +12,13 @@ from random import Random
 from typing import Any, Final, TypeVar, cast
 
 import psycopg
-from sqlalchemy import Connection, ExceptionContext, Executable, event, make_url, text
-from sqlalchemy.exc import DisconnectionError
+from sqlalchemy import URL, Connection, ExceptionContext, Executable, event, make_url, text
+from sqlalchemy.exc import ArgumentError, DisconnectionError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from tickyard.kernel.clock import Clock
-from tickyard.store.engine import Rows, Spelled, Store, Transaction, Values
+from tickyard.store.engine import Refused, Rows, Spelled, Store, Transaction, Values
 from tickyard.store.postgres.trouble import translated
 from tickyard.store.postgres.watch import Watch
 from tickyard.store.tables import from_micros
@@ -89,7 +89,7 @@ class PostgresStore(Store):
     def __init__(self, url: str, clock: Clock, rng: Random, patience: Patience = CALM) -> None:
         super().__init__(clock, rng)
         self._patience = patience
-        self._account = make_url(url).username or ""
+        self._account = _read(url).username or ""
         self._engine = _engine(url, clock, patience)
         self._serializable = self._engine.execution_options(isolation_level="SERIALIZABLE")
         self._glancing = self._engine.execution_options(isolation_level="AUTOCOMMIT")
@@ -169,9 +169,22 @@ def driver_of(connection: AsyncConnection) -> psycopg.AsyncConnection[tuple[Any,
     return cast("psycopg.AsyncConnection[tuple[Any, ...]]", lent.connection.driver_connection)
 
 
+def _read(url: str) -> URL:
+    """The address, looked at before the driver does: its own words would be a bug's."""
+    try:
+        read = make_url(url)
+        psycopg.conninfo.make_conninfo(**{name: str(value) for name, value in read.query.items()})
+    except (ArgumentError, ValueError, psycopg.Error) as error:
+        # Never the whole address, which may hold a password.
+        why = f" ({str(error).strip()})" if isinstance(error, psycopg.Error) else ""
+        mend = "write it as postgresql://account:password@host:5432/database"
+        raise Refused(f"TICKYARD_DATABASE_URL cannot be understood{why}", mend) from None
+    return read
+
+
 def _engine(url: str, clock: Clock, patience: Patience) -> AsyncEngine:
     engine = create_async_engine(
-        make_url(url).set(drivername="postgresql+psycopg"),
+        _read(url).set(drivername="postgresql+psycopg"),
         isolation_level="READ COMMITTED",
         pool_size=_POOL_SIZE,
         max_overflow=_POOL_OVERFLOW,

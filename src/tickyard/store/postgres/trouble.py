@@ -45,7 +45,7 @@ _REFUSALS: Final = {
 # stopping or full refuses nobody for good.
 _TURNED_AWAY: Final = re.compile(
     r"FATAL:\s+(?!the database system is|sorry, too many|too many|remaining connection slots|terminating)(.+)"
-    r"|failed: (session is read-only|fe_sendauth: .+)"
+    r"|(?:failed|bad): (session is read-only|fe_sendauth: .+|invalid .+)"
 )
 _DRIVERS_BUGS: Final = (psycopg.ProgrammingError, psycopg.DataError, psycopg.NotSupportedError)
 """Found by the driver itself, before anything was sent."""
