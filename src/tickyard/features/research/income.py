@@ -15,7 +15,7 @@ from tickyard.features.research.facts import (
     unread,
     year_to_answer,
 )
-from tickyard.features.research.profits import bears_out, made_of, refute
+from tickyard.features.research.profits import has_digits_of, made_of, refute
 from tickyard.features.research.statement import Statement, Years
 from tickyard.sources.filings.border import Entry
 
@@ -130,7 +130,7 @@ def _unless_whole(statement: Statement, name: str, row: Entry) -> _Taken:
     whole, minority = statement.first(concepts.WHOLE_PROFITS), _minority(statement)
     if row.value is not None and minority and whole in (None, row.value):
         rest = row.value - minority
-        if bears_out(statement, rest) and not bears_out(statement, row.value):
+        if has_digits_of(statement, rest) and not has_digits_of(statement, row.value):
             return _less(name, row, rest)
     if row.value is not None and minority is not None and whole is not None and _is_stranger(statement, row.value):
         concept = next(each for each in concepts.WHOLE_PROFITS if statement.get(each) is not None)
@@ -151,8 +151,9 @@ def _is_stranger(statement: Statement, owners: Number) -> bool:
     if any(is_equal(each, owners) for each in (whole, whole - minority, whole + minority)):
         return False
     common = statement.first(concepts.COMMON_PROFITS)
-    is_borne_out = bears_out(statement, owners) or (common is not None and bears_out(statement, common))
-    return not is_borne_out and made * owners > 0 and are_alike(whole - minority, owners)
+    is_borne_out = has_digits_of(statement, owners) or (common is not None and has_digits_of(statement, common))
+    # Where profit per share or the average is in a wrong scale, what they do not bear out is not refuted.
+    return not is_borne_out and are_alike(made, owners) and are_alike(whole - minority, owners)
 
 
 def _of_whole(statement: Statement, name: str, row: Entry) -> _Taken:
@@ -165,10 +166,10 @@ def _of_whole(statement: Statement, name: str, row: Entry) -> _Taken:
     if not minority:
         return name, row, None, "The whole profit: minority owners had no part in it."
     rest = row.value - minority
-    if bears_out(statement, row.value) and not bears_out(statement, rest):
+    if has_digits_of(statement, row.value) and not has_digits_of(statement, rest):
         # Some filers tag the owners' part with the name of the whole.
         return name, row, None, "Profit per share times shares gives this amount: it is the owners' part already."
-    if not bears_out(statement, rest) and bears_out(statement, row.value + minority):
+    if not has_digits_of(statement, rest) and has_digits_of(statement, row.value + minority):
         # Some tag what is taken off with a minus.
         return _less(name, row, row.value + minority)
     return _less(name, row, rest)
@@ -177,10 +178,10 @@ def _of_whole(statement: Statement, name: str, row: Entry) -> _Taken:
 def _without_minority(statement: Statement, name: str, row: Entry, whole: Number) -> _Taken:
     common = statement.first(concepts.COMMON_PROFITS)
     preferred = statement.first(concepts.PREFERRED_DIVIDENDS) or 0
-    if bears_out(statement, whole) or (common is not None and common + preferred == whole):
+    if has_digits_of(statement, whole) or (common is not None and common + preferred == whole):
         return name, row, None, "What remained for shareholders shows that minority owners had no part in it."
     owners = next((each for each in concepts.COMMON_PROFITS if statement.get(each) is not None), None)
-    if owners is not None and common is not None and not preferred and bears_out(statement, common):
+    if owners is not None and common is not None and not preferred and has_digits_of(statement, common):
         why = "Profit per share times shares gives this amount, and not the whole profit."
         return owners, statement.rows[owners], _AFTER_PREFERRED, why
     return name, row, _MAY_INCLUDE, "The whole profit: the owners' part is not set apart."

@@ -147,14 +147,16 @@ def _base(concept: str) -> str:
 
 
 def _per_share(statements: Sequence[Statement], unit: str, cover: Number | None) -> Item:
-    found = list(_tagged(statements, scales.PER_SHARE, unit))
+    found, reason = list(_tagged(statements, scales.PER_SHARE, unit)), None
     for statement, item in found:
         others = [other.value for _, other in found if other is not item and other.value is not None]
-        if item.value is not None and not scales.is_per_share_off(statement, item.value, others, cover):
+        assert item.value is not None
+        doubt = scales.doubt_per_share(statement, item.value, others, cover)
+        if doubt is None:
             return item
-    if not found:
+        reason = reason or doubt
+    if reason is None:
         return Item(None, unit, reason="The diluted profit per share is not tagged for this period.")
-    reason = "The diluted profit per share is a thousand times or more off what profit and shares make."
     return unknown(found[0][1], reason)
 
 

@@ -39,10 +39,26 @@ def _is_outvoted(years: Years, statement: Statement) -> bool:
     by_shares = _is_borne_out_by_shares(years, statement)
     against = vote.against + (by_shares is False)
     agree = vote.agree + (by_shares is True and not vote.is_per_share_odd)
+    if by_shares is False:
+        agree += _repeated(years, statement)
     if against < agree:
         return False  # whatever the last voice says
     by_parts = _is_borne_out_by_parts(years, statement)
     return against + (by_parts is False) > agree + (by_parts is True)
+
+
+def _repeated(years: Years, statement: Statement) -> int:
+    """How many other filings tell the year, or the one before it, in the same scale, with a profit per share that bears
+    it out: then it is the profit per share of this one that slipped."""
+    before = years.before(statement, concepts.NET_INCOME)
+    found: set[str] = set()
+    for own in (statement, before) if before is not None else (statement,):
+        profit = own.first(_PROFITS)
+        for other in years.statements(concepts.NET_INCOME, own.end):
+            told = other.first(_PROFITS)
+            if other.accession != own.accession and profit and told and are_alike(profit, told):
+                found.update({other.accession} if _is_borne_out_by_shares(years, other) else ())
+    return len(found)
 
 
 def _is_borne_out_by_parts(years: Years, statement: Statement) -> bool | None:
@@ -186,6 +202,16 @@ def bears_out(statement: Statement, profit: Number) -> bool:
         return False
     # Half a cent, or half of the last digit that is shown, and half a thousandth for the rounding of the average.
     return abs(Decimal(per_share) * shares - profit) * 2000 <= 10 * shares + abs(Decimal(profit))
+
+
+def has_digits_of(statement: Statement, profit: Number) -> bool:
+    """The same in whatever scale and with whatever sign: one of the two may have slipped, but its digits still tell
+    apart the profits that a filing names. How far it is rounded is not known then."""
+    if bears_out(statement, profit):
+        return True
+    low, high = sorted((concepts.size(made_of(statement)), concepts.size(profit)))
+    scales = (1, *_POWERS) if made_of(statement) * profit < 0 else _POWERS
+    return low > 0 and any(concepts.size(high - low * power) * 400 <= high for power in scales)
 
 
 def made_of(statement: Statement) -> int:

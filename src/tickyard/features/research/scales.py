@@ -23,6 +23,7 @@ _PROFITS: Final = (*concepts.COMMON_PROFITS, *concepts.OWNERS_PROFITS, *concepts
 _NEAR, _AROUND = timedelta(days=400), timedelta(days=1500)
 # Some tag pence as pounds: a hundred times the profit that was divided among the shares.
 _PENCE: Final = 50
+OFF_PER_SHARE: Final = "The diluted profit per share is a thousand times or more off what profit and shares make."
 _DIGITS: Final = 6
 """Of a profit per share."""
 # No profit per share but one has ever been more, and below a cent rounding is all that is left.
@@ -60,7 +61,27 @@ def is_count_off(
     return _is_outvoted(count, voices, others)
 
 
-def is_per_share_off(statement: Statement, per_share: Number, others: Sequence[Number], cover: Number | None) -> bool:
+def doubt_per_share(
+    statement: Statement, per_share: Number, others: Sequence[Number], cover: Number | None
+) -> str | None:
+    """Why a profit per share cannot be right; None when nothing speaks against it."""
+    if _is_turned(statement, per_share):
+        return "The diluted profit per share has the opposite sign of the profit that it was made of."
+    return OFF_PER_SHARE if _is_per_share_off(statement, per_share, others, cover) else None
+
+
+def _is_turned(statement: Statement, per_share: Number) -> bool:
+    """A loss leaves no profit per share. A profit leaves a loss per share only when preferred dividends take it all."""
+    owners, whole = statement.first(concepts.OWNERS_PROFITS), statement.first(concepts.WHOLE_PROFITS)
+    common, minority = statement.first(concepts.COMMON_PROFITS), statement.first(concepts.MINORITY)
+    profit = owners if owners is not None else whole - (minority or 0) if whole is not None else common
+    if profit is None or profit * per_share >= 0:
+        return False
+    left = common if common is not None else profit - (statement.first(concepts.PREFERRED_DIVIDENDS) or 0)
+    return profit < 0 or left * per_share < 0
+
+
+def _is_per_share_off(statement: Statement, per_share: Number, others: Sequence[Number], cover: Number | None) -> bool:
     if concepts.size(per_share) > _MOST_PER_SHARE:
         return True
     profit, count = statement.first(_PROFITS), statement.first(COUNTS)

@@ -1,0 +1,74 @@
+"""Profit per share of real filers in a wrong scale or with a turned sign: it is the odd one, and harms no other figure."""
+
+from decimal import Decimal
+
+import pytest
+
+from tickyard.features.research import concepts
+from tickyard.features.research.series import series
+from tickyard.features.research.study import study
+from yards.filings import cases, slipped
+
+CASES = {case["id"]: case for case in cases()}
+COMPANIES = [name for name, case in CASES.items() if not case.told.get("noUnderlying")]
+PER_SHARE = dict.fromkeys((*concepts.PER_SHARE, *concepts.DILUTED_PER_SHARE))
+AVERAGES = dict.fromkeys((*concepts.AVERAGE_COUNTS, *concepts.DILUTED_COUNTS))
+
+
+def ask(name, facts=None, today=None):
+    case = CASES[name]
+    return study(case.filer.company, facts or case.filer.facts, today or case.today)
+
+
+def changed(name, wanted, accession, change):
+    facts = CASES[name].filer.facts
+    for concept in wanted:
+        if concept in facts.concepts:
+            facts = slipped(facts, concept, accession, change)
+    return facts
+
+
+def periods(name, facts=None):
+    case = CASES[name]
+    found = series(facts or case.filer.facts, case.filer.company.fiscal_year_end, case.today)
+    return {each.end.isoformat(): each for each in (*found.quarterly, *found.annual)}
+
+
+def test_a_loss_per_share_beside_a_profit_is_not_shown():
+    quarter = periods("FB@2021")["2011-09-30"]
+    assert quarter.net_income.value == 227_000_000
+    assert quarter.diluted_eps.value is None
+    assert "opposite sign" in quarter.diluted_eps.reason
+
+
+def test_a_loss_per_share_beside_a_profit_stays_where_preferred_dividends_took_it_all():
+    year = periods("QSR@2021")["2014-12-31"]
+    assert (year.net_income.value, year.diluted_eps.value) == (161_400_000, Decimal("-2.32"))
+
+
+SLIPS = pytest.mark.parametrize(
+    "change",
+    [lambda n: n * 1000, lambda n: Decimal(n) / 1000, lambda n: n * 10**6, lambda n: -n],
+    ids=["x1000", "/1000", "x1000000", "turned"],
+)
+
+
+# Of these two only profit per share tells which of the amounts that are called profit is the owners'.
+@SLIPS
+@pytest.mark.parametrize("wanted", [PER_SHARE, AVERAGES], ids=["per share", "average"])
+@pytest.mark.parametrize("name", ["EQR@2021", "MA@2021"])
+def test_the_owners_part_is_told_by_the_digits_of_profit_per_share_in_whatever_scale(name, wanted, change):
+    right = ask(name).net_income
+    found = ask(name, changed(name, wanted, right.accession, change)).net_income
+    assert (found.value, found.concept) == (right.value, right.concept)
+
+
+# One has told of a single year: nothing but its profit per share could bear it out.
+@pytest.mark.parametrize("change", [lambda n: n * 1000, lambda n: Decimal(n) / 1000, lambda n: n * 10**6])
+@pytest.mark.parametrize("name", [name for name in COMPANIES if name != "LPA@2025-05-01"])
+def test_a_profit_per_share_that_slips_in_one_report_takes_no_other_figure_with_it(name, change):
+    right = ask(name)
+    if right.net_income is None:
+        return
+    found = ask(name, changed(name, PER_SHARE, right.net_income.accession, change))
+    assert (found.revenue, found.net_income) == (right.revenue, right.net_income)
