@@ -72,3 +72,24 @@ def test_a_profit_per_share_that_slips_in_one_report_takes_no_other_figure_with_
         return
     found = ask(name, changed(name, PER_SHARE, right.net_income.accession, change))
     assert (found.revenue, found.net_income) == (right.revenue, right.net_income)
+
+
+# No cover of these gives one count, so the average is the answer.
+@pytest.mark.parametrize("change", [lambda n: n * 1000, lambda n: Decimal(n) / 1000], ids=["x1000", "/1000"])
+@pytest.mark.parametrize("name", ["FB@2021", "SCHW@2021", "SPG@2021", "MA@2021", "SHOP@2021", "TEAM@2021"])
+def test_shares_are_not_divided_by_a_thousand_because_profit_per_share_slipped(name, change):
+    right = ask(name).shares
+    facts = changed(name, PER_SHARE, right.accession, change)
+    assert ask(name, facts).shares == right
+    end = right.as_of.isoformat()
+    before, after = periods(name)[end], periods(name, facts)[end]
+    assert (after.shares.value, after.net_income.value) == (before.shares.value, before.net_income.value)
+    assert after.diluted_eps.value is None
+
+
+@pytest.mark.parametrize("name", ["SHOP@2021", "HMC@2021"])
+def test_an_average_in_thousands_is_set_right_where_other_counts_side_with_profit_per_share(name):
+    right = ask(name).shares
+    found = ask(name, changed(name, AVERAGES, right.accession, lambda n: n // 1000))
+    assert abs(found.shares.value - right.value) < 1000
+    assert "a factor of 1000 off" in found.note

@@ -6,13 +6,14 @@ from datetime import date
 
 from tickyard.features.research import concepts
 from tickyard.features.research.concepts import Number
-from tickyard.features.research.doubts import LEAST, Witnesses, witnesses
+from tickyard.features.research.doubts import LEAST, Witnesses, balance_in, witnesses
 from tickyard.features.research.periods import COUNT_AGE, SAME_YEAR
 from tickyard.features.research.reports import (
     Report,
     count_forms,
     covers_of,
     is_foreign,
+    known,
     newcomers_report,
     newest_report,
 )
@@ -76,6 +77,21 @@ def _cover_before(desk: Desk, row: Entry) -> Number | None:
     rows = [each for each in desk.covers if each.accession != row.accession and each.end <= row.end]
     before = latest(of_newest_day([each for each in rows if row.end - each.end <= COUNT_AGE]))
     return before.value if before is not None else None
+
+
+def counts_elsewhere(desk: Desk, row: Entry) -> list[Number | None]:
+    """What tells the scale of an average: the balance sheet beside it, and the last average and cover of others."""
+    rows = [
+        each
+        for concept in concepts.AVERAGE_COUNTS
+        for each in known(desk.facts.units(concept).get(UNIT, ()), desk.forms, desk.today)
+        if each.accession != row.accession and each.value is not None
+    ]
+    average = max(rows, key=lambda each: (each.end, each.filed, each.accession, each.value or 0), default=None)
+    covers = [each for each in desk.covers if each.value is not None and each.value >= LEAST]
+    cover = max(covers, key=lambda each: (each.end, each.filed, each.accession, each.value or 0), default=None)
+    others = [each.value for each in (average, cover) if each is not None]
+    return [balance_in(desk.facts, row.accession), *others]
 
 
 def late(desk: Desk, row: Entry) -> str | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
+from fractions import Fraction
 from typing import Final
 
 from tickyard.features.research import concepts
@@ -145,6 +146,18 @@ def _against_scale(count: Number, seen: Witnesses, *, is_cover: bool) -> Doubt |
     factor = "a thousand" if slip(count, other) == 1000 else "a million"
     why = f"is {factor} times off what the other counts or profit and profit per share make"
     return Doubt(Verdict.DISPUTE if ours == theirs else Verdict.SLIP, why)
+
+
+def sides_with(one: Number, other: Number, counts: Iterable[Number | None], value: Number | None) -> int:
+    """How many more voices are for one of two scales of a count than for the other: counts of other times and the
+    public float. They may be far from either, but not as far as a factor of a thousand."""
+    told = [each for each in counts if each is not None and each >= LEAST]
+    ours = sum(_apart(each, one) < _apart(each, other) for each in told)
+    return 2 * ours - len(told) + _is_likelier(one, other, value) - _is_likelier(other, one, value)
+
+
+def _apart(one: Number, other: Number) -> Fraction:
+    return Fraction(max(one, other)) / Fraction(max(min(one, other), 1))
 
 
 def _is_likelier(one: Number, other: Number, value: Number | None) -> bool:

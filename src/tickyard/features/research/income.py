@@ -3,7 +3,7 @@
 from datetime import date
 
 from tickyard.features.research import concepts
-from tickyard.features.research.amounts import are_alike, is_equal, power_off
+from tickyard.features.research.amounts import are_alike, is_equal, power_off, slip
 from tickyard.features.research.concepts import Number
 from tickyard.features.research.facts import (
     FRAGMENT,
@@ -23,6 +23,8 @@ _MAY_INCLUDE = "netIncome includes the share of minority owners, if there are an
 SUBTRACTED = "netIncome is the whole profit less the minority owners' part of the same filing."
 _Taken = tuple[str, Entry, str | None, str]
 """The concept, its row, what must be said about it, and why it was taken."""
+# Preferred dividends may take most of a profit before it is divided among the shares.
+_ALIKE = 5
 _AFTER_PREFERRED = "netIncome is what remained for common shareholders after preferred dividends."
 
 
@@ -152,8 +154,11 @@ def _is_stranger(statement: Statement, owners: Number) -> bool:
         return False
     common = statement.first(concepts.COMMON_PROFITS)
     is_borne_out = has_digits_of(statement, owners) or (common is not None and has_digits_of(statement, common))
-    # Where profit per share or the average is in a wrong scale, what they do not bear out is not refuted.
-    return not is_borne_out and are_alike(made, owners) and are_alike(whole - minority, owners)
+    if is_borne_out or made * owners <= 0 or not are_alike(whole - minority, owners):
+        return False
+    # What profit per share does not bear out is refuted only where it is about as much, or a thousand times so.
+    is_about = made // owners < _ALIKE and owners // made < _ALIKE
+    return is_about or slip(made, owners, _ALIKE) is not None
 
 
 def _of_whole(statement: Statement, name: str, row: Entry) -> _Taken:

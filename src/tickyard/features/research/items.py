@@ -1,6 +1,6 @@
 """One period as a row of figures: each from the newest filing of it, with what earlier ones said."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Final
@@ -99,7 +99,10 @@ def period_of(spans: Years, end: date, word: str, covers: Sequence[Entry] = ()) 
     start = min(row.start for row in rows if row.start is not None)
     everything = spans.statements((*scales.PER_SHARE, *scales.COUNTS), end)
     cover = scales.nearest(covers, end)
-    per_share = _per_share(everything, f"{spans.unit}/shares", cover)
+    often = scales.usual((row for name in scales.PER_SHARE for row in spans.by_concept.get(name, ())), end)
+    around = scales.largest((row for name in scales.COUNTS for row in spans.by_concept.get(name, ())), end)
+    odd = {each.accession for each in everything if scales.is_odd(each, often)}
+    per_share = _per_share(everything, f"{spans.unit}/shares", cover, odd)
     # After a split one may be restated and the other not: they are of one filing, or one of them is left out.
     beside = [each for each in everything if per_share.value is None or each.accession == per_share.accession]
     return Period(
@@ -109,11 +112,7 @@ def period_of(spans: Years, end: date, word: str, covers: Sequence[Entry] = ()) 
         REVENUE.item(spans, end, word),
         NET_INCOME.item(spans, end, word),
         per_share,
-        _shares(
-            beside,
-            cover,
-            scales.largest((row for name in scales.COUNTS for row in spans.by_concept.get(name, ())), end),
-        ),
+        _shares(beside, cover, around, odd),
     )
 
 
@@ -146,12 +145,13 @@ def _base(concept: str) -> str:
     return base if base in concepts.NET_INCOME else concept
 
 
-def _per_share(statements: Sequence[Statement], unit: str, cover: Number | None) -> Item:
+def _per_share(statements: Sequence[Statement], unit: str, cover: Number | None, odd: Set[str]) -> Item:
     found, reason = list(_tagged(statements, scales.PER_SHARE, unit)), None
     for statement, item in found:
         others = [other.value for _, other in found if other is not item and other.value is not None]
         assert item.value is not None
-        doubt = scales.doubt_per_share(statement, item.value, others, cover)
+        is_odd = statement.accession in odd
+        doubt = scales.OFF_PER_SHARE if is_odd else scales.doubt_per_share(statement, item.value, others, cover)
         if doubt is None:
             return item
         reason = reason or doubt
@@ -160,8 +160,9 @@ def _per_share(statements: Sequence[Statement], unit: str, cover: Number | None)
     return unknown(found[0][1], reason)
 
 
-def _shares(statements: Sequence[Statement], cover: Number | None, around: Number | None) -> Item:
-    found = list(_tagged(statements, scales.COUNTS, "shares"))
+def _shares(statements: Sequence[Statement], cover: Number | None, around: Number | None, odd: Set[str]) -> Item:
+    """`odd`: the filings whose profit per share slipped. It says nothing of their number of shares then."""
+    found = list(_tagged([_silenced(each, odd) for each in statements], scales.COUNTS, "shares"))
     for statement, item in found:
         others = [other.value for _, other in found if other is not item and other.value is not None]
         if item.value is not None and not scales.is_count_off(statement, item.value, others, cover, around):
@@ -172,6 +173,12 @@ def _shares(statements: Sequence[Statement], cover: Number | None, around: Numbe
     if not found:
         return Item(None, "shares", reason="The average number of shares is not tagged for this period.")
     return unknown(found[0][1], "The average number of shares is a thousand times or more off the other counts.")
+
+
+def _silenced(statement: Statement, odd: Set[str]) -> Statement:
+    if statement.accession not in odd:
+        return statement
+    return replace(statement, rows={name: row for name, row in statement.rows.items() if name not in scales.PER_SHARE})
 
 
 def _tagged(statements: Sequence[Statement], wanted: Sequence[str], unit: str) -> Iterator[tuple[Statement, Item]]:

@@ -50,6 +50,25 @@ def largest(counts: Iterable[Entry], end: date) -> Number | None:
     return max((row.value for row in counts if abs(row.end - end) <= _AROUND and row.value is not None), default=None)
 
 
+def usual(amounts: Iterable[Entry], end: date) -> Number | None:
+    """What a profit per share came to in other periods around this time, the one in the middle."""
+    near = (row for row in amounts if row.end != end and abs(row.end - end) <= _AROUND)
+    sizes = sorted(concepts.size(row.value) for row in near if row.value)
+    return sizes[len(sizes) // 2] if sizes else None
+
+
+def is_odd(statement: Statement, often: Number | None) -> bool:
+    """Whether a profit per share is a thousand times off what profit and shares of its filing make, and that is nearer
+    to what it usually is: then it slipped, and not the number of shares."""
+    per_share, profit, count = statement.first(PER_SHARE), statement.first(_PROFITS), statement.first(COUNTS)
+    if not per_share or not profit or not count or not often:
+        return False
+    if slip(Decimal(per_share) * count, profit) is None:
+        return False
+    tagged, made, middle = abs(Fraction(per_share)), abs(Fraction(profit)) / Fraction(count), Fraction(often)
+    return max(made, middle) / min(made, middle) < max(tagged, middle) / min(tagged, middle)
+
+
 def is_count_off(
     statement: Statement, count: Number, others: Sequence[Number], cover: Number | None, around: Number | None
 ) -> bool:

@@ -15,6 +15,7 @@ from tickyard.features.research.desk import (
     SILENT,
     UNIT,
     Desk,
+    counts_elsewhere,
     is_as_before,
     is_silent,
     late,
@@ -23,10 +24,10 @@ from tickyard.features.research.desk import (
     too_early,
     witnesses_of,
 )
-from tickyard.features.research.doubts import LEAST, MOST, Verdict, balance_in, doubt
+from tickyard.features.research.doubts import LEAST, MOST, Verdict, balance_in, doubt, sides_with
 from tickyard.features.research.facts import Candidate, candidate
 from tickyard.features.research.periods import COUNT_AGE
-from tickyard.features.research.reports import Report, implied_count, known, newest_average
+from tickyard.features.research.reports import Report, implied_count, known, newest_average, public_float
 from tickyard.features.research.settling import latest
 from tickyard.sources.filings.border import CompanyFacts, Entry
 
@@ -170,11 +171,14 @@ def _average(desk: Desk) -> _Try:
     implied = implied_count(desk.facts, row.accession)
     remark = None
     if trouble is None and row.value is not None and implied and (scale := slip(row.value, implied)):
-        value = row.value * scale if row.value < implied else row.value // scale
-        remark = (
-            f"sharesOutstanding: the average is tagged a factor of {scale} off and was set right by profit per share."
-        )
-        row = Entry(row.start, row.end, int(value), row.accession, row.form, row.filed)
+        held = public_float(desk.facts, desk.today)
+        balance = sides_with(row.value, implied, counts_elsewhere(desk, row), held.value if held is not None else None)
+        if balance == 0:
+            trouble = f"is a factor of {scale} off what profit per share makes, and nothing tells which is right"
+        elif balance < 0:
+            value = row.value * scale if row.value < implied else row.value // scale
+            remark = f"sharesOutstanding: the average is tagged a factor of {scale} off and was set right by others."
+            row = Entry(row.start, row.end, int(value), row.accession, row.form, row.filed)
     trouble = trouble or _trouble(row, desk.today) or late(desk, row) or too_early(desk, row.start or row.end)
     if trouble is None and is_silent(desk, row.start or row.end):
         trouble = f"is of a time before {SILENT}"
