@@ -213,7 +213,7 @@ KINDS = [
     Kind(
         "net income only after preferred dividends",
         [k10(Revenues=6796, common=59)],
-        revenue=6796, income=59, says=("after preferred dividends",),
+        revenue=6796, income=59, says=("available to common",),
     ),
     Kind(
         "a foreign bank: fees comparable to net interest are no total",

@@ -194,7 +194,7 @@ CASES = [
     income("minority owners included", f"ProfitLoss USD 12m {Y25} {K26}", f"12m USD {Y25} FY2025 10-K",
            NOT_REPORTED, "netIncome includes the share of minority owners, if there are any"),
     income("after preferred dividends", f"commonIncome USD 9m {Y25} {K26}", f"9m USD {Y25} FY2025 10-K",
-           NOT_REPORTED, "after preferred dividends."),
+           NOT_REPORTED, "which may not be all of the owners' profit."),
     income("a loss", f"NetIncomeLoss USD -12m {Y25} {K26}\nProfitLoss USD -15m {Y25} {K26}",
            f"-12m USD {Y25} FY2025 10-K", NOT_REPORTED),
     Case("net income lags behind revenue", f"Revenues USD 100m {Y25} {K26}\nNetIncomeLoss USD 9m {Y24} {K25}",

@@ -98,7 +98,7 @@ def test_every_sentence_about_a_loser_is_true_of_it():
                 assert not (is_annual and "not of a whole year" in each.reason), (name, each)
                 if chosen is not None and each.value == chosen.value:
                     assert "includes" not in each.reason, (name, each)
-                    assert "after preferred" not in each.reason, (name, each)
+                    assert "available to common" not in each.reason, (name, each)
 
 
 def test_the_text_names_the_winner_and_says_why_the_others_lost(capsys, tmp_path):

@@ -15,7 +15,7 @@ from tickyard.features.research.facts import (
     unread,
     year_to_answer,
 )
-from tickyard.features.research.profits import has_digits_of, made_of, refute
+from tickyard.features.research.profits import divided_instead, has_digits_of, is_what_was_divided, made_of, refute
 from tickyard.features.research.statement import Statement, Years
 from tickyard.sources.filings.border import Entry
 
@@ -23,9 +23,12 @@ _MAY_INCLUDE = "netIncome includes the share of minority owners, if there are an
 SUBTRACTED = "netIncome is the whole profit less the minority owners' part of the same filing."
 _Taken = tuple[str, Entry, str | None, str]
 """The concept, its row, what must be said about it, and why it was taken."""
+_LESS_DIVIDED = (
+    "Divided among the shares was {divided}: preferred dividends, or a minority's part that is not tagged, went before."
+)
 # Preferred dividends may take most of a profit before it is divided among the shares.
 _ALIKE = 5
-_AFTER_PREFERRED = "netIncome is what remained for common shareholders after preferred dividends."
+_TO_COMMON = "netIncome is what the filer tags as available to common, which may not be all of the owners' profit."
 
 
 def choose_net_income(years: Years, today: date) -> Figure:
@@ -124,7 +127,7 @@ def _owners_part(statement: Statement) -> _Taken:
         if row is not None:
             return _of_whole(statement, name, row)
     name = next(each for each in concepts.NET_INCOME if each in statement.rows)
-    return name, statement.rows[name], _AFTER_PREFERRED, "The only profit that the filing tags."
+    return name, statement.rows[name], _TO_COMMON, "The only profit that the filing tags."
 
 
 def _unless_whole(statement: Statement, name: str, row: Entry) -> _Taken:
@@ -133,10 +136,10 @@ def _unless_whole(statement: Statement, name: str, row: Entry) -> _Taken:
     if row.value is not None and minority and whole in (None, row.value):
         rest = row.value - minority
         if has_digits_of(statement, rest) and not has_digits_of(statement, row.value):
-            return _less(name, row, rest)
+            return _less(statement, name, row, rest)
     if row.value is not None and minority is not None and whole is not None and _is_stranger(statement, row.value):
         concept = next(each for each in concepts.WHOLE_PROFITS if statement.get(each) is not None)
-        return _less(concept, statement.rows[concept], whole - minority)
+        return _less(statement, concept, statement.rows[concept], whole - minority)
     return name, row, None, "The owners' part of the profit, as the filing tags it."
 
 
@@ -163,7 +166,7 @@ def _is_stranger(statement: Statement, owners: Number) -> bool:
 
 def _of_whole(statement: Statement, name: str, row: Entry) -> _Taken:
     """The whole profit, less the minority owners' part where that is told."""
-    minority = _minority(statement)
+    minority = _minority(statement, row.value)
     if row.value is None:
         return name, row, None, ""
     if minority is None:
@@ -176,8 +179,8 @@ def _of_whole(statement: Statement, name: str, row: Entry) -> _Taken:
         return name, row, None, "Profit per share times shares gives this amount: it is the owners' part already."
     if not has_digits_of(statement, rest) and has_digits_of(statement, row.value + minority):
         # Some tag what is taken off with a minus.
-        return _less(name, row, row.value + minority)
-    return _less(name, row, rest)
+        return _less(statement, name, row, row.value + minority)
+    return _less(statement, name, row, rest)
 
 
 def _without_minority(statement: Statement, name: str, row: Entry, whole: Number) -> _Taken:
@@ -188,21 +191,31 @@ def _without_minority(statement: Statement, name: str, row: Entry, whole: Number
     owners = next((each for each in concepts.COMMON_PROFITS if statement.get(each) is not None), None)
     if owners is not None and common is not None and not preferred and has_digits_of(statement, common):
         why = "Profit per share times shares gives this amount, and not the whole profit."
-        return owners, statement.rows[owners], _AFTER_PREFERRED, why
+        return owners, statement.rows[owners], _TO_COMMON, why
     return name, row, _MAY_INCLUDE, "The whole profit: the owners' part is not set apart."
 
 
-def _less(name: str, row: Entry, rest: Number) -> _Taken:
+def _less(statement: Statement, name: str, row: Entry, rest: Number) -> _Taken:
     part = Entry(row.start, row.end, rest, row.accession, row.form, row.filed)
-    return f"{name} - minority owners' part", part, SUBTRACTED, "The whole profit less the minority owners' part."
+    divided = divided_instead(statement, rest)
+    remark = f"{SUBTRACTED} {_LESS_DIVIDED.format(divided=divided)}" if divided is not None else SUBTRACTED
+    return f"{name} - minority owners' part", part, remark, "The whole profit less the minority owners' part."
 
 
-def _minority(statement: Statement) -> Number | None:
+def _minority(statement: Statement, whole: Number | None = None) -> Number | None:
+    """The minority owners' part. Different amounts under several names may be parts of it, or one of another: they are
+    added up when only their sum leaves of the whole profit what was divided among the shares."""
+    names = (*concepts.MINORITY, *concepts.MINORITY_DIVIDED)
+    parts = {value for name in names if (value := statement.get(name)) is not None}
     found = statement.first(concepts.MINORITY)
-    if found is not None:
+    if found is None:
+        divided = [value for name in concepts.MINORITY_DIVIDED if (value := statement.get(name)) is not None]
+        found = sum(divided) if divided else None
+    # What is little may as well be preferred dividends.
+    is_little = whole is None or found is None or concepts.size(sum(parts) - found) * 100 <= concepts.size(whole)
+    if whole is None or found is None or is_little or is_what_was_divided(statement, whole - found):
         return found
-    divided = [value for name in concepts.MINORITY_DIVIDED if (value := statement.get(name)) is not None]
-    return sum(divided) if divided else None
+    return sum(parts) if is_what_was_divided(statement, whole - sum(parts)) else found
 
 
 def _losers(
@@ -223,7 +236,7 @@ def _why_not(name: str, amount: Number | None, chosen: str, value: Number | None
     if name in concepts.WHOLE_PROFITS:
         return "It includes the minority owners' part."
     if name in concepts.COMMON_PROFITS:
-        return "It is what remained for common shareholders after preferred dividends, not the net income."
+        return "It is what the filer tags as available to common, not all of the owners' profit."
     if chosen.partition(" - ")[0] in concepts.WHOLE_PROFITS:
         return "It is neither the whole profit less the minority owners' part nor what profit per share was made of."
     return "A better concept stands in the same filing."

@@ -134,7 +134,7 @@ def _alike(figure: Figure) -> frozenset[str]:
     if figure.fact is None:
         return frozenset()
     name = figure.fact.concept
-    is_owners = _base(name) in concepts.NET_INCOME and figure.notes in ((), (SUBTRACTED,))
+    is_owners = _base(name) in concepts.NET_INCOME and all(note.startswith(SUBTRACTED) for note in figure.notes)
     return frozenset({name, _base(name), *([_OWNERS] if is_owners else [])})
 
 

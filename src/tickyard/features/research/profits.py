@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Final
 
 from tickyard.features.research import concepts
-from tickyard.features.research.amounts import are_alike, are_close, slip
+from tickyard.features.research.amounts import are_alike, are_close, is_equal, slip
 from tickyard.features.research.concepts import Number
 from tickyard.features.research.neighbours import Vote
 from tickyard.features.research.statement import Statement, Years
@@ -212,6 +212,22 @@ def has_digits_of(statement: Statement, profit: Number) -> bool:
     low, high = sorted((concepts.size(made_of(statement)), concepts.size(profit)))
     scales = (1, *_POWERS) if made_of(statement) * profit < 0 else _POWERS
     return low > 0 and any(concepts.size(high - low * power) * 400 <= high for power in scales)
+
+
+def is_what_was_divided(statement: Statement, profit: Number) -> bool:
+    """Whether the shareholders' part comes to this amount, with preferred dividends or without."""
+    preferred = statement.first(concepts.PREFERRED_DIVIDENDS) or 0
+    common = statement.first(concepts.COMMON_PROFITS)
+    told = common is not None and any(is_equal(common, profit - each) for each in (0, preferred))
+    return told or has_digits_of(statement, profit) or has_digits_of(statement, profit - preferred)
+
+
+def divided_instead(statement: Statement, rest: Number) -> Number | None:
+    """What was divided among the shares, where it is clearly less than a profit with which no tag reconciles it."""
+    common = statement.first(concepts.COMMON_PROFITS)
+    if common is None or not has_digits_of(statement, common) or is_what_was_divided(statement, rest):
+        return None
+    return common if (rest - common) * 100 > concepts.size(rest) else None
 
 
 def made_of(statement: Statement) -> int:

@@ -103,6 +103,20 @@ def is_below_costs(statement: Statement, value: Number) -> bool:
     return any(amount is not None and amount > value for amount in map(statement.get, against))
 
 
+def is_disproved(statement: Statement, value: Number) -> bool:
+    """Whether it cannot be the total, alone or not: more was left over than that, or spent on the goods sold without a
+    loss, or twice as much was left over and spent. Before taxes what was gained elsewhere is left over too."""
+    operating, gained = statement.get(concepts.OPERATING_INCOME), statement.first(concepts.GROSS_PROFITS)
+    if value <= 0 or (gained is not None and gained < 0):
+        return False
+    pretax, profit = statement.first(concepts.PRETAX), statement.first(concepts.NET_INCOME)
+    if operating is None:
+        return pretax is not None and profit is not None and min(pretax, profit) > value
+    spent = [amount for name in concepts.COSTS_OF_SALES if (amount := statement.get(name)) is not None]
+    both = (total for words, total in sums_of(statement) if words.startswith("operating income"))
+    return operating > value or (operating > 0 and max(spent, default=0) > value) or max(both, default=0) > 2 * value
+
+
 def has_sales(statement: Statement) -> bool:
     """Whether there is a cost of sales, or an operating loss: a bank has neither, and whose business is not lending
     earns its interest beside its revenue, not in it."""

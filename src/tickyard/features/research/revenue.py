@@ -28,6 +28,7 @@ from tickyard.features.research.proofs import (
     find_slip,
     has_sales,
     is_below_costs,
+    is_disproved,
     is_line_of_total,
     net_of_excise,
     prove,
@@ -42,6 +43,7 @@ _NAMED = (*concepts.REVENUE, concepts.OTHER_BANKING)
 REVENUE_WANTED = (*_NAMED, *concepts.GROSS_PROFITS, concepts.OPERATING_INCOME)
 _SALES = (concepts.SALES, concepts.GOODS, concepts.CONTRACTS_GROSS)
 _COSTS = "Less than was spent on the goods sold, or left over: the larger number beside it is likelier the total."
+_DISPROVED = "A slice: more was left over, or with what was spent twice as much, than this."
 _WITH_EXCISE = "revenue may include excise: gross profit and cost of sales make {rest} without it."
 _NOT_REPORTED = "revenue: not reported as a standard concept for the year ended {end}."
 _PART_OF_TOTAL = "revenue: only a part of it is reported for the year ended {end}, the total is not."
@@ -126,6 +128,8 @@ def _try(statement: Statement, sliced: frozenset[str], before: Statement | None,
         slipped = find_slip(statement, concept, value, before)
         is_odd |= slipped is not None
         trouble = slipped or _trouble(statement, concept, value, sliced, readable)
+        if trouble is None and is_disproved(statement, value):
+            trouble = _DISPROVED
         if trouble is None:
             standing.append((concept, value))
         else:

@@ -173,12 +173,13 @@ def _average(desk: Desk) -> _Try:
     if trouble is None and row.value is not None and implied and (scale := slip(row.value, implied)):
         held = public_float(desk.facts, desk.today)
         balance = sides_with(row.value, implied, counts_elsewhere(desk, row), held.value if held is not None else None)
-        if balance == 0:
-            trouble = f"is a factor of {scale} off what profit per share makes, and nothing tells which is right"
-        elif balance < 0:
+        # Between the two it is the count that slips more often, into thousands: larger ones are no slip of that kind.
+        if balance < 0 or (balance == 0 and row.value < implied):
             value = row.value * scale if row.value < implied else row.value // scale
             remark = f"sharesOutstanding: the average is tagged a factor of {scale} off and was set right by others."
             row = Entry(row.start, row.end, int(value), row.accession, row.form, row.filed)
+        elif balance == 0:
+            trouble = f"is a factor of {scale} off what profit per share makes, and nothing tells which is right"
     trouble = trouble or _trouble(row, desk.today) or late(desk, row) or too_early(desk, row.start or row.end)
     if trouble is None and is_silent(desk, row.start or row.end):
         trouble = f"is of a time before {SILENT}"

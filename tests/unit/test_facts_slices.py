@@ -1,0 +1,75 @@
+"""Real filers whose total, or the owners' part, stands under a name of their own: a slice is never answered for it."""
+
+from datetime import date
+
+import pytest
+
+from tickyard.features.research.study import study
+from tickyard.sandbox.filings.rows import company_facts, rows_of
+from tickyard.sources.filings.border import CompanyFacts, read_facts
+from yards.filings import cases
+
+CASES = {case["id"]: case for case in cases()}
+YEAR = "2023-01-01 2023-12-31 10-K 2024-02-20"
+
+
+def ask_without(name, *names):
+    case = CASES[name]
+    left = {concept: units for concept, units in case.filer.facts.concepts.items() if concept not in names}
+    return study(case.filer.company, CompanyFacts(case.cik, left, case.filer.facts.unread), case.today)
+
+
+def made(text):
+    facts = read_facts(company_facts(1, "Example", rows_of(text)), 1)
+    return study(CASES["AAPL@2021"].filer.company, facts, date(2024, 9, 1))
+
+
+@pytest.mark.parametrize(("name", "concepts"), [
+    ("QSR@2021", ["us-gaap:Revenues"]),
+    ("GIS@2021", ["us-gaap:RevenueFromContractWithCustomerExcludingAssessedTax"]),
+    ("NJR@2021", ["us-gaap:RegulatedAndUnregulatedOperatingRevenue"]),
+    ("UBSI@2021", ["us-gaap:InterestIncomeExpenseNet", "us-gaap:NoninterestIncome"]),
+])  # fmt: skip
+def test_a_slice_that_its_filing_disproves_is_no_revenue(name, concepts):
+    found = ask_without(name, *concepts)
+    assert found.revenue is None
+    assert "revenue: only a part of it is reported" in found.note
+
+
+def test_less_than_was_spent_on_the_goods_is_revenue_where_there_was_a_loss():
+    found = made(f"""
+        Revenues USD 80m {YEAR}
+        CostOfRevenue USD 95m {YEAR}
+        OperatingIncomeLoss USD -60m {YEAR}
+        NetIncomeLoss USD -70m {YEAR}
+    """)
+    assert found.revenue.value == 80_000_000
+
+
+PARTS = [
+    (
+        "NetIncomeLossAttributableToNoncontrollingInterest",
+        "NetIncomeLossAttributableToRedeemableNoncontrollingInterest",
+    ),
+    ("MinorityInterestInNetIncomeLossOfConsolidatedEntities", "IncomeLossAttributableToNoncontrollingInterest"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), PARTS)
+@pytest.mark.parametrize(("per_share", "owners"), [(5, 1_000_000_000), (6, 1_200_000_000)], ids=["parts", "contained"])
+def test_minorities_under_two_names_are_added_up_when_profit_per_share_proves_it(one, other, per_share, owners):
+    found = made(f"""
+        Revenues USD 6000m {YEAR}
+        ProfitLoss USD 1500m {YEAR}
+        {one} USD 300m {YEAR}
+        {other} USD 200m {YEAR}
+        EarningsPerShareBasic USD/shares {per_share} {YEAR}
+        average shares 200m {YEAR}
+    """)
+    assert found.net_income.value == owners
+
+
+def test_a_profit_of_which_less_was_divided_among_the_shares_says_so():
+    found = ask_without("EQR@2021", "us-gaap:NetIncomeLoss")
+    assert found.net_income.value == 928_491_000
+    assert "Divided among the shares was 910546000" in found.note
