@@ -3,7 +3,9 @@
 from datetime import date
 
 import pytest
+from msgspec import structs
 
+from tickyard.features.research.concepts import PRETAX
 from tickyard.features.research.study import study
 from tickyard.sandbox.filings.rows import company_facts, rows_of
 from tickyard.sources.filings.border import CompanyFacts, read_facts
@@ -73,3 +75,52 @@ def test_a_profit_of_which_less_was_divided_among_the_shares_says_so():
     found = ask_without("EQR@2021", "us-gaap:NetIncomeLoss")
     assert found.net_income.value == 928_491_000
     assert "Divided among the shares was 910546000" in found.note
+
+
+INSURER = f"""
+    Revenues USD 6557m {YEAR}
+    PremiumsEarnedNet USD 7219m {YEAR}
+    NetIncomeLoss USD -487m {YEAR}
+"""
+
+
+@pytest.mark.parametrize(("losses", "revenue"), [
+    # Told as such; or by what was left and spent, to a hundredth because affiliates earned something beside it.
+    (f"GainLossOnInvestments USD -1500m {YEAR}", 6_557_000_000),
+    (f"BenefitsLossesAndExpenses USD 7188m {YEAR}\npretax USD -560m {YEAR}", 6_557_000_000),
+    (f"GainLossOnInvestments USD -50m {YEAR}", None),
+    (f"BenefitsLossesAndExpenses USD 7188m {YEAR}\npretax USD 31m {YEAR}", None),
+])  # fmt: skip
+def test_an_insurers_revenue_is_below_its_premiums_only_by_losses_on_investments(losses, revenue):
+    pretax = "IncomeLossFromContinuingOperationsBeforeIncomeTaxesExtraordinaryItemsNoncontrollingInterest"
+    found = made(INSURER + losses.replace("pretax", pretax))
+    assert (found.revenue.value if found.revenue else None) == revenue
+
+
+def test_contracts_of_a_bank_abroad_are_not_its_revenue():
+    year = YEAR.replace("10-K", "20-F")
+    found = made(f"""
+        ifrs-full:RevenueFromContractsWithCustomers EUR 5000m {year}
+        ifrs-full:RevenueFromInterest EUR 25000m {year}
+        ifrs-full:ProfitLossAttributableToOwnersOfParent EUR 4000m {year}
+    """)
+    assert found.revenue is None
+    assert "only a part" in found.note
+
+
+def test_a_year_that_its_last_quarter_made_is_believed_where_profit_per_share_bears_it_out():
+    case = CASES["FB@2021"]
+    right = study(case.filer.company, case.filer.facts, case.today).net_income
+    rows = case.filer.facts.concepts[right.concept]["USD"]
+    since = right.period_start
+
+    def little(row):
+        is_part = row.start == since and row.end < right.period_end
+        return structs.replace(row, value=60_000_000) if is_part else row
+
+    concepts = {**case.filer.facts.concepts, right.concept: {"USD": tuple(map(little, rows))}}
+    for name in PRETAX:
+        if name in concepts:
+            concepts[name] = {}
+    facts = CompanyFacts(case.cik, concepts, case.filer.facts.unread)
+    assert study(case.filer.company, facts, case.today).net_income == right

@@ -148,7 +148,7 @@ CASES = [
         "one filing, two numbers for one year",
         f"Revenues USD 100m {Y25} {K26}\nRevenues USD 101m {Y25} {K26}",
         None,
-        "revenue: the amount filed for the year ended 2025-12-31 could not be read.",
+        "revenue: the amount filed for the year ended 2025-12-31 could not be read or is given more than once.",
     ),
     revenue(
         "an amendment settles what the report left open",

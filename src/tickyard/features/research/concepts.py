@@ -68,7 +68,7 @@ and rent."""
 
 NET_INTEREST = ("us-gaap:InterestIncomeExpenseNet", "ifrs-full:InterestRevenueExpense")
 OTHER_BANKING = "us-gaap:NoninterestIncome"
-GROSS_INTEREST = "us-gaap:InterestAndDividendIncomeOperating"
+GROSS_INTEREST = ("us-gaap:InterestAndDividendIncomeOperating", "ifrs-full:RevenueFromInterest")
 PREMIUMS = "us-gaap:PremiumsEarnedNet"
 GROSS_PROFITS = ("us-gaap:GrossProfit", "ifrs-full:GrossProfit")
 COSTS_OF_SALES = (
@@ -85,12 +85,29 @@ PRETAX = (
 EXPENSES = ("us-gaap:CostsAndExpenses", "us-gaap:BenefitsLossesAndExpenses", "us-gaap:OperatingExpenses")
 EXCISE = "us-gaap:ExciseAndSalesTaxes"
 EXCISE_OWED = "us-gaap:SalesAndExciseTaxPayableCurrent"
+INVESTMENT_GAINS = (
+    "us-gaap:GainLossOnInvestments",
+    "us-gaap:RealizedInvestmentGainsLosses",
+    "us-gaap:DebtAndEquitySecuritiesGainLoss",
+    "us-gaap:EquitySecuritiesFvNiGainLoss",
+)
+"""What an insurer gained or lost on what it holds. A loss is taken off its revenue."""
 PROPERTY_GAINS = "us-gaap:GainsLossesOnSalesOfInvestmentRealEstate"
 
 PARTS = (*NET_INTEREST, OTHER_BANKING, PREMIUMS, *LEASES, *GROSS_PROFITS)
 """Parts of revenue. A "total" smaller than one of its parts is no total."""
 
-CHECKS = (*PARTS, *COSTS_OF_SALES, OPERATING_INCOME, *PRETAX, *EXPENSES, PROPERTY_GAINS, GROSS_INTEREST, EXCISE)
+CHECKS = (
+    *PARTS,
+    *COSTS_OF_SALES,
+    OPERATING_INCOME,
+    *PRETAX,
+    *EXPENSES,
+    PROPERTY_GAINS,
+    *INVESTMENT_GAINS,
+    *GROSS_INTEREST,
+    EXCISE,
+)
 """What revenue is held against."""
 
 NET_INCOME_LOSS = "us-gaap:NetIncomeLoss"

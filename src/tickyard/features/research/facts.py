@@ -88,7 +88,7 @@ FRAGMENT = "Its filing tells only this of the year, and quite another amount tha
 
 
 def unread(name: str, end: date) -> str:
-    return f"{name}: the amount filed for the year ended {end} could not be read."
+    return f"{name}: the amount filed for the year ended {end} could not be read or is given more than once."
 
 
 def passed_over(
@@ -117,10 +117,11 @@ def _order(row: Entry) -> tuple[object, ...]:
 def _why_not(row: Entry, unit: str, years: Years | None, end: date | None) -> str:
     if row.start is None:
         return "It has no beginning, so it is no amount of a year."
-    if years is not None and unit != years.unit:
-        return f"The filer reports in {years.unit}; this is a translation or no amount of money."
+    # Who has changed its currency told earlier years in another one.
     if end is not None and row.end < end:
         return f"It is of an earlier period; the year ended {end} is the newest that is reported."
+    if years is not None and unit != years.unit:
+        return f"The filer reports in {years.unit}; this is a translation or no amount of money."
     if end is None and is_year(row) and row.form in ANNUAL_FORMS:
         return f"It is of the year ended {row.end}, for which nothing is answered: the note says why."
     return "It is not of a whole year in an annual report."

@@ -62,7 +62,7 @@ def income_of(years: Years, end: date) -> Figure:
         *same_year_elsewhere(concepts.NET_INCOME, [each for each in told if _is_odd(each, told)], FRAGMENT),
     ]
     if row.value is None:
-        losers = _losers(statement, None, "The amount could not be read.")
+        losers = _losers(statement, None, "The amount could not be read or is given more than once.")
         return Figure(None, (unread("netIncome", end),), (*losers, *elsewhere))
     chosen = candidate(concept, statement.unit, row, why, is_chosen=True)
     judged = (chosen, *_losers(statement, concept, None, row.value), *refused, *elsewhere)
@@ -230,7 +230,7 @@ def _losers(
 
 def _why_not(name: str, amount: Number | None, chosen: str, value: Number | None) -> str:
     if amount is None:
-        return "Its amount could not be read."
+        return "Its amount could not be read or is given more than once."
     if amount == value:
         return f"The same amount; {concepts.short(chosen)} is the better name for it."
     if name in concepts.WHOLE_PROFITS:

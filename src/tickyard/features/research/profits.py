@@ -167,7 +167,9 @@ def _slip_beside(years: Years, statement: Statement, concept: str, profit: Numbe
     if len(slips) > sum(are_close(concepts.size(value), concepts.size(profit)) for value in told):
         return slips[0]
     part = years.part(statement, concept)
-    if part and not any(are_alike(value, profit) for value in beside) and (factor := slip(profit, part, _PART_ROOM)):
+    # A last quarter may make the year: profit per share knows, and a slip of one line it does not bear out.
+    is_borne_out = bears_out(statement, profit) or any(are_alike(value, profit) for value in beside)
+    if part and not is_borne_out and (factor := slip(profit, part, _PART_ROOM)):
         return factor
     sold, before = sold_of(statement), years.before(statement, concepts.NET_INCOME)
     last = before.first(concepts.NET_INCOME) if before is not None else None
@@ -238,7 +240,7 @@ def made_of(statement: Statement) -> int:
 
 def sold_of(statement: Statement) -> Number:
     """About what came in, whatever it is called."""
-    names = (*concepts.REVENUE, *concepts.NET_INTEREST, concepts.GROSS_INTEREST)
+    names = (*concepts.REVENUE, *concepts.NET_INTEREST, *concepts.GROSS_INTEREST)
     return max((concepts.size(value) for name in names if (value := statement.get(name)) is not None), default=0)
 
 

@@ -103,6 +103,14 @@ def is_below_costs(statement: Statement, value: Number) -> bool:
     return any(amount is not None and amount > value for amount in map(statement.get, against))
 
 
+def is_less_by_losses(statement: Statement, value: Number, premiums: Number) -> bool:
+    """Whether an insurer's revenue is less than its premiums because it lost on investments: it tags as much, or what
+    was left before taxes and spent comes to about the revenue."""
+    lost = max((-gain for name in concepts.INVESTMENT_GAINS if (gain := statement.get(name)) is not None), default=0)
+    sums = (total for words, total in sums_of(statement) if words == "income before taxes and expenses")
+    return premiums - value <= lost or any(concepts.size(total - value) * 50 <= value for total in sums)
+
+
 def is_disproved(statement: Statement, value: Number) -> bool:
     """Whether it cannot be the total, alone or not: more was left over than that, or spent on the goods sold without a
     loss, or twice as much was left over and spent. Before taxes what was gained elsewhere is left over too."""

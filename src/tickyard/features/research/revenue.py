@@ -29,6 +29,7 @@ from tickyard.features.research.proofs import (
     has_sales,
     is_below_costs,
     is_disproved,
+    is_less_by_losses,
     is_line_of_total,
     net_of_excise,
     prove,
@@ -101,9 +102,15 @@ def _try(statement: Statement, sliced: frozenset[str], before: Statement | None,
         return sum_of_parts(statement, {}, before) or Trial(None, "", (), {})
     end, losers = statement.end, {}
     readable = [(concept, row.value) for concept, row in rows if row.value is not None]
-    losers.update({concept: "Its amount could not be read." for concept, row in rows if row.value is None})
+    losers.update(
+        {
+            concept: "Its amount could not be read or is given more than once."
+            for concept, row in rows
+            if row.value is None
+        }
+    )
     if (rows[0][1].value is None and rows[0][0] in concepts.TOTALS) or not readable:
-        losers |= _left(rows, losers, "The total could not be read.")
+        losers |= _left(rows, losers, "The total could not be read or is given more than once.")
         return Trial(None, "", (unread("revenue", end),), losers, is_final=True)
     proved = [(concept, value, proof) for concept, value in readable if (proof := prove(statement, value))]
     proved = [each for each in proved if not is_line_of_total(statement, each, readable)]
@@ -193,6 +200,7 @@ def _trouble(
             and not (is_trade and part in concepts.NET_INTEREST)
             and amount is not None
             and amount * 1000 > value * 1001
+            and not (part == concepts.PREMIUMS and is_less_by_losses(statement, value, amount))
         ):
             return f"Smaller than {concepts.short(part)}, a part of revenue, so it is no total."
     interest, other = statement.first(concepts.NET_INTEREST), statement.get(concepts.OTHER_BANKING)
@@ -204,9 +212,9 @@ def _trouble(
     if concept in concepts.TOTALS:
         return None
     # Before what it costs a lender, where that is all it tags: as far outside contracts as net interest.
-    interest = interest if interest is not None else statement.get(concepts.GROSS_INTEREST)
+    interest = interest if interest is not None else statement.first(concepts.GROSS_INTEREST)
     if interest is not None and interest * 4 >= value and not is_trade:
-        return "Net interest of a comparable size lies outside it, so it is only a part of a bank's revenue."
+        return "Interest of a comparable size lies outside it, so it is only a part of revenue."
     if concept in sliced:
         return "It was a slice of the total where this filer tagged both."
     amounts = dict(readable)

@@ -41,6 +41,10 @@ WANTED: dict[str, tuple[str, ...]] = {
         "ExciseAndSalesTaxes",
         "SalesAndExciseTaxPayableCurrent",
         "GainsLossesOnSalesOfInvestmentRealEstate",
+        "GainLossOnInvestments",
+        "RealizedInvestmentGainsLosses",
+        "DebtAndEquitySecuritiesGainLoss",
+        "EquitySecuritiesFvNiGainLoss",
         "IncomeLossFromContinuingOperationsBeforeIncomeTaxesExtraordinaryItemsNoncontrollingInterest",
         "IncomeLossFromContinuingOperationsBeforeIncomeTaxesMinorityInterestAndIncomeLossFromEquityMethodInvestments",
         # Net income, whole and divided.
@@ -75,6 +79,7 @@ WANTED: dict[str, tuple[str, ...]] = {
         "RevenueAndOperatingIncome",
         "InsuranceRevenue",
         "InterestRevenueExpense",
+        "RevenueFromInterest",
         "GrossProfit",
         "CostOfSales",
         "ProfitLossAttributableToOwnersOfParent",
