@@ -14,7 +14,7 @@ from yarl import URL
 
 from tickyard.config.settings import Settings, SettingsError
 from tickyard.kernel.clock import Clock
-from tickyard.payments.credentials import SignedTokens
+from tickyard.payments.facilitators.credentials import SignedTokens
 from tickyard.processes.doctor.finding import Bad, Question
 from tickyard.sources.filings.database import MAX_BYTES as FILINGS_MAX_BYTES
 from tickyard.sources.filings.database import TICKERS_PATH
