@@ -9,10 +9,13 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
+from tickyard.catalog import CATALOG
+from tickyard.doors.app import Plan, build_app
 from tickyard.kernel.clock import WallClock
 from tickyard.store.engine import Refused
 from tickyard.store.leases import try_write
 from tickyard.store.opening import open_store
+from yards import asgi, house, paperyard
 from yards.schema import lay
 
 NOWHERE = "http://127.0.0.1:1"
@@ -209,3 +212,44 @@ def test_a_store_that_cannot_be_read_is_named_when_it_is_copied(tmp_path):
     where.write_bytes(b"no database at all" * 1000)
     assert "cannot be written" not in run(tmp_path, "backup", "copy", DATABASE_URL=where)
     assert not list(tmp_path.glob("copy*"))
+
+
+@pytest.mark.database
+def test_rights_that_are_taken_away_are_a_502_and_not_ready_until_they_are_given_back(postgres_server, tmp_path):
+    url = postgres_server.new_database()
+    asyncio.run(_laid(url))
+    served = _account(url, "served", "GRANT tickyard_api TO")
+
+    def owner(statement):
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(statement)
+
+    async def go():
+        async with (
+            asyncio.timeout(60),
+            paperyard.open_far_ends() as far,
+            house.open_house(tmp_path, far.node.url, far.issuer_url, WallClock(), DATABASE_URL=served) as deps,
+        ):
+            app = build_app(Plan(CATALOG, deps), access_log=None).edge
+
+            async def status(path):
+                return (await asgi.ask_app(app, "GET", path)).status
+
+            async def ready(wanted):
+                while await status("/readyz") != wanted:
+                    await deps.clock.sleep(0.1)
+
+            await ready(200)
+            owner("REVOKE tickyard_api FROM served")
+            await ready(503)
+            assert await status("/v1/history/AAPL?limit=7") == 502
+            assert await status("/v1/corporate-actions") == 502
+            owner("GRANT tickyard_api TO served")
+            await ready(200)
+            assert await status("/v1/corporate-actions") == 200
+            # Only reading is not enough to serve.
+            owner("REVOKE tickyard_api FROM served")
+            owner("GRANT SELECT ON ALL TABLES IN SCHEMA public TO served")
+            await ready(503)
+
+    asyncio.run(go())

@@ -63,7 +63,8 @@ def _is_new(path: str) -> bool:
 
 async def _make_store(settings: Settings) -> None:
     empty = f"{_kept().name}/empty.db"
-    if not _is_new(settings.store_url):
+    # On a server, whoever has it there has laid its schema.
+    if "://" in settings.store_url or not _is_new(settings.store_url):
         return
     if _is_new(empty):
         store = open_store(empty, WallClock())
