@@ -7,6 +7,7 @@ import pytest
 from tickyard.features.research import concepts
 from tickyard.features.research.series import series
 from tickyard.features.research.study import study
+from tickyard.sources.filings.border import CompanyFacts
 from yards.filings import cases, slipped
 
 CASES = {case["id"]: case for case in cases()}
@@ -93,3 +94,10 @@ def test_an_average_in_thousands_is_set_right_where_other_counts_side_with_profi
     found = ask(name, changed(name, AVERAGES, right.accession, lambda n: n // 1000))
     assert abs(found.shares.value - right.value) < 1000
     assert "a factor of 1000 off" in found.note
+
+
+def test_an_average_that_is_in_thousands_every_year_is_no_witness_for_itself():
+    case = CASES["COP@2021"]
+    left = {name: units for name, units in case.filer.facts.concepts.items() if not name.startswith("dei:")}
+    found = study(case.filer.company, CompanyFacts(case.cik, left, case.filer.facts.unread), case.today)
+    assert found.shares.value == 1_300_375_000

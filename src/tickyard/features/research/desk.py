@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from tickyard.features.research import concepts
+from tickyard.features.research.amounts import slip
 from tickyard.features.research.concepts import Number
 from tickyard.features.research.doubts import LEAST, Witnesses, balance_in, witnesses
 from tickyard.features.research.periods import COUNT_AGE, SAME_YEAR
@@ -12,6 +13,7 @@ from tickyard.features.research.reports import (
     Report,
     count_forms,
     covers_of,
+    implied_count,
     is_foreign,
     known,
     newcomers_report,
@@ -80,7 +82,8 @@ def _cover_before(desk: Desk, row: Entry) -> Number | None:
 
 
 def counts_elsewhere(desk: Desk, row: Entry) -> list[Number | None]:
-    """What tells the scale of an average: the balance sheet beside it, and the last average and cover of others."""
+    """What tells the scale of an average: the balance sheet beside it, the last cover, and the last average of others,
+    unless profit per share contradicts that one too: a table that slips does so every year."""
     rows = [
         each
         for concept in concepts.AVERAGE_COUNTS
@@ -90,6 +93,9 @@ def counts_elsewhere(desk: Desk, row: Entry) -> list[Number | None]:
     average = max(rows, key=lambda each: (each.end, each.filed, each.accession, each.value or 0), default=None)
     covers = [each for each in desk.covers if each.value is not None and each.value >= LEAST]
     cover = max(covers, key=lambda each: (each.end, each.filed, each.accession, each.value or 0), default=None)
+    implied = implied_count(desk.facts, average.accession) if average is not None else None
+    if average is not None and average.value and implied and slip(average.value, implied):
+        average = None
     others = [each.value for each in (average, cover) if each is not None]
     return [balance_in(desk.facts, row.accession), *others]
 
