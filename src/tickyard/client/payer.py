@@ -174,11 +174,11 @@ class Payer:
         from x402.mechanisms.evm.exact import ExactEvmClientScheme
         from x402.mechanisms.evm.signers import EthAccountSigner
 
-        from tickyard.client.sandbox_time import ByAnotherClock
+        from tickyard.client.sandbox_time import scheme_ahead
 
         client, signer = x402Client(), EthAccountSigner(Account.from_key(self._private_key))
         client.register("eip155:*", ExactEvmClientScheme(signer))
-        client.register(FIRST_NETWORK, ByAnotherClock(signer, ahead_s))
+        client.register(FIRST_NETWORK, scheme_ahead(signer, ahead_s))
         most = str(int(self._limit))
         client.set_spend_controls(
             {

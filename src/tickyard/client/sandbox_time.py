@@ -2,23 +2,17 @@
 
 from typing import Any
 
-from x402.mechanisms.evm.exact import ExactEvmClientScheme
-from x402.mechanisms.evm.signers import EthAccountSigner
-from x402.schemas import PaymentRequirements
 
-
-class ByAnotherClock(ExactEvmClientScheme):
+def scheme_ahead(signer: Any, ahead_s: int) -> Any:
     """The reference scheme adds a route's time limit to wall time; a clock that is ahead makes it longer."""
+    from x402.mechanisms.evm.exact import ExactEvmClientScheme
 
-    def __init__(self, signer: EthAccountSigner, ahead_s: int) -> None:
-        super().__init__(signer)
-        self._ahead_s = ahead_s
+    class Ahead(ExactEvmClientScheme):
+        def create_payment_payload(self, requirements: Any, extensions: dict[str, Any] | None = None) -> dict[str, Any]:
+            # Only what is signed changes: the payment still names the offer as the service made it.
+            limit = requirements.max_timeout_seconds + ahead_s
+            longer = requirements.model_copy(update={"max_timeout_seconds": limit})
+            made: dict[str, Any] = super().create_payment_payload(longer, extensions)
+            return made
 
-    def create_payment_payload(
-        self, requirements: PaymentRequirements, extensions: dict[str, Any] | None = None
-    ) -> dict[str, Any]:
-        # Only what is signed changes: the payment still names the offer as the service made it.
-        limit = requirements.max_timeout_seconds + self._ahead_s
-        return super().create_payment_payload(
-            requirements.model_copy(update={"max_timeout_seconds": limit}), extensions
-        )
+    return Ahead(signer)

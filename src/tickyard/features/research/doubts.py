@@ -157,7 +157,7 @@ def sides_with(one: Number, other: Number, counts: Iterable[Number | None], valu
 
 
 def _apart(one: Number, other: Number) -> Fraction:
-    return Fraction(max(one, other)) / Fraction(max(min(one, other), 1))
+    return Fraction(Fraction(max(one, other)), Fraction(max(min(one, other), 1)))
 
 
 def _is_likelier(one: Number, other: Number, value: Number | None) -> bool:

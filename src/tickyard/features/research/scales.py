@@ -65,8 +65,8 @@ def is_odd(statement: Statement, often: Number | None) -> bool:
         return False
     if slip(Decimal(per_share) * count, profit) is None:
         return False
-    tagged, made, middle = abs(Fraction(per_share)), abs(Fraction(profit)) / Fraction(count), Fraction(often)
-    return max(made, middle) / min(made, middle) < max(tagged, middle) / min(tagged, middle)
+    tagged, made, middle = abs(Fraction(per_share)), Fraction(abs(Fraction(profit)), Fraction(count)), Fraction(often)
+    return max(made, middle) * min(tagged, middle) < max(tagged, middle) * min(made, middle)
 
 
 def is_count_off(

@@ -24,7 +24,7 @@ from tickyard.client.caller import Caller
 from tickyard.client.errors import TickyardError
 from tickyard.client.payer import Payer
 from tickyard.client.routes import Request
-from tickyard.client.sandbox_time import ByAnotherClock
+from tickyard.client.sandbox_time import scheme_ahead
 from tickyard.config.pinned import CHAIN_ID, MAINNET
 from tickyard.kernel.clock import Clock, WallClock
 
@@ -83,7 +83,7 @@ def _client(wallet_key: str, network: str | None, ahead_s: int) -> x402Client:
     signer = EthAccountSigner(Account.from_key(wallet_key))
     client = x402Client()
     client.register("eip155:*", ExactEvmClientScheme(signer))
-    client.register(FIRST_NETWORK, ByAnotherClock(signer, ahead_s))
+    client.register(FIRST_NETWORK, scheme_ahead(signer, ahead_s))
     client.set_spend_controls(
         {
             "allowed_assets": [
