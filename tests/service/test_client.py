@@ -308,6 +308,26 @@ def test_a_payment_taken_late_brings_its_answer_without_a_new_one():
     assert payer.spent_usd == "0.010000"
 
 
+def test_of_several_payments_for_one_request_all_are_presented_before_a_new_one_is_signed(tmp_path):
+    file, clock = tmp_path / "payments.json", MovedClock()
+
+    def with_a_twin():
+        book = json.loads(file.read_text())
+        (entry,) = book["kept"]
+        twin = {**entry, "payment": {**entry["payment"], "headers": {"PAYMENT-SIGNATURE": "twin"}}}
+        file.write_text(json.dumps({"kept": [twin, entry]}))
+        clock.move(400)
+        return Payer(KEY, limit_usd="1", file=file, clock=clock)
+
+    lost, found = bought(
+        (lambda: Payer(KEY, limit_usd="1", file=file, clock=clock), challenge(), error(502, "upstream_error")),
+        # The first was never taken, and is over; the second was.
+        (with_a_twin, challenge(), ok(QUOTE)),
+    )
+    assert found == ("AAPL", ["twin", lost[1][1]])
+    assert json.loads(file.read_text())["kept"] == []
+
+
 def test_a_restarted_program_remembers_what_it_signed(tmp_path):
     file = tmp_path / "kept" / "payments.json"
     payers = [lambda: Payer(KEY, limit_usd="1", file=file)] * 3

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from tickyard.kernel.clock import WallClock, breathe
 from tickyard.payments.refusal import TooMany
 from tickyard.payments.selling.budgets import Budget
 from yards.clocks import MovedClock
@@ -96,3 +97,35 @@ def test_without_a_quota_nothing_is_counted():
             (await budget.take("a")).spend()
 
     run(scenario, None)
+
+
+def test_a_few_that_were_spent_leave_nobody_waiting_for_a_place_that_is_free():
+    async def scenario(budget, _clock):
+        async def use(n):
+            place = await budget.take("a")
+            for _ in range(3):
+                await breathe()
+            (place.spend if n < 5 else place.give_back)()
+            return n
+
+        assert len(await asyncio.gather(*(use(n) for n in range(100)))) == 100
+
+    run(scenario, 30)
+
+
+@pytest.mark.parametrize("held_s", [0.02, 0.05, 0.08])
+def test_whoever_gives_up_is_told_so_whatever_happens_in_that_moment(held_s):
+    async def scenario(budget, _clock):
+        async def use(n):
+            try:
+                place = await budget.take("a")
+            except TooMany:
+                return "too many"
+            await WallClock().sleep(held_s)
+            (place.spend if n % 7 == 0 else place.give_back)()
+            return "served"
+
+        ended = await asyncio.gather(*(use(n) for n in range(300)), return_exceptions=True)
+        assert set(ended) <= {"served", "too many"}
+
+    run(scenario, 30, patience_s=0.1)

@@ -90,8 +90,8 @@ class Caller:
     async def fetch(self, request: Request, *, is_repeatable: bool) -> RawReply:
         """The answer to one request, paid for if that is asked for. What was signed for it before comes first."""
         name = self._name_of(request)
-        uncertain = None if self._payer is None else self._payer.uncertain(name)
-        if uncertain is not None:
+        # All of them, one after the other: any may be the one that was taken.
+        while self._payer is not None and (uncertain := self._payer.uncertain(name)) is not None:
             reply, is_over = await self._present(request, uncertain, is_first=False)
             if reply.status != 402 or not is_over:
                 return reply

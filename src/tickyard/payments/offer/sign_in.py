@@ -19,7 +19,7 @@ from tickyard.kernel.clock import Clock
 from tickyard.kernel.ids import Address
 from tickyard.kernel.wire import encode, iso
 from tickyard.payments.refusal import Refusal
-from tickyard.payments.signed.spelling import decode
+from tickyard.payments.signed.spelling import ADDRESS, decode
 
 EXTENSION: Final = "sign-in-with-x"
 HEADER: Final = b"sign-in-with-x"
@@ -91,7 +91,9 @@ class SignInOffer:
             if not isinstance(chain, str) or chain not in self._networks or not _is_current(given, now):
                 return None
             signature, address = given.get("signature"), given.get("address")
-            if not isinstance(signature, str) or not _SIGNATURE.fullmatch(signature) or not isinstance(address, str):
+            if not isinstance(signature, str) or not _SIGNATURE.fullmatch(signature):
+                return None
+            if not isinstance(address, str) or not ADDRESS.fullmatch(address):
                 return None
             text = message(given)
         except (Refusal, ValueError, KeyError, TypeError):

@@ -68,15 +68,19 @@ class Budget:
     async def _turn(self, name: str, patience_s: float) -> None:
         """Until somebody leaves the queue's place to us."""
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        queue = self._waiting.setdefault(name, deque())
-        queue.append(turn)
+        self._waiting.setdefault(name, deque()).append(turn)
         try:
             async with asyncio.timeout(max(0.0, patience_s)):
                 await turn
         except TimeoutError:
+            if turn.done() and not turn.cancelled():
+                # Called up in the very moment of giving up: the next one is.
+                self._call_up(name, 1)
             raise TooMany(self._message, 1) from None
         finally:
-            if not turn.done() or turn.cancelled():
+            # By now the queue may be another, or gone: whoever leaves a place takes those who wait no more out of it.
+            queue = self._waiting.get(name)
+            if queue is not None and turn in queue:
                 queue.remove(turn)
             if not queue:
                 self._waiting.pop(name, None)
@@ -106,9 +110,11 @@ class Budget:
                 self._spent.popitem(last=False)
             self._spent.setdefault(name, deque(maxlen=self._quota)).append(self._clock.monotonic())
             self._spent.move_to_end(name)
-        queue = self._waiting.get(name)
         # After something was spent everybody looks: there may be nothing left to wait for.
-        count = len(queue) if queue and is_spent else 1
+        self._call_up(name, len(self._waiting.get(name, ())) if is_spent else 1)
+
+    def _call_up(self, name: str, count: int) -> None:
+        queue = self._waiting.get(name)
         while queue and count:
             turn = queue.popleft()
             if not turn.done():
