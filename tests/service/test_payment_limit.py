@@ -220,3 +220,14 @@ def test_what_an_earlier_life_signed_for_is_counted_in_that_one(tmp_path):
 def test_nothing_is_signed_that_would_be_good_for_days():
     with pytest.raises(errors.PaymentRequired):
         sign(Payer(KEY, limit_usd="1"), challenge({"maxTimeoutSeconds": 86_401}))
+
+
+def test_a_file_that_cannot_be_written_stops_new_payments_and_withholds_no_answer(tmp_path):
+    file = tmp_path / "payments.json"
+    payer = Payer(KEY, limit_usd="1", file=file)
+    signed = sign(payer, challenge())
+    (tmp_path / "payments.json.new").mkdir()
+    assert payer.judge(signed, 200, is_first=True)
+    with pytest.raises(errors.KeptUnreadable):
+        sign(payer, challenge())
+    assert payer.left_usd == "0.990000"

@@ -10,7 +10,7 @@ ServiceError          the service answered with a failure; has code, status, mes
   InternalError       500  a bug of the service; the request id names the call
 Unreachable           the service did not answer at all
 SpendingLimit         the next call would cost more than may still be spent; nothing was signed
-KeptUnreadable        the file of payments whose end is not known cannot be read; nothing was signed
+KeptUnreadable        the file of payments whose end is not known cannot be read or written; nothing is sent
 WebhookRefused        a received webhook is not genuine
 TradeRefused          a build does not say what was ordered, or a step would fail; what was not sent will not be
 TradeUnsettled        a step is signed and sent, and the chain does not have it yet; continue with its `sent`

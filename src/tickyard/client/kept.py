@@ -101,16 +101,20 @@ class KeptPayments:
         if self._file is None:
             yield
             return
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        with open(self._file.with_name(self._file.name + ".lock"), "wb") as lock:
-            if fcntl is not None:
-                fcntl.flock(lock, fcntl.LOCK_EX)
-            self._read()
-            before = msgspec.json.encode({"kept": self._entries})
-            yield
-            after = msgspec.json.encode({"kept": self._entries})
-            if after != before:
-                _write(self._file, after)
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            with open(self._file.with_name(self._file.name + ".lock"), "wb") as lock:
+                if fcntl is not None:
+                    fcntl.flock(lock, fcntl.LOCK_EX)
+                self._read()
+                before = msgspec.json.encode({"kept": self._entries})
+                yield
+                after = msgspec.json.encode({"kept": self._entries})
+                if after != before:
+                    _write(self._file, after)
+        except OSError as error:
+            kind = type(error).__name__
+            raise KeptUnreadable(f"the kept payments in {self._file} cannot be written ({kind})") from None
 
 
 def _write(file: Path, text: bytes) -> None:

@@ -7,12 +7,13 @@ import base64
 import os
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, Final
 
 import msgspec
 
-from tickyard.client.errors import PaymentRequired, SpendingLimit
+from tickyard.client.errors import KeptUnreadable, PaymentRequired, SpendingLimit
 from tickyard.client.kept import KeptPayments, SignedPayment
 from tickyard.config.pinned import CHAIN_ID, MAINNET, SECOND_CHAIN_ID, USDC_8453
 from tickyard.kernel.clock import Clock, WallClock
@@ -98,12 +99,12 @@ class Payer:
         try:
             ahead_s = _ahead_s(challenge, headers, self._clock.timestamp()) if is_local else 0
             paying = await self._make(challenge, offers, ahead_s)
+            signed = SignedPayment(paying, price, terms, until)
+            self._kept.keep(name, signed)
         except Exception:
             self._signed -= price
             raise
-        signed = SignedPayment(paying, price, terms, until)
         self._own.add(str(paying))
-        self._kept.keep(name, signed)
         return signed
 
     def judge(self, signed: SignedPayment, status: int, *, is_first: bool) -> bool:
@@ -114,7 +115,9 @@ class Payer:
         its end is not known, and it stays: what was presented before may have been taken then.
         """
         if 200 <= status < 300:
-            self._kept.forget(signed)
+            # What is paid for is handed over whatever becomes of the file: presented again, it brings the same.
+            with suppress(KeptUnreadable):
+                self._kept.forget(signed)
             return True
         if not 400 <= status < 500 or status in _SAYS_NOTHING:
             return False

@@ -140,7 +140,11 @@ SABOTAGES = (
     ),
     broken(
         "the client forgets when it is restarted",
-        (KEPT, "            if after != before:\n                _write(self._file, after)\n", "            pass\n"),
+        (
+            KEPT,
+            "                if after != before:\n                    _write(self._file, after)\n",
+            "                pass\n",
+        ),
     ),
     broken(
         "the client takes a payment for over too soon",
