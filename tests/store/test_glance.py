@@ -81,7 +81,7 @@ def test_a_wrong_statement_is_a_bug_and_the_next_glance_works(where):
     async def work(store):
         with pytest.raises((sqlite3.Error, psycopg.Error)):
             async with store.glance() as tx:
-                await tx.fetch(Query(text("SELECT nothing FROM nowhere")), {})
+                await tx.fetch(Query(text("SELECT nothing FORM nowhere at all")), {})
         assert await look(store) == [(1, ADDRESS)]
 
     run(where, work)

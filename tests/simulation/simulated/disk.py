@@ -85,7 +85,7 @@ class ServerDisk:
 
 class FrailPostgresTransaction(PostgresTransaction):
     def __init__(self, tx, process):
-        self.connection, self.watch = tx.connection, tx.watch
+        self.connection, self.watch, self._account = tx.connection, tx.watch, tx._account
         self._trouble = Trouble(process)
 
     async def execute(self, statement, values=None):
