@@ -65,7 +65,9 @@ class Doorkeeper:
         self.clock = clock
         self.client_key = client_key
         self.identity = identity
-        self.bad_payments = Budget(bad_payments_per_minute, clock, "too many bad payments from this address")
+        self.bad_payments = Budget(
+            bad_payments_per_minute, clock, "too many payments of this address are bad, or still being looked at"
+        )
         self.body_wait_s = body_wait_s
         self.receipt_key = receipt_key
 
