@@ -19,7 +19,7 @@ from bench.world import Service, sandbox, service
 PATHS = ("/v1/assets", "/v1/prices/GME")
 PLAIN = {"TICKYARD_ACCESS_LOG": "false", "TICKYARD_RATE_LIMIT": "0"}
 SHIPPED = {"TICKYARD_RATE_LIMIT": "1000000000"}
-GOALS = (("plain", PLAIN, 0.90), ("shipped", SHIPPED, 0.60))
+GOALS = (("plain", PLAIN, 1.20), ("shipped", SHIPPED, 1.00))
 
 
 def fetch(url: str) -> tuple[bytes, list[tuple[str, str]]]:

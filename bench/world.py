@@ -14,6 +14,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 READY_S = 60
+# The sandbox's own wallets are refused: their keys are public.
+PAY_TO = "0x4d1f7c0eab52c94d0a8f1b6637e0c2a95d83f604"
 
 
 @dataclass
@@ -40,11 +42,11 @@ async def get_json(url: str) -> dict:
     return json.loads(await asyncio.to_thread(fetch))
 
 
-async def _ready(base: str, process: asyncio.subprocess.Process) -> None:
+async def _ready(base: str, process: asyncio.subprocess.Process, log: Path) -> None:
     async with asyncio.timeout(READY_S):
         while True:
             if process.returncode is not None:
-                raise SystemExit("the service under test ended by itself")
+                raise SystemExit(f"the service under test ended by itself; it said: {log.read_text()[-500:]}")
             with contextlib.suppress(OSError):
                 await get_json(base + "/readyz")
                 return
@@ -70,8 +72,9 @@ async def sandbox(folder: Path) -> AsyncIterator[str]:
     """A whole sandbox; yields its base URL."""
     port = free_port()
     base = f"http://127.0.0.1:{port}"
-    async with _process("up", "--port", str(port), "--demo-history", "0", log=folder / "up.log") as process:
-        await _ready(base, process)
+    log = folder / "up.log"
+    async with _process("up", "--port", str(port), "--demo-history", "0", log=log) as process:
+        await _ready(base, process, log)
         yield base
 
 
@@ -93,7 +96,7 @@ async def service(folder: Path, name: str, sandbox_base: str, **settings: str) -
         "TICKYARD_FILINGS_CONTACT": "bench@tickyard.example",
         "TICKYARD_FACILITATOR_4663": where["facilitators"]["eip155:4663"],
         "TICKYARD_FACILITATOR_8453": where["facilitators"]["eip155:8453"],
-        "TICKYARD_PAY_TO": where["wallets"][2]["address"],
+        "TICKYARD_PAY_TO": PAY_TO,
         "TICKYARD_SECRET_KEY_FILE": str(data / "alert.key"),
         "TICKYARD_PORT": str(port),
         "TICKYARD_DATA_DIR": str(data),
@@ -101,6 +104,7 @@ async def service(folder: Path, name: str, sandbox_base: str, **settings: str) -
     }
     async with _process("migrate", log=folder / f"{name}-migrate.log", **environ) as migration:
         await migration.wait()
-    async with _process("serve", log=folder / f"{name}.log", **environ) as process:
-        await _ready(base, process)
+    log = folder / f"{name}.log"
+    async with _process("serve", log=log, **environ) as process:
+        await _ready(base, process, log)
         yield Service(base, process.pid)
