@@ -46,7 +46,8 @@ async def _ready(base: str, process: asyncio.subprocess.Process, log: Path) -> N
     async with asyncio.timeout(READY_S):
         while True:
             if process.returncode is not None:
-                raise SystemExit(f"the service under test ended by itself; it said: {log.read_text()[-500:]}")
+                said = await asyncio.to_thread(log.read_text)
+                raise SystemExit(f"the service under test ended by itself; it said: {said[-500:]}")
             with contextlib.suppress(OSError):
                 await get_json(base + "/readyz")
                 return

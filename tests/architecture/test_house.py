@@ -116,8 +116,8 @@ def test_the_serving_process_imports_no_heavy_or_signing_library():
 
 
 @pytest.mark.slow
-def test_the_api_hashes_nothing_while_it_is_imported():
-    """The hash drags a parser of C along; it waits for the first who needs it."""
+def test_the_api_loads_no_parser_of_c():
+    """Some libraries bring their C functions along as text; starting would wait for it to be read."""
     assert _imports("import tickyard.processes.api") & {"Crypto", "pycparser"} == set()
 
 

@@ -29,7 +29,7 @@ AT_ONCE: Final = 2
 CONTROL_S: Final = 600
 NO_SERVER: Final = "not node and not database"
 LIBRARIES: Final = (
-    *("aiohttp", "aiohttp.web", "alembic.command", "coincurve", "Crypto.Hash.keccak", "cryptography.x509", "eth_abi"),
+    *("aiohttp", "aiohttp.web", "alembic.command", "coincurve", "sha3", "cryptography.x509", "eth_abi"),
     *("eth_account", "hypothesis", "hypothesis.stateful", "msgspec", "prometheus_client", "psycopg", "sqlalchemy"),
     *("sqlalchemy.dialects.postgresql", "sqlalchemy.ext.asyncio", "starlette.applications", "uvicorn", "uvloop"),
 )

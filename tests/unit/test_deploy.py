@@ -43,7 +43,7 @@ def test_what_serves_holds_nothing_that_develops_or_signs():
 
 def test_everything_that_serves_can_import_what_it_needs_from_its_lock():
     """Only what is imported at once: the sandbox and the agent ask for theirs when they are used."""
-    names = {"Crypto": "pycryptodome", "prometheus_client": "prometheus-client", "publicsuffixlist": "publicsuffixlist"}
+    names = {"sha3": "safe-pysha3", "prometheus_client": "prometheus-client", "publicsuffixlist": "publicsuffixlist"}
     held = set(locked("serve."))
     missing = {}
     for path in (ROOT / "src/tickyard").rglob("*.py"):

@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+from sha3 import keccak_256
+
 from tickyard.config import pinned
 from tickyard.kernel.ids import EXAMPLE_WALLET, ZERO_ADDRESS, is_address
 
@@ -44,9 +46,7 @@ def _has_good_checksum(text: str) -> bool:
     if digits in (digits.lower(), digits.upper()):
         return True
     # Not from the rooms above, which read chains: settings stand below them.
-    from Crypto.Hash import keccak
-
-    nibbles = keccak.new(digest_bits=256, data=digits.lower().encode()).hexdigest()
+    nibbles = keccak_256(digits.lower().encode()).hexdigest()
     return all(
         not digit.isalpha() or digit.isupper() == (nibble > "7") for digit, nibble in zip(digits, nibbles, strict=False)
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from Crypto.Hash import keccak as _keccak
+from sha3 import keccak_256
 
 from tickyard.kernel.ids import Address
 
@@ -14,7 +14,8 @@ Value = Static | bytes | Sequence[Static] | Sequence[Row]
 
 
 def keccak(data: bytes) -> bytes:
-    return _keccak.new(data=data, digest_bits=256).digest()
+    digest: bytes = keccak_256(data).digest()
+    return digest
 
 
 def derived_address(phrase: str) -> Address:
