@@ -38,6 +38,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from tickyard.store.engine import Transaction
+from tickyard.store.sqlite.engine import SqliteTransaction
 from tickyard.store.upsert import Merge
 
 Statement: TypeAlias = Select[Any] | Insert | Update | Delete
@@ -80,30 +81,37 @@ class Prepared:
 
     async def change(self, tx: Transaction, values: Mapping[str, Any]) -> int:
         """Run it; how many rows it changed."""
-        if not tx.is_sqlite:
+        if not isinstance(tx, SqliteTransaction):
             return (await tx.execute(self._for_other(tx), values)).rowcount
-        rowcount: int = (await tx.run_sync(lambda connection: self._run(tx, connection, values))).rowcount
-        return rowcount
+        lite = self._lite or self._for_lite(tx)
+        return tx.run(lite.text, lite.fill(values)).rowcount
+
+    async def change_each(self, tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> int:
+        """Run it once for each of the rows; how many rows it changed in all."""
+        if not isinstance(tx, SqliteTransaction):
+            return (await tx.execute(self._for_other(tx), rows)).rowcount
+        lite = self._lite or self._for_lite(tx)
+        return tx.run_each(lite.text, map(lite.fill, rows)).rowcount
 
     async def one(self, tx: Transaction, values: Mapping[str, Any]) -> dict[str, Any] | None:
         """The one row it selects."""
-        if not tx.is_sqlite:
+        if not isinstance(tx, SqliteTransaction):
             found = (await tx.execute(self._for_other(tx), values)).mappings().one_or_none()
             return None if found is None else dict(found)
-        row = (await tx.run_sync(lambda connection: self._run(tx, connection, values))).fetchone()
-        assert self._lite is not None
-        return None if row is None else self._lite.read(row)
+        lite = self._lite or self._for_lite(tx)
+        row = tx.run(lite.text, lite.fill(values)).fetchone()
+        return None if row is None else lite.read(row)
 
     def _for_other(self, tx: Transaction) -> Statement:
         if self._other is None:
             self._other = self._make(tx)
         return self._other
 
-    def _run(self, tx: Transaction, connection: Connection, values: Mapping[str, Any]) -> Any:
-        if self._lite is None:
-            self._lite = _Lite(self._make(tx), connection.dialect, self._names)
-        driver: Any = connection.connection.driver_connection
-        return driver.execute(self._lite.text, self._lite.fill(values))
+    def _for_lite(self, tx: Transaction) -> "_Lite":
+        from sqlalchemy.dialects import sqlite
+
+        self._lite = _Lite(self._make(tx), sqlite.dialect(), self._names)
+        return self._lite
 
 
 class _Lite:

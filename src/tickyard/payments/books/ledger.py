@@ -190,8 +190,7 @@ class Ledger:
         """Note that the answers of these payments have left the house."""
         now = sql.becomes(delivered_at=self.clock.now())
         async with self.store.begin() as tx:
-            for key in keys:
-                await sql.DELIVER.change(tx, sql.key_of(key) | now)
+            await sql.DELIVER.change_each(tx, [sql.key_of(key) | now for key in keys])
 
     async def release_abandoned(self) -> int:
         """Forget runs whose holder is gone; how many."""

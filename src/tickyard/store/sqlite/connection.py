@@ -2,8 +2,7 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -57,8 +56,11 @@ class Link:
                 self._raw.rollback()
                 raise
 
-    def fetch(self, statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        return self._raw.execute(statement, values).fetchall()
+    def run(self, statement: str, values: Mapping[str, Any] | Sequence[Any]) -> sqlite3.Cursor:
+        return self._raw.execute(statement, values)
+
+    def run_each(self, statement: str, rows: Iterable[Sequence[Any]]) -> sqlite3.Cursor:
+        return self._raw.executemany(statement, rows)
 
     def commit(self) -> None:
         self._raw.commit()
@@ -107,25 +109,32 @@ def _connect(path: Path, *, is_reader: bool) -> sqlite3.Connection:
     return raw
 
 
-@contextmanager
-def translated() -> Iterator[None]:
-    """Trouble of the file as a failure of the house; anything else is a bug and passes through."""
-    try:
-        yield
-    except (DBAPIError, sqlite3.Error) as error:
-        cause = error.orig if isinstance(error, DBAPIError) else error
-        # The low byte is the primary code.
-        code = (getattr(cause, "sqlite_errorcode", None) or 0) & 0xFF
-        if code in _BUSY:
-            raise Busy("the store is busy", retry_after_s=1) from error
-        if code in _TROUBLE:
-            log.error("the store's file gives trouble", code=getattr(cause, "sqlite_errorname", ""))
-            found = f"the store's file gives trouble: {cause}"
-            raise Refused(
-                found, "look at the file, at who owns it and its folder, and at the room on the disk"
-            ) from error
-        if code == sqlite3.SQLITE_ERROR and str(cause).startswith("no such table"):
-            # An empty file in the store's place, or one of another program.
-            log.error("the store refuses us", found=str(cause))
-            raise Refused(f"the store's file has {cause}", "run `tickyard migrate`") from error
-        raise
+class _Translated:
+    """Around every statement, so a plain object: a generator would cost as much as a small statement."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, _traceback: object) -> None:
+        if isinstance(error, DBAPIError | sqlite3.Error):
+            _translate(error)
+
+
+translated: Final = _Translated()
+"""Trouble of the file as a failure of the house; anything else is a bug and passes through."""
+
+
+def _translate(error: DBAPIError | sqlite3.Error) -> None:
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    # The low byte is the primary code.
+    code = (getattr(cause, "sqlite_errorcode", None) or 0) & 0xFF
+    if code in _BUSY:
+        raise Busy("the store is busy", retry_after_s=1) from error
+    if code in _TROUBLE:
+        log.error("the store's file gives trouble", code=getattr(cause, "sqlite_errorname", ""))
+        found = f"the store's file gives trouble: {cause}"
+        raise Refused(found, "look at the file, at who owns it and its folder, and at the room on the disk") from error
+    if code == sqlite3.SQLITE_ERROR and str(cause).startswith("no such table"):
+        # An empty file in the store's place, or one of another program.
+        log.error("the store refuses us", found=str(cause))
+        raise Refused(f"the store's file has {cause}", "run `tickyard migrate`") from error

@@ -7,7 +7,7 @@ lock, so that wait is done with pauses of the Clock and a budget.
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -35,15 +35,24 @@ class SqliteTransaction(Transaction):
         self._link = link
 
     async def execute(self, statement: Executable, values: Values | Sequence[Values] | None = None) -> Rows:
-        with translated():
+        with translated:
             return self._link.connection.execute(statement, values)
 
     async def fetch(self, statement: Spelled, values: Values) -> list[tuple[Any, ...]]:
-        with translated():
-            return self._link.fetch(statement.for_sqlite, values)
+        with translated:
+            return self._link.run(statement.for_sqlite, values).fetchall()
+
+    def run(self, statement: str, values: Sequence[Any]) -> sqlite3.Cursor:
+        """A statement in the driver's own words."""
+        with translated:
+            return self._link.run(statement, values)
+
+    def run_each(self, statement: str, rows: Iterable[Sequence[Any]]) -> sqlite3.Cursor:
+        with translated:
+            return self._link.run_each(statement, rows)
 
     async def run_sync(self, work: Callable[[Connection], T]) -> T:
-        with translated():
+        with translated:
             return work(self._link.connection)
 
 
@@ -62,7 +71,7 @@ class SqliteStore(Store):
             link = await self._patiently(self._start_writing, patience_s or PATIENCE_S)
             try:
                 yield SqliteTransaction(link)
-                with translated():
+                with translated:
                     link.commit()
             except BaseException:
                 link.rollback()
@@ -126,7 +135,7 @@ class SqliteStore(Store):
         deadline = self.clock.monotonic() + patience_s
         while True:
             try:
-                with translated():
+                with translated:
                     return start()
             except Busy:
                 if self.clock.monotonic() >= deadline:
