@@ -29,7 +29,7 @@ from tickyard.features.alerts.store import alert
 from tickyard.features.alerts.webhook.addresses import EgressPolicy
 from tickyard.features.alerts.webhook.egress import Egress
 from tickyard.kernel.clock import WallClock
-from tickyard.market.rounds import Round, slot_number
+from tickyard.market.sampling.rounds import Round, slot_number
 from tickyard.store.engine import Store
 from tickyard.store.opening import open_store
 from tickyard.store.statement import Bulk

@@ -30,9 +30,9 @@ from tickyard.chain.v3.events import Swapped
 from tickyard.chain.v3.math import swap
 from tickyard.doors.app import Plan, build_app
 from tickyard.kernel.clock import WallClock
-from tickyard.market.charts import FAR
 from tickyard.market.mirror.held import Held
-from tickyard.market.pools import deepest
+from tickyard.market.swaps.charts import FAR
+from tickyard.market.swaps.pools import deepest
 from yards.house import open_house
 
 AWAY_S = 0.020

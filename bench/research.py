@@ -38,9 +38,9 @@ from tickyard.features.research.operations import ResearchAsk, get_research
 from tickyard.features.research.study import study
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.operation import Operation
+from tickyard.market.listing.registry import Registry
 from tickyard.market.market import Market
 from tickyard.market.mids import Mids
-from tickyard.market.registry import Registry
 from tickyard.sandbox.filings.server import FilingsStandIn
 from tickyard.sandbox.standins.faults import FaultBoard
 from tickyard.sandbox.standins.issuer import IssuerStandIn

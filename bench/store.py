@@ -43,9 +43,9 @@ from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address, Symbol
 from tickyard.kernel.operation import Operation
 from tickyard.kernel.wire import encode, iso
-from tickyard.market.registry import Registry
-from tickyard.market.rounds import Round, slot_number, slot_start
-from tickyard.market.samples import DAY_SLOTS, LatestSamples
+from tickyard.market.listing.registry import Registry
+from tickyard.market.sampling.rounds import Round, slot_number, slot_start
+from tickyard.market.sampling.samples import DAY_SLOTS, LatestSamples
 from tickyard.store.engine import Store
 from tickyard.store.identities import keep_listing
 from tickyard.store.migrate import migrate

@@ -148,7 +148,7 @@ def _main() -> None:
             else:
                 sys.exit(_run(resume(_settings())))
         case "earn":
-            from tickyard.processes.earn import skip_epoch
+            from tickyard.processes.commands.earn import skip_epoch
 
             sys.exit(_run(skip_epoch(_settings(), asked.epoch)))
         case "claim":
@@ -160,7 +160,7 @@ def _main() -> None:
 
             _run(keep_store(asked.command, _settings(), getattr(asked, "file", "")))
         case "registry":
-            from tickyard.processes.registry import look_after_registry
+            from tickyard.processes.commands.registry import look_after_registry
 
             symbol, address = getattr(asked, "symbol", None), getattr(asked, "address", None)
             sys.exit(_run(look_after_registry(asked.doing, _settings(), symbol, address)))
@@ -169,7 +169,7 @@ def _main() -> None:
 
             sys.exit(_run(pay_command(_base_url(), asked.url, asked.network, asked.data)))
         case "payments":
-            from tickyard.processes.payments import payments_command
+            from tickyard.processes.commands.payments import payments_command
 
             sys.exit(_run(payments_command(asked, _settings())))
         case "call" | "watch":
@@ -189,7 +189,7 @@ def _main() -> None:
 
             sys.exit(_run(examine(_settings())))
         case "keys":
-            from tickyard.processes.keys import new_keys, rotate_keys
+            from tickyard.processes.commands.keys import new_keys, rotate_keys
 
             print(new_keys(asked.kind, Path(asked.file)) if asked.doing == "new" else rotate_keys(Path(asked.file)))
         case "openapi":

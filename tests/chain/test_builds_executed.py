@@ -8,9 +8,9 @@ import pytest
 from eth_abi import decode
 
 from proof import IS_FULL
-from tickyard.market.fills import Trade, best_fill
-from tickyard.market.gas import swap_gas
 from tickyard.market.mirror.offers import fills_of
+from tickyard.market.swaps.fills import Trade, best_fill
+from tickyard.market.swaps.gas import swap_gas
 from tickyard.sandbox.node.abi import call_data
 from tickyard.sandbox.node.transact import QueuedCall, send
 from tickyard.sandbox.world.market import read_spots

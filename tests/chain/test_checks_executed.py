@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from tickyard.kernel.clock import WallClock
-from tickyard.market.fills import Trade
+from tickyard.market.swaps.fills import Trade
 from tickyard.sandbox.node.process import NodeError
 from tickyard.sandbox.world.market import read_spots
 from tickyard.sandbox.world.place import USDG

@@ -8,7 +8,7 @@ import pytest
 from eth_abi import decode
 
 from tickyard.kernel.clock import WallClock
-from tickyard.market.pools import PoolBook
+from tickyard.market.swaps.pools import PoolBook
 from tickyard.sandbox.node.abi import call_data
 from tickyard.sandbox.node.transact import QueuedCall, send
 from tickyard.sandbox.world.listing import by_symbol

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tickyard.kernel.errors import UpstreamDown
-from tickyard.market.fills import Trade
+from tickyard.market.swaps.fills import Trade
 from tickyard.sandbox.world.place import TICK_SPACINGS, TRADING_DESK
 from yards.mirroring import Bustle, Followed, asked, random_trade, signed
 

@@ -8,9 +8,9 @@ from tickyard.chain.rpc.feed import LogFeed
 from tickyard.chain.v3.events import TOPICS
 from tickyard.config.pinned import MAINNET
 from tickyard.kernel.clock import WallClock
-from tickyard.market.fills import Trade
 from tickyard.market.mirror.follow import FED_STEP_S, LiveMarket
 from tickyard.market.reading import ChainReader
+from tickyard.market.swaps.fills import Trade
 from tickyard.sandbox.world.place import TRADING_DESK
 from yards.mirroring import Bustle, Followed, asked
 

@@ -11,8 +11,8 @@ from tickyard.features.trades.bounds import maximum_in, minimum_out
 from tickyard.features.trades.calldata import Swap
 from tickyard.kernel.ids import Address
 from tickyard.kernel.units import TokenAmount, UsdgAmount
-from tickyard.market.fills import Fill, Mode, Side, Trade
-from tickyard.market.pools import Pool, PoolSpot
+from tickyard.market.swaps.fills import Fill, Mode, Side, Trade
+from tickyard.market.swaps.pools import Pool, PoolSpot
 
 COUNT = count(10_000)
 SINGLE = "(address,address,uint24,address,uint256,uint256,uint160)"

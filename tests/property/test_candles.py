@@ -13,7 +13,7 @@ from tickyard.features.history.candles import fold
 from tickyard.features.history.store import record_all
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address, Symbol
-from tickyard.market.rounds import Round
+from tickyard.market.sampling.rounds import Round
 from tickyard.store.opening import open_store
 from tickyard.store.tokens import token_ids
 from yards.schema import lay

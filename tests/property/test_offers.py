@@ -8,10 +8,10 @@ from tickyard.chain.v3.math import PoolState
 from tickyard.chain.v3.ticks import sqrt_ratio_at
 from tickyard.kernel.ids import Address
 from tickyard.kernel.units import TokenAmount, UsdgAmount
-from tickyard.market.charts import Chart
-from tickyard.market.fills import Mode, Side, Trade, tied_best
 from tickyard.market.mirror.offers import fills_of, winning_fills
-from tickyard.market.pools import Pool, PoolSpot
+from tickyard.market.swaps.charts import Chart
+from tickyard.market.swaps.fills import Mode, Side, Trade, tied_best
+from tickyard.market.swaps.pools import Pool, PoolSpot
 from yards.curves import amounts, pools
 
 TOKEN = Address("0x" + "77" * 20)

@@ -7,7 +7,7 @@ import pytest
 from tickyard.features.history import store as history
 from tickyard.features.history.follow import follow_rounds
 from tickyard.kernel.clock import WallClock
-from tickyard.market.rounds import Round, slot_number
+from tickyard.market.sampling.rounds import Round, slot_number
 from tickyard.store.tokens import token_ids
 from yards import paperyard
 

@@ -20,7 +20,7 @@ from tickyard.features.alerts.secret import AlertKeys, new_alert_id
 from tickyard.features.alerts.store import Alert
 from tickyard.features.alerts.webhook.addresses import EgressPolicy
 from tickyard.features.alerts.webhook.egress import Egress
-from tickyard.market.rounds import Round, slot_number
+from tickyard.market.sampling.rounds import Round, slot_number
 from tickyard.observe import metrics
 from tickyard.store import outbox
 from tickyard.store.opening import open_store

@@ -14,7 +14,7 @@ from tickyard.features.history.store import record
 from tickyard.features.history.stream.cursor import Cursor
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Symbol
-from tickyard.market.rounds import Round, slot_number, slot_start
+from tickyard.market.sampling.rounds import Round, slot_number, slot_start
 from tickyard.sandbox.standins.faults import FaultBoard
 from tickyard.sandbox.standins.issuer import IssuerStandIn
 from tickyard.sandbox.standins.process import open_port

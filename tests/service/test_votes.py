@@ -19,7 +19,7 @@ from tickyard.features.votes.operations import VotePowerAsk, get_vote_power, lis
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import NotFound, UpstreamDown
 from tickyard.kernel.operation import NoAsk
-from tickyard.market.asset import Asset
+from tickyard.market.listing.asset import Asset
 from tickyard.market.market import Market
 from tickyard.market.reading import ChainReader
 from tickyard.sandbox.standins.process import open_port

@@ -24,12 +24,12 @@ from tickyard.doors.http.stream import PATH, StreamDoor
 from tickyard.doors.routes import build_router
 from tickyard.features.history.stream import hub as streaming
 from tickyard.kernel.clock import WallClock
-from tickyard.market.charts import ChartReader
+from tickyard.market.listing.registry import Registry
 from tickyard.market.market import Market
 from tickyard.market.mids import Mids
-from tickyard.market.pools import PoolBook
 from tickyard.market.reading import ChainReader
-from tickyard.market.registry import Registry
+from tickyard.market.swaps.charts import ChartReader
+from tickyard.market.swaps.pools import PoolBook
 from tickyard.sources.http import Source
 from tickyard.sources.issuer.api import Issuer
 from tickyard.store.opening import open_store

@@ -34,8 +34,8 @@ from tickyard.features.alerts.webhook.resolver import Unresolved
 from tickyard.kernel.errors import BadRequest, NotFound
 from tickyard.kernel.ids import Address, Symbol
 from tickyard.kernel.wire import encode, error_body
-from tickyard.market.asset import Asset
-from tickyard.market.rounds import Round, slot_number
+from tickyard.market.listing.asset import Asset
+from tickyard.market.sampling.rounds import Round, slot_number
 from tickyard.sources.issuer.border import ListedAsset
 from tickyard.store import outbox
 from tickyard.store.opening import open_store

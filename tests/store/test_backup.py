@@ -12,7 +12,7 @@ from tickyard.features.history.candles import fold
 from tickyard.features.history.tables import recorded, sample
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address, Symbol
-from tickyard.market.rounds import Round, slot_number
+from tickyard.market.sampling.rounds import Round, slot_number
 from tickyard.store import outbox
 from tickyard.store.copying.backup import BackupRefused, backup
 from tickyard.store.copying.restore import restore

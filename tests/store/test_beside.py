@@ -23,7 +23,7 @@ from sqlalchemy import text
 from proof import SEED, count
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address, Symbol
-from tickyard.market.rounds import slot_number
+from tickyard.market.sampling.rounds import slot_number
 from tickyard.sandbox.world.holders import write_payout_keystore
 from tickyard.store.migrate import migrate
 from tickyard.store.opening import open_store

@@ -13,7 +13,7 @@ from tickyard.features.history.operations import SECONDS
 from tickyard.features.history.tables import ROLLUPS, recorded, sample
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address, Symbol
-from tickyard.market.rounds import Round, slot_number
+from tickyard.market.sampling.rounds import Round, slot_number
 from tickyard.store.opening import open_store
 from tickyard.store.tokens import token_ids
 from yards.schema import lay

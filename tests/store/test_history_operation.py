@@ -16,8 +16,8 @@ from tickyard.kernel.errors import BadRequest, NotFound
 from tickyard.kernel.ids import Address, Symbol
 from tickyard.kernel.operation import Operation
 from tickyard.kernel.wire import encode
-from tickyard.market.registry import Registry
-from tickyard.market.rounds import Round, slot_number
+from tickyard.market.listing.registry import Registry
+from tickyard.market.sampling.rounds import Round, slot_number
 from tickyard.store.identities import keep_listing
 from tickyard.store.opening import open_store
 from tickyard.store.tokens import token_ids

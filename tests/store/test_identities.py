@@ -7,8 +7,8 @@ import pytest
 
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address, Symbol
-from tickyard.market.identity import ListingRefused
-from tickyard.market.kept_listing import ListingBook
+from tickyard.market.listing.identity import ListingRefused
+from tickyard.market.listing.kept import ListingBook
 from tickyard.sources.issuer.border import ListedAsset
 from tickyard.store.copying.backup import backup
 from tickyard.store.copying.restore import restore

@@ -21,7 +21,7 @@ from tickyard.features.history.operations import SECONDS
 from tickyard.features.history.tables import recorded, sample
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address, Symbol
-from tickyard.market.rounds import slot_number
+from tickyard.market.sampling.rounds import slot_number
 from tickyard.store.opening import open_store
 from tickyard.store.tokens import token_ids
 from yards.schema import lay

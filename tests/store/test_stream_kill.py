@@ -17,7 +17,7 @@ from tickyard.client.stream import listen
 from tickyard.features.history.store import record
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address, Symbol
-from tickyard.market.rounds import Round, slot_number, slot_start
+from tickyard.market.sampling.rounds import Round, slot_number, slot_start
 from tickyard.store.opening import open_store
 from tickyard.store.tokens import token_ids
 from yards.schema import lay

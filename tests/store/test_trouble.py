@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError
 from tickyard.features.history import store as history
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
-from tickyard.market.rounds import Round, slot_number
+from tickyard.market.sampling.rounds import Round, slot_number
 from tickyard.store.engine import Contended
 from tickyard.store.opening import open_store
 from yards.schema import lay

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from tickyard.features.history import reading, store
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
-from tickyard.market.rounds import Round, slot_number
+from tickyard.market.sampling.rounds import Round, slot_number
 from tickyard.store.opening import open_store
 
 START = datetime(2026, 9, 16, tzinfo=UTC)

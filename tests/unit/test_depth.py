@@ -14,7 +14,7 @@ from tickyard.chain.v3.math import PoolState, swap
 from tickyard.chain.v3.quoter import price_limit
 from tickyard.chain.v3.ticks import sqrt_ratio_at, tick_at
 from tickyard.kernel.ids import Address
-from tickyard.market.pools import Pool, PoolSpot, sampled
+from tickyard.market.swaps.pools import Pool, PoolSpot, sampled
 
 Q96 = 2**96
 DOLLAR = 10**6

@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 
 from tickyard.kernel.ids import Address
-from tickyard.market.rounds import slot_number
-from tickyard.market.samples import DayChange, LatestSamples
+from tickyard.market.sampling.rounds import slot_number
+from tickyard.market.sampling.samples import DayChange, LatestSamples
 
 TOKEN = Address("0x" + "a" * 40)
 NOW = datetime(2026, 10, 3, 14, 9, 59, tzinfo=UTC)

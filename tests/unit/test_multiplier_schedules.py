@@ -2,7 +2,7 @@
 
 import pytest
 
-from tickyard.market.asset import MultiplierSchedule
+from tickyard.market.listing.asset import MultiplierSchedule
 
 ONE, FOUR = 10**18, 4 * 10**18
 

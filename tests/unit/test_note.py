@@ -10,8 +10,8 @@ from tickyard.features.trades.calldata import Swap
 from tickyard.features.trades.note import Circumstances, write_note
 from tickyard.kernel.ids import Address
 from tickyard.kernel.units import Price, TokenAmount, UsdgAmount
-from tickyard.market.fills import Fill, Trade
-from tickyard.market.pools import Pool, PoolSpot
+from tickyard.market.swaps.fills import Fill, Trade
+from tickyard.market.swaps.pools import Pool, PoolSpot
 
 TOKEN, POOL, ME = (Address(f"0x{number:040x}") for number in (0xA0, 0xB0, 0xC0))
 FINE = Circumstances(

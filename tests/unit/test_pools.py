@@ -13,9 +13,9 @@ from tickyard.config.pinned import MAINNET
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import NoLiquidity, UpstreamDown
 from tickyard.kernel.ids import Address
-from tickyard.market.fills import Question, Side, Trade, best_fill, tied_best
-from tickyard.market.pools import Pool, PoolBook, PoolSpot, deepest
 from tickyard.market.reading import ChainReader
+from tickyard.market.swaps.fills import Question, Side, Trade, best_fill, tied_best
+from tickyard.market.swaps.pools import Pool, PoolBook, PoolSpot, deepest
 
 LOW, HIGH = Address("0x" + "1" * 40), Address("0x" + "9" * 40)
 ROOT = isqrt(200 * 2**192 // 10**12)

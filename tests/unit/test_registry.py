@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from tickyard.kernel.ids import Address, Symbol
-from tickyard.market.asset import Asset, MultiplierSchedule
-from tickyard.market.identity import ListingRefused, check_refresh, identity_of
-from tickyard.market.kept_listing import ListingBroken, decode_listing, encode_listing
+from tickyard.market.listing.asset import Asset, MultiplierSchedule
+from tickyard.market.listing.identity import ListingRefused, check_refresh, identity_of
+from tickyard.market.listing.kept import ListingBroken, decode_listing, encode_listing
 from tickyard.sources.issuer.api import ListedAsset
 
 ONE = 10**18

@@ -8,12 +8,12 @@ from eth_utils import keccak
 from tickyard.chain.rpc.client import Rpc
 from tickyard.config.pinned import MAINNET
 from tickyard.kernel.clock import WallClock
-from tickyard.market.charts import ChartReader
-from tickyard.market.fills import Trade, tied_best
 from tickyard.market.mirror.mirror import Mirror
 from tickyard.market.mirror.offers import fills_of, winning_fills
-from tickyard.market.pools import PoolBook
 from tickyard.market.reading import ChainReader
+from tickyard.market.swaps.charts import ChartReader
+from tickyard.market.swaps.fills import Trade, tied_best
+from tickyard.market.swaps.pools import PoolBook
 from tickyard.sandbox.node.abi import call_data, words
 from tickyard.sandbox.node.process import NodeError
 from tickyard.sandbox.node.transact import QueuedCall, send

@@ -12,9 +12,9 @@ from aiohttp import web
 
 from tickyard.features.research.library import Library
 from tickyard.features.research.operations import ResearchAsk, get_research
+from tickyard.market.listing.registry import Registry
 from tickyard.market.market import Market
 from tickyard.market.mids import Mids
-from tickyard.market.registry import Registry
 from tickyard.sandbox.filings.ordinary import AS_OF
 from tickyard.sandbox.filings.server import FilingsStandIn
 from tickyard.sandbox.standins.faults import FaultBoard

@@ -7,8 +7,8 @@ from msgspec import Meta, field
 from tickyard.deps import Deps
 from tickyard.kernel.operation import Kept, NoAsk
 from tickyard.kernel.wire import Answer, Ask, SymbolField
-from tickyard.market.listing_view import Asset, AssetDetail, asset_fields, detail_fields
-from tickyard.market.registry import REFRESH_S
+from tickyard.market.listing.registry import REFRESH_S
+from tickyard.market.listing.view import Asset, AssetDetail, asset_fields, detail_fields
 
 __all__ = ["Asset", "AssetAsk", "AssetDetail", "Assets", "get_asset", "list_assets"]
 

@@ -24,9 +24,9 @@ from tickyard.kernel.wire import (
     TokenText,
     iso,
 )
-from tickyard.market.charts import FAR, TENTH
-from tickyard.market.pools import PoolSpot
-from tickyard.market.quoting import BlockNumber, FeeTier
+from tickyard.market.swaps.charts import FAR, TENTH
+from tickyard.market.swaps.pools import PoolSpot
+from tickyard.market.swaps.quoting import BlockNumber, FeeTier
 
 MOVES_BPS: Final = (10, 50, 100, 200, 500, 1000)
 _REUSE_S: Final = 1

@@ -9,8 +9,8 @@ from tickyard.deps import Deps
 from tickyard.kernel.ids import Symbol
 from tickyard.kernel.operation import Kept
 from tickyard.kernel.wire import AddressText, Answer, Ask, ChainId, Moment, MoneyText, PriceText, Ticker, TokenText, iso
-from tickyard.market.charts import Chart
-from tickyard.market.quoting import PAIR, VENUE, FeeTier
+from tickyard.market.swaps.charts import Chart
+from tickyard.market.swaps.quoting import PAIR, VENUE, FeeTier
 
 _REUSE_S = 5
 

@@ -11,8 +11,8 @@ from tickyard.kernel.ids import Symbol
 from tickyard.kernel.operation import Kept
 from tickyard.kernel.units import Price
 from tickyard.kernel.wire import Answer, Ask, Moment, MultiplierText, PriceText, SymbolField, Ticker, iso
-from tickyard.market.asset import Asset, multiplier_text
 from tickyard.market.batch import ItemError, SymbolsField, chosen, item_error
+from tickyard.market.listing.asset import Asset, multiplier_text
 from tickyard.sources.issuer.api import IssuerQuote
 
 DayFigure = Annotated[str, Meta(examples=["374.6"], description="Per underlying share.")]

@@ -8,10 +8,10 @@ from tickyard.deps import Deps
 from tickyard.kernel.errors import Failure, NoLiquidity
 from tickyard.kernel.ids import Address, read_symbol
 from tickyard.kernel.wire import AddressText, AmountField, Answer, Ask, Moment, SymbolField, Ticker, iso
-from tickyard.market.asset import Asset
 from tickyard.market.batch import BATCH_MAX, ItemError, item_error
-from tickyard.market.fills import Fill, Trade, best_fill
-from tickyard.market.quoting import BlockNumber, DenomField, QuoteDetails, SideField, quote_fields
+from tickyard.market.listing.asset import Asset
+from tickyard.market.swaps.fills import Fill, Trade, best_fill
+from tickyard.market.swaps.quoting import BlockNumber, DenomField, QuoteDetails, SideField, quote_fields
 
 
 class QuoteAsk(Ask):

@@ -11,9 +11,9 @@ from tickyard.kernel.errors import BadRequest
 from tickyard.kernel.ids import ADDRESS_PATTERN
 from tickyard.kernel.operation import Kept
 from tickyard.kernel.wire import AddressText, Answer, Ask, Ticker
-from tickyard.market.asset import Asset
-from tickyard.market.listing_view import Isin, Name
-from tickyard.market.registry import REFRESH_S
+from tickyard.market.listing.asset import Asset
+from tickyard.market.listing.registry import REFRESH_S
+from tickyard.market.listing.view import Isin, Name
 
 Match = Literal["symbol", "name", "isin", "address"]
 

@@ -30,11 +30,11 @@ from tickyard.kernel.wire import (
     TokenText,
     iso,
 )
-from tickyard.market.asset import Asset, multiplier_text
 from tickyard.market.batch import ItemError, SymbolsField, chosen, item_error
-from tickyard.market.charts import Chart
-from tickyard.market.pools import deepest
-from tickyard.market.quoting import FeeTier
+from tickyard.market.listing.asset import Asset, multiplier_text
+from tickyard.market.swaps.charts import Chart
+from tickyard.market.swaps.pools import deepest
+from tickyard.market.swaps.quoting import FeeTier
 
 Percent = Annotated[str, Meta(examples=["-0.1250"], description="Percent with four decimals.")]
 _REUSE_S = 5

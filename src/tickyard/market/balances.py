@@ -12,7 +12,7 @@ from tickyard.chain.multicall import Call
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import ZERO_ADDRESS, Address
 from tickyard.kernel.units import Price, TokenAmount
-from tickyard.market.asset import Asset
+from tickyard.market.listing.asset import Asset
 from tickyard.market.market import Market
 from tickyard.market.reading import CallTemplate
 

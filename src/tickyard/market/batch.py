@@ -7,8 +7,8 @@ from msgspec import Meta
 from tickyard.kernel.errors import BadRequest, Failure
 from tickyard.kernel.ids import SYMBOL_MAX, Symbol, read_symbol
 from tickyard.kernel.wire import ErrorDetail
-from tickyard.market.asset import Asset
-from tickyard.market.registry import Registry
+from tickyard.market.listing.asset import Asset
+from tickyard.market.listing.registry import Registry
 
 BATCH_MAX: Final = 50
 _SAYS: Final = f"1 to {BATCH_MAX} tickers separated by commas"

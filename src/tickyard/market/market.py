@@ -11,16 +11,16 @@ from tickyard.chain.rpc.client import Head
 from tickyard.config.pinned import Contracts
 from tickyard.kernel.errors import NoLiquidity, UpstreamDown
 from tickyard.kernel.ids import Address
-from tickyard.market.charts import FAR, NEAR, Chart, ChartReader, ChartReading
-from tickyard.market.fills import Fill, Question, Trade, tied_best
+from tickyard.market.listing.registry import Registry
 from tickyard.market.mids import Mids
 from tickyard.market.mirror.follow import LiveMarket
 from tickyard.market.mirror.offers import fills_of, winning_fills
-from tickyard.market.pools import Pool, PoolBook
 from tickyard.market.reading import CallTemplate, ChainReader, ChainReading
-from tickyard.market.registry import Registry
-from tickyard.market.samples import LatestSamples
+from tickyard.market.sampling.samples import LatestSamples
 from tickyard.market.short_lived import SharedFlight
+from tickyard.market.swaps.charts import FAR, NEAR, Chart, ChartReader, ChartReading
+from tickyard.market.swaps.fills import Fill, Question, Trade, tied_best
+from tickyard.market.swaps.pools import Pool, PoolBook
 
 
 @dataclass(frozen=True, slots=True)

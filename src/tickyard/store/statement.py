@@ -86,12 +86,13 @@ class Prepared:
         lite = self._lite or self._for_lite(tx)
         return tx.run(lite.text, lite.fill(values)).rowcount
 
-    async def change_each(self, tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> int:
-        """Run it once for each of the rows; how many rows it changed in all."""
+    async def change_each(self, tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Run it once for each of the rows."""
         if not isinstance(tx, SqliteTransaction):
-            return (await tx.execute(self._for_other(tx), rows)).rowcount
+            await tx.execute(self._for_other(tx), rows)
+            return
         lite = self._lite or self._for_lite(tx)
-        return tx.run_each(lite.text, map(lite.fill, rows)).rowcount
+        tx.run_each(lite.text, map(lite.fill, rows))
 
     async def one(self, tx: Transaction, values: Mapping[str, Any]) -> dict[str, Any] | None:
         """The one row it selects."""

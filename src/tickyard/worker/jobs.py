@@ -13,7 +13,7 @@ from tickyard.features.earn.days.epochs import index_holders, run_due
 from tickyard.features.earn.room import EarnDeps
 from tickyard.features.history.reading import newest_slot
 from tickyard.kernel.clock import SLOT_S
-from tickyard.market.rounds import slot_number
+from tickyard.market.sampling.rounds import slot_number
 from tickyard.observe import metrics
 from tickyard.observe.log import log
 from tickyard.payments.books.stock import show_stock

@@ -17,10 +17,10 @@ from tickyard.features.history.store import record
 from tickyard.kernel.clock import SLOT_S
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address, Symbol
-from tickyard.market.charts import Chart
-from tickyard.market.pools import PoolSpot, sampled
-from tickyard.market.rounds import Round, slot_number, slot_start
-from tickyard.market.suspicion import equity_e9, suspects
+from tickyard.market.sampling.rounds import Round, slot_number, slot_start
+from tickyard.market.sampling.suspicion import equity_e9, suspects
+from tickyard.market.swaps.charts import Chart
+from tickyard.market.swaps.pools import PoolSpot, sampled
 from tickyard.observe.log import log
 from tickyard.store.leases import Lease, guard
 from tickyard.store.tokens import token_ids

@@ -13,7 +13,7 @@ from tickyard.features.alerts.payload import Fired, parcel_of
 from tickyard.features.alerts.rules import crossed_range
 from tickyard.features.alerts.store import KIND
 from tickyard.kernel.wire import iso
-from tickyard.market.rounds import Round
+from tickyard.market.sampling.rounds import Round
 from tickyard.store import outbox
 from tickyard.store.engine import Transaction
 from tickyard.store.statement import OverRows

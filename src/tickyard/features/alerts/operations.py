@@ -17,7 +17,7 @@ from tickyard.features.alerts.webhook.egress import Egress
 from tickyard.features.alerts.webhook.url import WebhookUrl, read_webhook_url, registrable_domain
 from tickyard.kernel.errors import BadRequest, NotFound
 from tickyard.kernel.wire import Answer, Ask, Moment, SymbolField, Ticker, iso
-from tickyard.market.asset import Asset
+from tickyard.market.listing.asset import Asset
 from tickyard.market.market import Market
 from tickyard.store.engine import Store, Transaction
 from tickyard.store.tokens import token_ids

@@ -6,7 +6,7 @@ from typing import Final
 from tickyard.features.history.reading import day_changes, newest_slot
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
-from tickyard.market.samples import LatestSamples
+from tickyard.market.sampling.samples import LatestSamples
 from tickyard.store.engine import Store
 
 _LOOK_S: Final = 0.5

@@ -16,7 +16,7 @@ from tickyard.kernel.errors import BadRequest
 from tickyard.kernel.operation import Kept
 from tickyard.kernel.units import ratio_text
 from tickyard.kernel.wire import Answer, Ask, Moment, SymbolField, TextAnswer, Ticker, iso
-from tickyard.market.rounds import slot_number, slot_start
+from tickyard.market.sampling.rounds import slot_number, slot_start
 
 Interval = Literal["5m", "15m", "1h", "4h", "1d"]
 SECONDS: Final[dict[Interval, int]] = {"5m": 300, "15m": 900, "1h": 3_600, "4h": 14_400, "1d": 86_400}

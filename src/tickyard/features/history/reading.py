@@ -13,7 +13,7 @@ from tickyard.features.history.candles import Bar, RawCandle, Sample, bars
 from tickyard.features.history.tables import ROLLUPS, recorded, sample, suspect, synthetic
 from tickyard.kernel.clock import SLOT_S
 from tickyard.kernel.ids import Address
-from tickyard.market.samples import DAY_SLOTS, SLACK_SLOTS, DayChange
+from tickyard.market.sampling.samples import DAY_SLOTS, SLACK_SLOTS, DayChange
 from tickyard.store.engine import Transaction
 from tickyard.store.statement import Query
 from tickyard.store.tokens import token

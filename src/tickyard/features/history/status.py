@@ -12,8 +12,8 @@ from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.operation import Kept, NoAsk
 from tickyard.kernel.units import ratio_text
 from tickyard.kernel.wire import Answer, ChainId, Moment, PriceText, Ticker, iso
-from tickyard.market.rounds import slot_number, slot_start
-from tickyard.market.samples import DAY_SLOTS
+from tickyard.market.sampling.rounds import slot_number, slot_start
+from tickyard.market.sampling.samples import DAY_SLOTS
 from tickyard.observe import metrics
 from tickyard.store.tokens import token
 

@@ -8,7 +8,7 @@ from sqlalchemy import Table, case
 
 from tickyard.features.history.candles import Part, Sample, parts
 from tickyard.features.history.tables import ROLLUPS, recorded, sample, suspect, synthetic
-from tickyard.market.rounds import Round, slot_number
+from tickyard.market.sampling.rounds import Round, slot_number
 from tickyard.store.engine import Transaction
 from tickyard.store.statement import Bulk
 from tickyard.store.upsert import insert_new, upsert

@@ -12,7 +12,7 @@ from tickyard.features.research.shares import Shares
 from tickyard.features.research.study import Study
 from tickyard.features.research.worth import MarketCap, Worth
 from tickyard.kernel.wire import Answer, Moment, PriceText, Ticker
-from tickyard.market.listing_view import AssetDetail, Isin
+from tickyard.market.listing.view import AssetDetail, Isin
 from tickyard.sources.filings.border import Company
 
 Day = Annotated[str, Meta(examples=["2025-09-27"], extra_json_schema={"format": "date"})]

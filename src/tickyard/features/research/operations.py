@@ -20,8 +20,8 @@ from tickyard.kernel.ids import Symbol
 from tickyard.kernel.operation import Kept
 from tickyard.kernel.units import Price
 from tickyard.kernel.wire import Ask, SymbolField, iso
-from tickyard.market.asset import Asset
-from tickyard.market.listing_view import detail_fields
+from tickyard.market.listing.asset import Asset
+from tickyard.market.listing.view import detail_fields
 from tickyard.market.market import Market
 from tickyard.market.mids import REUSE, NoQuote
 from tickyard.sources.issuer.api import IssuerQuote

@@ -8,7 +8,7 @@ from tickyard.chain.v3.swap_reader import DecodedApproval, DecodedSwap, decode_a
 from tickyard.config.pinned import Contracts
 from tickyard.features.trades.bounds import maximum_in, minimum_out
 from tickyard.kernel.ids import Address
-from tickyard.market.fills import Fill, Mode, Trade
+from tickyard.market.swaps.fills import Fill, Mode, Trade
 
 
 class CalldataMismatch(RuntimeError):

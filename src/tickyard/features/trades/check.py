@@ -39,7 +39,7 @@ from tickyard.kernel.errors import NoLiquidity, UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.kernel.units import TokenAmount, UsdgAmount, percent_text, ratio_text
 from tickyard.kernel.wire import iso
-from tickyard.market.fills import Mode, Side
+from tickyard.market.swaps.fills import Mode, Side
 
 _APPROVAL_GAS: Final = 70_000
 """Where nothing was run."""

@@ -8,7 +8,7 @@ from tickyard.features.trades.note import IssueCode, Severity
 from tickyard.features.trades.reasons import ReasonCode
 from tickyard.features.trades.wire import BuildAsk, TradeBuild
 from tickyard.kernel.wire import AddressText, Answer, Moment, MoneyText, PriceText
-from tickyard.market.quoting import BlockNumber, FeeTier
+from tickyard.market.swaps.quoting import BlockNumber, FeeTier
 
 RawText = Annotated[str, Meta(examples=["99500000"], description="Base units.")]
 HexText = Annotated[str, Meta(examples=["0x0"], pattern="^0x[0-9a-f]+$")]

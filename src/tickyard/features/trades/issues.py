@@ -7,7 +7,7 @@ from tickyard.features.trades.note import Finding, Severity, impact_of, impact_s
 from tickyard.features.trades.plan import Planned
 from tickyard.features.trades.reasons import WORDS
 from tickyard.kernel.units import UsdgAmount, percent_text, ratio_text
-from tickyard.market.asset import multiplier_text
+from tickyard.market.listing.asset import multiplier_text
 
 _IMPACT_HIGH_BPS: Final = 300
 _SLIPPAGE_WIDE_BPS: Final = 500

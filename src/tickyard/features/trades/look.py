@@ -16,8 +16,8 @@ from tickyard.features.trades.plan import Wanted
 from tickyard.features.trades.rehearse import Rehearsal, Run, holdings
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
-from tickyard.market.fills import Fill
 from tickyard.market.market import NamedBlock
+from tickyard.market.swaps.fills import Fill
 from tickyard.observe.log import log
 
 _FEE_MOST: Final = 10**13

@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 from tickyard.features.trades.calldata import Swap
 from tickyard.kernel.units import Price, TokenAmount, UsdgAmount, percent_text
-from tickyard.market.fills import Mode, Side
+from tickyard.market.swaps.fills import Mode, Side
 
 _PREMIUM_MAX_PERCENT: Final = 5
 

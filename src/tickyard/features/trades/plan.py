@@ -17,9 +17,9 @@ from tickyard.features.trades.wire import BuildAsk, TradeBuild, TransactionStep
 from tickyard.kernel.errors import NoLiquidity, UpstreamDown
 from tickyard.kernel.ids import Address, Symbol, read_address
 from tickyard.kernel.units import ratio_text
-from tickyard.market.asset import Asset
-from tickyard.market.fills import Fill, Trade, best_fill
-from tickyard.market.quoting import QuoteDetails, quote_fields
+from tickyard.market.listing.asset import Asset
+from tickyard.market.swaps.fills import Fill, Trade, best_fill
+from tickyard.market.swaps.quoting import QuoteDetails, quote_fields
 from tickyard.sources.issuer.api import IssuerQuote
 
 

@@ -16,7 +16,7 @@ from tickyard.chain.v3 import pools as v3
 from tickyard.features.trades.calldata import Swap
 from tickyard.features.trades.reasons import Refusal, explained, read_refusal
 from tickyard.kernel.ids import Address
-from tickyard.market.fills import Mode
+from tickyard.market.swaps.fills import Mode
 
 _TRANSACTION: Final = 21_000
 _TOKEN_GAS: Final = 4

@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from tickyard.kernel.ids import ADDRESS_PATTERN, EXAMPLE_WALLET
 from tickyard.kernel.wire import AddressText, AmountField, Answer, Ask, ChainId, SymbolField, Ticker
-from tickyard.market.quoting import DenomField, QuoteDetails, SideField
+from tickyard.market.swaps.quoting import DenomField, QuoteDetails, SideField
 
 RecipientField = Annotated[
     str,

@@ -21,8 +21,8 @@ from tickyard.kernel.wire import (
     Ticker,
     TokenText,
 )
-from tickyard.market.asset import multiplier_text
 from tickyard.market.balances import read_holdings
+from tickyard.market.listing.asset import multiplier_text
 from tickyard.sources.votes import VoteEvent
 
 SOURCE = "votes feed"

@@ -16,12 +16,12 @@ from tickyard.config.pinned import Contracts
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
-from tickyard.market.charts import Chart
-from tickyard.market.fills import Fill, Question, Trade
 from tickyard.market.mirror.mirror import Mirror
 from tickyard.market.mirror.offers import fills_of, winning_fills
-from tickyard.market.pools import Pool, PoolBook
 from tickyard.market.reading import ChainReader
+from tickyard.market.swaps.charts import Chart
+from tickyard.market.swaps.fills import Fill, Question, Trade
+from tickyard.market.swaps.pools import Pool, PoolBook
 from tickyard.observe import metrics
 from tickyard.observe.log import log
 

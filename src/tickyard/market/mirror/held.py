@@ -25,8 +25,8 @@ from tickyard.chain.v3.steps import amount0_owed, amount0_paid, amount1_owed, am
 from tickyard.chain.v3.ticks import MAX_TICK, MIN_TICK, sqrt_ratio_at
 from tickyard.config.pinned import Contracts
 from tickyard.kernel.units import TokenAmount, UsdgAmount
-from tickyard.market.charts import Chart, Ticks
-from tickyard.market.pools import Pool, PoolSpot, state_calls
+from tickyard.market.swaps.charts import Chart, Ticks
+from tickyard.market.swaps.pools import Pool, PoolSpot, state_calls
 
 _MOST = 2**255 - 1
 _EMPTY = TickLiquidity(0, 0)

@@ -18,10 +18,10 @@ from tickyard.config.pinned import Contracts
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
-from tickyard.market.charts import FAR, Chart, ChartReader
 from tickyard.market.mirror.held import Held, Misfit
 from tickyard.market.mirror.logs import LogReader
-from tickyard.market.pools import Pool
+from tickyard.market.swaps.charts import FAR, Chart, ChartReader
+from tickyard.market.swaps.pools import Pool
 from tickyard.observe import metrics
 from tickyard.observe.log import log
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from tickyard.chain.v3.math import PoolState, swap
 from tickyard.chain.v3.quoter import price_limit
 from tickyard.chain.v3.steps import FEE_UNIT
-from tickyard.market.charts import Chart
-from tickyard.market.fills import Fill, Mode, Side, Trade, fill_of
-from tickyard.market.gas import pool_gas
+from tickyard.market.swaps.charts import Chart
+from tickyard.market.swaps.fills import Fill, Mode, Side, Trade, fill_of
+from tickyard.market.swaps.gas import pool_gas
 
 
 def fills_of(charts: Iterable[Chart], trade: Trade) -> list[Fill]:

@@ -15,7 +15,7 @@ from tickyard.features.history.tables import recorded
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.wire import Answer, Moment, iso
-from tickyard.market.rounds import slot_number
+from tickyard.market.sampling.rounds import slot_number
 from tickyard.payments.layer import Payments
 from tickyard.payments.proof.credit import verify_settlements
 from tickyard.sandbox.node.process import Node

@@ -17,7 +17,7 @@ from tickyard.config.settings import HISTORY_START
 from tickyard.features.history.store import mark_synthetic, record_all
 from tickyard.kernel.clock import SLOT_S, WallClock
 from tickyard.kernel.ids import Address
-from tickyard.market.rounds import Round, slot_number, slot_start
+from tickyard.market.sampling.rounds import Round, slot_number, slot_start
 from tickyard.sandbox.lifeline import on_parent_gone
 from tickyard.sandbox.world.listing import Listed, load
 from tickyard.sandbox.world.walk import mids_e6

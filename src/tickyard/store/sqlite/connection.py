@@ -59,8 +59,8 @@ class Link:
     def run(self, statement: str, values: Mapping[str, Any] | Sequence[Any]) -> sqlite3.Cursor:
         return self._raw.execute(statement, values)
 
-    def run_each(self, statement: str, rows: Iterable[Sequence[Any]]) -> sqlite3.Cursor:
-        return self._raw.executemany(statement, rows)
+    def run_each(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        self._raw.executemany(statement, rows)
 
     def commit(self) -> None:
         self._raw.commit()

@@ -47,9 +47,9 @@ class SqliteTransaction(Transaction):
         with translated:
             return self._link.run(statement, values)
 
-    def run_each(self, statement: str, rows: Iterable[Sequence[Any]]) -> sqlite3.Cursor:
+    def run_each(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         with translated:
-            return self._link.run_each(statement, rows)
+            self._link.run_each(statement, rows)
 
     async def run_sync(self, work: Callable[[Connection], T]) -> T:
         with translated:

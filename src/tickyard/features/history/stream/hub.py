@@ -16,7 +16,7 @@ from tickyard.features.history.stream.prices import Prices
 from tickyard.features.history.stream.told import Symbols, Told, framed
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.wire import iso
-from tickyard.market.rounds import slot_start
+from tickyard.market.sampling.rounds import slot_start
 from tickyard.observe import metrics
 
 LOOK_S: Final = 0.5

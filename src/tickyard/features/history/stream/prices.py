@@ -7,10 +7,10 @@ from tickyard.features.history.stream.told import Told
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.units import percent_text
 from tickyard.kernel.wire import iso
-from tickyard.market.asset import Asset
-from tickyard.market.charts import NEAR, Chart
+from tickyard.market.listing.asset import Asset
 from tickyard.market.market import NamedBlock
-from tickyard.market.pools import Pool, deepest
+from tickyard.market.swaps.charts import NEAR, Chart
+from tickyard.market.swaps.pools import Pool, deepest
 from tickyard.sources.issuer.api import IssuerQuote
 
 _WITHOUT_MIRROR_S: Final = 5.0

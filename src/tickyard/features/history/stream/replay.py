@@ -13,7 +13,7 @@ from tickyard.features.history.stream.told import Told, number
 from tickyard.features.history.tables import ROLLUPS, recorded, sample
 from tickyard.kernel.clock import SLOT_S
 from tickyard.kernel.wire import iso
-from tickyard.market.rounds import slot_start
+from tickyard.market.sampling.rounds import slot_start
 from tickyard.store.actions import NO_DATE, corporate_action, corporate_action_change
 from tickyard.store.engine import Transaction
 from tickyard.store.tables import from_micros, to_micros

@@ -13,7 +13,7 @@ to pool; a test holds the estimate within 15 % of what is used.
 from typing import Final
 
 from tickyard.chain.v3.math import SwapResult
-from tickyard.market.fills import Fill, Mode, Side, Trade
+from tickyard.market.swaps.fills import Fill, Mode, Side, Trade
 
 _AROUND: Final = {
     (Side.BUY, Mode.EXACT_IN): 33_600,

@@ -29,8 +29,8 @@ from tickyard.chain.v3.ticks import MAX_TICK, MIN_TICK, sqrt_ratio_at, tick_at
 from tickyard.config.pinned import Contracts
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.units import TokenAmount, UsdgAmount
-from tickyard.market.pools import Pool, PoolBook, PoolSpot, state_calls
 from tickyard.market.reading import ChainReader
+from tickyard.market.swaps.pools import Pool, PoolBook, PoolSpot, state_calls
 from tickyard.observe.log import log
 
 NEAR: Final = 128

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import Meta
 
 from tickyard.kernel.wire import Answer, MoneyText, PriceText, TokenText
-from tickyard.market.fills import Fill, Trade
-from tickyard.market.gas import swap_gas
+from tickyard.market.swaps.fills import Fill, Trade
+from tickyard.market.swaps.gas import swap_gas
 
 VENUE: Final = "dex-v3"
 PAIR: Final = "TOKEN/USDG"

@@ -12,7 +12,7 @@ from tickyard.chain.stock_token import (
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
-from tickyard.market.asset import MultiplierSchedule
+from tickyard.market.listing.asset import MultiplierSchedule
 from tickyard.observe.log import log
 
 _GETTERS = (UI_MULTIPLIER, NEW_UI_MULTIPLIER, EFFECTIVE_AT)

@@ -8,9 +8,9 @@ from tickyard.config.settings import Settings
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Symbol
-from tickyard.market.identity import ListingRefused, check_identities, check_listing, identity_of
-from tickyard.market.kept_listing import ListingBook, ListingBroken
-from tickyard.processes.contract import NotTheToken, look_at_contract
+from tickyard.market.listing.identity import ListingRefused, check_identities, check_listing, identity_of
+from tickyard.market.listing.kept import ListingBook, ListingBroken
+from tickyard.processes.commands.contract import NotTheToken, look_at_contract
 from tickyard.sources.http import Source
 from tickyard.sources.issuer.api import MAX_BYTES, Issuer, Listing
 from tickyard.sources.issuer.border import ListedAsset

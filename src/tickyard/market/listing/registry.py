@@ -14,9 +14,9 @@ from tickyard.chain.address import checksum
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import NotFound, UpstreamDown
 from tickyard.kernel.ids import Address, Symbol
-from tickyard.market.asset import Asset, MultiplierSchedule
-from tickyard.market.identity import ListingRefused, check_refresh, last_good
-from tickyard.market.kept_listing import ListingBook
+from tickyard.market.listing.asset import Asset, MultiplierSchedule
+from tickyard.market.listing.identity import ListingRefused, check_refresh, last_good
+from tickyard.market.listing.kept import ListingBook
 from tickyard.observe import metrics
 from tickyard.observe.log import log
 from tickyard.sources.issuer.api import Issuer

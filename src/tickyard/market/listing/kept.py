@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from tickyard.kernel.ids import Address, Symbol
-from tickyard.market.identity import ListingRefused, check_identities, check_listing, identity_of
+from tickyard.market.listing.identity import ListingRefused, check_identities, check_listing, identity_of
 from tickyard.sources.issuer.border import ListedAsset
 from tickyard.store import identities as rows
 from tickyard.store.engine import Store

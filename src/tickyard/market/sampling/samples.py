@@ -6,7 +6,7 @@ from typing import Final
 
 from tickyard.kernel.clock import SLOT_S
 from tickyard.kernel.ids import Address
-from tickyard.market.rounds import slot_number
+from tickyard.market.sampling.rounds import slot_number
 
 DAY_SLOTS: Final = 24 * 3600 // SLOT_S
 SLACK_SLOTS: Final = 15 * 60 // SLOT_S

@@ -12,8 +12,8 @@ from tickyard.config.pinned import Contracts
 from tickyard.kernel.errors import NoLiquidity, UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.kernel.units import AMOUNT_MAX_RAW, Price, TokenAmount, UsdgAmount
-from tickyard.market.pools import Pool, PoolBook, PoolSpot, state_calls
 from tickyard.market.reading import CallTemplate
+from tickyard.market.swaps.pools import Pool, PoolBook, PoolSpot, state_calls
 
 
 class Side(StrEnum):

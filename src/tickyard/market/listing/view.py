@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from tickyard.kernel.wire import AddressText, Answer, ChainId, MultiplierText, Ticker
-from tickyard.market import asset as market
+from tickyard.market.listing import asset as market
 
 Decimals = Annotated[int, Meta(examples=[18])]
 Status = Annotated[str, Meta(examples=["ASSET_STATUS_ACTIVE"])]

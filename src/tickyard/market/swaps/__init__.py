@@ -1,0 +1,1 @@
+"""Pools and what they make of a trade: ticks, fills, quotes, gas."""
