@@ -10,7 +10,7 @@ from aiohttp import web
 from eth_account import Account
 
 from tickyard.client import Order, TradeRefused, TradeUnsettled, Unreachable
-from tickyard.client.operations.shared import TradeBuild
+from tickyard.client.answers.shared import TradeBuild
 from tickyard.client.sending import send_trade
 from tickyard.sandbox.node.abi import call_data
 from tickyard.sandbox.standins.process import open_port

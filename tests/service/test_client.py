@@ -21,7 +21,7 @@ from tickyard import client as package
 from tickyard.catalog import CATALOG
 from tickyard.client import AsyncClient, Client, Payer, errors, verify_webhook
 from tickyard.client.operations import ROUTES, AsyncOperations, Operations
-from tickyard.clientgen.files import FOLDER, files
+from tickyard.clientgen.files import FOLDER, ROOMS, files
 from tickyard.doors.describe.examples import example_of
 from tickyard.kernel.clock import WallClock
 from tickyard.terminal.commands import call_command, watch
@@ -88,7 +88,8 @@ def asked(stand, work, **options):
 
 @pytest.mark.slow
 def test_the_operations_are_those_of_the_catalog():
-    written = {path.name: path.read_text() for path in FOLDER.glob("*.py")}
+    paths = [path for room in ROOMS for path in (FOLDER / room).glob("*.py")]
+    written = {str(path.relative_to(FOLDER)): path.read_text() for path in paths}
     assert written == files(), "run: python -m tickyard.clientgen"
     assert set(ROUTES) == {row.name for row in ROWS}
     for kind in (AsyncOperations, Operations):

@@ -9,6 +9,7 @@
 only read are tried again, a few times. With a `Payer` the pay-per-call routes are used, up to a limit.
 """
 
+from tickyard.client.answers.events import AlertEvent
 from tickyard.client.clients import AsyncClient, Client
 from tickyard.client.errors import (
     BadRequest,
@@ -27,7 +28,6 @@ from tickyard.client.errors import (
     UpstreamError,
     WebhookRefused,
 )
-from tickyard.client.operations.events import AlertEvent
 from tickyard.client.order import Order
 from tickyard.client.payer import Payer
 from tickyard.client.stream import StreamEvent

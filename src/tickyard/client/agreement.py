@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from tickyard.chain.v3.swap_reader import DecodedSwap, UnreadableSwap, decode_approval, decode_swap
+from tickyard.client.answers.shared import TradeBuild, TransactionStep
 from tickyard.client.errors import TradeRefused
-from tickyard.client.operations.shared import TradeBuild, TransactionStep
 from tickyard.client.order import Order
 from tickyard.config.pinned import CHAIN_ID, MAINNET
 from tickyard.kernel.errors import Failure

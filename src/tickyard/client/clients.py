@@ -5,9 +5,9 @@ import threading
 from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
+from tickyard.client.answers.shared import TradeBuild
 from tickyard.client.caller import DEFAULT_URL, Caller
 from tickyard.client.operations import ROUTES, AsyncOperations, Operations
-from tickyard.client.operations.shared import TradeBuild
 from tickyard.client.order import Order
 from tickyard.client.payer import Payer
 from tickyard.client.routes import Route

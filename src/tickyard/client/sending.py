@@ -16,8 +16,8 @@ from tickyard.chain.blocks import header
 from tickyard.chain.quantity import hash_text, quantity
 from tickyard.chain.rpc.client import Rpc, RpcError
 from tickyard.client.agreement import Agreed, agree
+from tickyard.client.answers.shared import TradeBuild
 from tickyard.client.errors import TradeRefused, TradeUnsettled, Unreachable
-from tickyard.client.operations.shared import TradeBuild
 from tickyard.client.order import Order
 from tickyard.config.pinned import CHAIN_ID
 from tickyard.kernel.clock import Clock, WallClock

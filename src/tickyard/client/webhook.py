@@ -9,8 +9,8 @@ from typing import Final
 
 import msgspec
 
+from tickyard.client.answers.events import AlertEvent
 from tickyard.client.errors import WebhookRefused
-from tickyard.client.operations.events import AlertEvent
 from tickyard.kernel.clock import WallClock
 
 SECRET_HEADER: Final = "x-svc-alert-secret"  # noqa: S105  a name

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from tickyard.clientgen.files import FOLDER, files
+from tickyard.clientgen.files import FOLDER, ROOMS, files
 from tickyard.clientgen.typescript import TS_FOLDER, ts_files
 
 
@@ -15,7 +15,7 @@ def made() -> dict[Path, str]:
 
 def stale(wanted: dict[Path, str]) -> list[Path]:
     """What is missing, differs, or should no longer be there."""
-    there = {*FOLDER.glob("*.py"), *TS_FOLDER.glob("*.ts")}
+    there = {*(file for room in ROOMS for file in (FOLDER / room).glob("*.py")), *TS_FOLDER.glob("*.ts")}
     differs = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
     return sorted({*differs, *(there - wanted.keys())})
 

@@ -1,4 +1,4 @@
-"""Writes `client/operations/`: typed answers and methods for every row of the catalog.
+"""Writes `client/answers/` and `client/operations/`: types and methods for every row of the catalog.
 
     make client
 
@@ -21,26 +21,28 @@ from tickyard.catalog import CATALOG, EVENTS
 from tickyard.clientgen.types import annotation, extra_of, structs_of
 from tickyard.kernel.operation import Operation
 
-FOLDER: Final = Path(__file__).parents[1] / "client" / "operations"
+FOLDER: Final = Path(__file__).parents[1] / "client"
+ROOMS: Final = ("answers", "operations")
 _NOTE: Final = "Written by `python -m tickyard.clientgen`."
 _HIDDEN: Final = ("client", "header", "http_only")
 
 
 def files(rows: Iterable[Operation] = CATALOG) -> dict[str, str]:
-    """File name -> text, formatted."""
+    """Path in the client's folder -> text, formatted."""
     by_tag: dict[str, list[Operation]] = {}
     for row in (each for each in rows if not each.is_file):
         by_tag.setdefault(row.tag, []).append(row)
     needed = {tag: structs_of(row.answer for row in its) for tag, its in by_tag.items()}
     uses = Counter(name for structs in needed.values() for name in structs)
     shared = {name: struct for its in needed.values() for name, struct in its.items() if uses[name] > 1}
-    made = {"shared.py": _answers("more than one group", shared, [])} if shared else {}
+    made = {"answers/shared.py": _answers("more than one group", shared, [])} if shared else {}
     for tag, its in by_tag.items():
         own = {name: struct for name, struct in needed[tag].items() if name not in shared}
-        made[f"{tag}_answers.py"] = _answers(f"the group {tag!r}", own, [n for n in needed[tag] if n in shared])
-        made[f"{tag}.py"] = _module(tag, its, shared)
-    made["events.py"] = _answers("webhooks", structs_of(event.body for event in EVENTS), [])
-    made["__init__.py"] = _package(by_tag)
+        made[f"answers/{tag}.py"] = _answers(f"the group {tag!r}", own, [n for n in needed[tag] if n in shared])
+        made[f"operations/{tag}.py"] = _module(tag, its, shared)
+    made["answers/events.py"] = _answers("webhooks", structs_of(event.body for event in EVENTS), [])
+    made["answers/__init__.py"] = f'"""Shapes of all answers. {_NOTE}"""\n'
+    made["operations/__init__.py"] = _package(by_tag)
     return {name: _formatted(text) for name, text in made.items()}
 
 
@@ -60,7 +62,7 @@ def _answers(where: str, structs: dict[str, inspect.StructType], borrowed: list[
     imports = "\nfrom datetime import datetime\nfrom typing import Any, Literal\n"
     imports += "\nfrom tickyard.client.routes import Answer\n"
     if borrowed:
-        imports += f"from tickyard.client.operations.shared import {', '.join(borrowed)}\n"
+        imports += f"from tickyard.client.answers.shared import {', '.join(borrowed)}\n"
     return "\n\n".join([f'"""Shapes of the answers in {where}. {_NOTE}"""\n{imports}', *_classes(structs)])
 
 
@@ -70,9 +72,9 @@ def _module(tag: str, rows: list[Operation], shared: dict[str, inspect.StructTyp
     )
     own = [row.answer.__name__ for row in rows if row.answer.__name__ not in shared]
     borrowed = [row.answer.__name__ for row in rows if row.answer.__name__ in shared]
-    for names, where in ((own, f"{tag}_answers"), (borrowed, "shared")):
+    for names, where in ((own, tag), (borrowed, "shared")):
         if names:
-            imports += f"from tickyard.client.operations.{where} import {', '.join(dict.fromkeys(names))}\n"
+            imports += f"from tickyard.client.answers.{where} import {', '.join(dict.fromkeys(names))}\n"
     routes = "ROUTES: dict[str, Route] = {\n" + "".join(_route(row) for row in rows) + "}"
     text = [f'"""The operations of the group {tag!r}. {_NOTE}"""\n\n{_HEAD}\n\n{imports}', routes]
     for before, prefix in (("async ", "Async"), ("", "")):

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import aiohttp
 
 from tickyard.client import AsyncClient, Order, TickyardError, TradeUnsettled
-from tickyard.client.operations.execution_answers import TradeCheck
+from tickyard.client.answers.execution import TradeCheck
 from tickyard.kernel.units import TokenAmount, UsdgAmount
 from tickyard.terminal.commands import INTERRUPTED, WrongCommand, base_url, said
 

@@ -4,7 +4,7 @@
 
 from typing import Literal, cast
 
-from tickyard.client.operations.alerts_answers import AlertRecord, CreatedAlert
+from tickyard.client.answers.alerts import AlertRecord, CreatedAlert
 from tickyard.client.routes import AsyncGroup, Group, Param, Route
 
 ROUTES: dict[str, Route] = {

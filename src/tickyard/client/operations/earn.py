@@ -4,7 +4,7 @@
 
 from typing import cast
 
-from tickyard.client.operations.earn_answers import Claimed, Earn, EpochBooks, Reserves, WalletStatus
+from tickyard.client.answers.earn import Claimed, Earn, EpochBooks, Reserves, WalletStatus
 from tickyard.client.routes import AsyncGroup, Group, Param, Route
 
 ROUTES: dict[str, Route] = {

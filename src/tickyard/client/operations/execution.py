@@ -2,7 +2,7 @@
 
 from typing import Literal, cast
 
-from tickyard.client.operations.execution_answers import TradeCheck
+from tickyard.client.answers.execution import TradeCheck
 from tickyard.client.routes import AsyncGroup, Group, Param, Route
 
 ROUTES: dict[str, Route] = {

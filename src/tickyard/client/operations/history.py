@@ -2,7 +2,7 @@
 
 from typing import Literal, cast
 
-from tickyard.client.operations.history_answers import History
+from tickyard.client.answers.history import History
 from tickyard.client.routes import AsyncGroup, Group, Param, Route
 
 ROUTES: dict[str, Route] = {

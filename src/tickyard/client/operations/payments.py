@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from tickyard.client.operations.payments_answers import SettledPayment
+from tickyard.client.answers.payments import SettledPayment
 from tickyard.client.routes import AsyncGroup, Group, Param, Route
 
 ROUTES: dict[str, Route] = {

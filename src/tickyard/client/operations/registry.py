@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from tickyard.client.operations.registry_answers import (
+from tickyard.client.answers.registry import (
     AssetDetail,
     Assets,
     CorporateActions,

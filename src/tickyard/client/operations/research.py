@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from tickyard.client.operations.research_answers import Explanation, Financials, Research, VoteList, VotePower
+from tickyard.client.answers.research import Explanation, Financials, Research, VoteList, VotePower
 from tickyard.client.routes import AsyncGroup, Group, Param, Route
 
 ROUTES: dict[str, Route] = {

@@ -2,8 +2,8 @@
 
 from typing import Literal, cast
 
-from tickyard.client.operations.shared import TradeBuild
-from tickyard.client.operations.trading_answers import Depth, ManyStats, Markets, Portfolio, Quote, Quotes, Stats
+from tickyard.client.answers.shared import TradeBuild
+from tickyard.client.answers.trading import Depth, ManyStats, Markets, Portfolio, Quote, Quotes, Stats
 from tickyard.client.routes import AsyncGroup, Group, Param, Route
 
 ROUTES: dict[str, Route] = {

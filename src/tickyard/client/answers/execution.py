@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from tickyard.client.operations.shared import TradeBuild
+from tickyard.client.answers.shared import TradeBuild
 from tickyard.client.routes import Answer
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from tickyard.client.operations.shared import ErrorDetail
+from tickyard.client.answers.shared import ErrorDetail
 from tickyard.client.routes import Answer
 
 

@@ -1,0 +1,1 @@
+"""Shapes of all answers. Written by `python -m tickyard.clientgen`."""
