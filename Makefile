@@ -21,14 +21,20 @@ up: ## run the whole service on a sandbox of its own (PORT=8402)
 	@$(BIN)/tickyard up --port $(PORT) --demo-history $(DEMO_HISTORY)
 
 # What starts nodes and servers has the machine to itself; the rest runs side by side.
-WITH_SERVERS := $(BIN)/python -m pytest -m "node or database"
+SERVERS := pytest -m "node or database"
 WITHOUT := $(BIN)/python tests/side_by_side.py
+MEASURED := $(BIN)/python -m coverage run -m
+IN_PROCESS := builds_executed checks_executed checks_failing market_reads mirror mirror_feed mirror_lies quotes_executed \
+  sending trader
 
 test: ## run all tests; the large proofs at a seeded tenth
 	@$(MAKE) --no-print-directory -j2 setup
 	@$(BIN)/python tests/browser/chromium.py
-	@$(WITH_SERVERS)
-	@$(WITHOUT)
+	@$(BIN)/python tests/covered.py --forget
+	@$(MEASURED) $(SERVERS)
+	@$(WITHOUT) --cover
+	@touch .coverage/ready
+	@$(BIN)/python tests/covered.py
 
 quick: ## run the tests that need no node, no database server and no more than a second
 	@$(MAKE) --no-print-directory -j2 setup
@@ -37,7 +43,7 @@ quick: ## run the tests that need no node, no database server and no more than a
 prove: ## run all tests with the proofs at their full count
 	@$(MAKE) --no-print-directory -j2 setup
 	@$(BIN)/python tests/browser/chromium.py
-	@TICKYARD_PROVE=full $(WITH_SERVERS)
+	@TICKYARD_PROVE=full $(BIN)/python -m $(SERVERS)
 	@TICKYARD_PROVE=full $(WITHOUT)
 
 # Programs of Debian's packages: apt-get install caddy prometheus systemd
@@ -49,7 +55,7 @@ storm: ## live through MINUTES of traffic with a fault every 20 s, three replica
 	@$(MAKE) --no-print-directory -j2 setup
 	@cd tests && ../$(BIN)/python -m storm --minutes $(MINUTES)
 
-cover: ## measure what the tests without a server run of each room; too little fails
+cover: ## measure what the tests run of each room in their own process; too little fails
 	@$(MAKE) --no-print-directory -j2 setup
 	@$(MAKE) --no-print-directory .coverage/ready
 	@$(BIN)/python tests/covered.py
@@ -59,8 +65,10 @@ mutants: ## break the code N times, and see whether a test notices (N=300 SEED=.
 	@$(MAKE) --no-print-directory .coverage/ready
 	@cd tests && ../$(BIN)/python -m mutants.run $(N) $(SEED)
 
-# Measuring doubles the machine time, so `make test` does without, and this runs only when something has changed.
+# `make test` leaves it behind. Without, or when something has changed: whatever runs the rooms in the test's process.
 .coverage/ready: $(shell find src tests -name '*.py' -o -name '*.csv')
+	@$(BIN)/python tests/covered.py --forget
+	@$(MEASURED) pytest -m node $(IN_PROCESS:%=tests/chain/test_%.py)
 	@TICKYARD_PROVE=quick $(WITHOUT) --cover
 	@touch $@
 

@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Final
 
-import covered
 import meter
 from proof import MODE, SEED
 
@@ -30,7 +29,6 @@ def main(options: Sequence[str]) -> int:
         chosen = NO_SERVER
         how = ["coverage", "run", "-m", "pytest"]
         options = [option for option in options if option != COVER]
-        covered.forget()
     shares: dict[str, list[Path]] = {}
     with_servers = {*(HERE / "chain").iterdir(), *(HERE / "browser").iterdir()}
     for file in sorted(set(HERE.rglob("test_*.py")) - with_servers):

@@ -27,7 +27,6 @@ from mutants.mutations import Mutation
 
 AT_ONCE: Final = 2
 CONTROL_S: Final = 600
-NO_SERVER: Final = "not node and not database"
 LIBRARIES: Final = (
     *("aiohttp", "aiohttp.web", "alembic.command", "coincurve", "sha3", "cryptography.x509", "eth_abi"),
     *("eth_account", "hypothesis", "hypothesis.stateful", "msgspec", "prometheus_client", "psycopg", "sqlalchemy"),
@@ -167,7 +166,7 @@ class Nursery:
             sys.path.insert(0, str(copy / "src"))
             # pytest wants to see its plugins before anybody has imported them; here they are.
             options = ["-x"] if job.what is not None else []
-            options += ["-m", NO_SERVER, "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+            options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
             code = pytest.main([*options, *job.tests], plugins=[witness])
         except BaseException:
             trouble = traceback.format_exc()
