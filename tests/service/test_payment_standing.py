@@ -319,3 +319,54 @@ def test_a_one_owner_smart_account_pays_with_an_ordinary_signature(tmp_path):
         assert (await call(world.app, "GET", URL, payment, header, client=THIEF)).status == 200
 
     run(tmp_path, scenario)
+
+
+@BOTH
+def test_a_thief_cannot_join_a_copy_that_another_process_has_overtaken(tmp_path, network):
+    async def scenario(world):
+        asked, go_on = asyncio.Event(), asyncio.Event()
+
+        async def hold(stage):
+            if stage == "verify asked" and not asked.is_set():
+                asked.set()
+                await go_on.wait()
+
+        world.facilitators[network].on_stage = hold
+        slow, quick = (process.app for process in world.processes)
+        payment = world.payment(network=network)
+        first = asyncio.create_task(call(slow, "GET", URL, payment))
+        await asked.wait()
+        assert (await call(quick, "GET", URL, payment)).status == 200
+        # It is on the chain for all to read, while the slow process has not heard of it yet.
+        stolen = asyncio.create_task(call(slow, "GET", URL, payment, client=THIEF))
+        go_on.set()
+        assert (await first).status == 200
+        assert (await stolen).status == 402
+        assert world.transfers(network) == 1
+
+    run(tmp_path, scenario, verify_s=5.0, processes=2)
+
+
+@BOTH
+def test_who_came_before_a_payment_was_settled_gets_its_answer_from_any_address(tmp_path, network):
+    """Nobody had it from the chain then."""
+
+    async def scenario(world):
+        asked, go_on = asyncio.Event(), asyncio.Event()
+
+        async def hold(stage):
+            if stage == "verify asked" and not asked.is_set():
+                asked.set()
+                await go_on.wait()
+
+        world.facilitators[network].on_stage = hold
+        payment = world.payment(network=network)
+        slow, quick = (process.app for process in world.processes)
+        moved = asyncio.create_task(call(slow, "GET", URL, payment, client=("192.0.2.1", 1)))
+        await asked.wait()
+        assert (await call(quick, "GET", URL, payment)).status == 200
+        go_on.set()
+        assert (await moved).status == 200
+        assert world.transfers(network) == 1
+
+    run(tmp_path, scenario, verify_s=5.0, processes=2)

@@ -56,9 +56,13 @@ SABOTAGES = (
         "the bytes of the chain open the answer",
         (
             STANDING,
-            "    return not row.may_be_public or shows_more(bearer, row.client, row.identifier)",
+            "    return is_early or shows_more(bearer, row.client, row.identifier)",
             "    return True",
         ),
+    ),
+    broken(
+        "everybody came early",
+        (CASHIER, "is_early = is_early or row is None or not row.may_be_public", "is_early = True"),
     ),
     broken(
         "any name opens the answer",

@@ -91,7 +91,7 @@ class Cashier:
             return await asyncio.shield(flight.task)
         first = flight.order.bearer
         if flight.is_public and not shows_more(order.bearer, first.client, first.identifier):
-            # Not in this one; the ledger knows what else they may have.
+            # Not in this one; the ledger knows what they may have.
             task = asyncio.create_task(self._sell(order, Flight(order)))
             self._alone.add(task)
             task.add_done_callback(self._alone.discard)
@@ -117,12 +117,13 @@ class Cashier:
             log.error("a sale crashed", network=name[0][0].network, kind=type(trouble).__name__)
 
     async def _sell(self, order: Order, flight: Flight) -> Sale:
-        deadline = self._clock.monotonic() + self._wait_s
+        deadline, is_early = self._clock.monotonic() + self._wait_s, False
         while True:
             row = await self._ledger.find(order.payment.key)
             now = self._clock.now()
-            flight.is_public = row is not None and row.may_be_public
-            if row is not None and not is_free(row, now) and not await _is_payer(order, row):
+            # Whoever came with it before it was settled anywhere did not read it off the chain.
+            is_early = is_early or row is None or not row.may_be_public
+            if row is not None and not is_free(row, now) and not await _is_payer(order, row, is_early):
                 return await self._as_stranger(order)
             step = next_step(row, order.fingerprint, now)
             if step == "refuse":
@@ -135,7 +136,7 @@ class Cashier:
                 try:
                     held = await self._take(order, deadline)
                 except Refusal as refusal:
-                    if not await self._has_moved(order, refusal):
+                    if not await self._has_moved(order, refusal, is_early):
                         raise
                     continue
                 if held is not None:
@@ -145,11 +146,11 @@ class Cashier:
             else:
                 await self._clock.sleep(_POLL_S)
 
-    async def _has_moved(self, order: Order, refusal: Refusal) -> bool:
+    async def _has_moved(self, order: Order, refusal: Refusal, is_early: bool) -> bool:
         """Whether a payment that was just refused is settled all the same: by another process while the facilitator
         looked at it, or long ago, when it was called failed too soon. The chain is read before we refuse."""
         row = await self._ledger.find(order.payment.key)
-        if row is None or not await _is_payer(order, row):
+        if row is None or not await _is_payer(order, row, is_early):
             return False
         if row.state == "failed" and row.is_watched:
             looked = await self._settlement.look(row)
@@ -234,6 +235,8 @@ class Cashier:
         return facilitator
 
     async def _run(self, order: Order, held: PaymentRow, facilitator: str, place: Place, flight: Flight) -> Sale:
+        # Nobody else settles what we hold: until we do, the bytes let whoever has them in.
+        flight.is_public = False
         try:
             reply = await order.run()
         except Exception:
@@ -285,5 +288,6 @@ class Cashier:
         return f"{self._name}-{self._count:x}"
 
 
-async def _is_payer(order: Order, row: PaymentRow) -> bool:
-    return is_payer(order.bearer, row) or (may_be_payer(order.bearer, row) and await order.asks_account())
+async def _is_payer(order: Order, row: PaymentRow, is_early: bool) -> bool:
+    bearer = order.bearer
+    return is_payer(bearer, row, is_early) or (may_be_payer(bearer, row, is_early) and await order.asks_account())

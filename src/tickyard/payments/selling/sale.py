@@ -28,7 +28,7 @@ class Flight:
 
     def __init__(self, order: Order) -> None:
         self.order = order
-        # Until the ledger was looked at nobody knows how far the payment is: the bytes alone let nobody in.
+        # Only while we hold its row is it known how far the payment is: else the bytes alone let nobody in.
         self.is_public = True
         self.task: asyncio.Task[Sale]
 

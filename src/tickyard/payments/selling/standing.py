@@ -63,16 +63,16 @@ def bearer_of(payment: Payment, client: str, *, is_signature_seen: bool, is_sign
     )
 
 
-def is_payer(bearer: Bearer, row: PaymentRow) -> bool:
-    """Whether a request may hear of this row."""
+def is_payer(bearer: Bearer, row: PaymentRow, is_early: bool) -> bool:
+    """Whether a request may hear of this row. `is_early`: it came before the payment may have been on the chain."""
     if not _has_signed(bearer, row.digest, row.signature):
         return False
-    return not row.may_be_public or shows_more(bearer, row.client, row.identifier)
+    return is_early or shows_more(bearer, row.client, row.identifier)
 
 
-def may_be_payer(bearer: Bearer, row: PaymentRow) -> bool:
+def may_be_payer(bearer: Bearer, row: PaymentRow, is_early: bool) -> bool:
     """Whether it hangs on a signature that we have not seen and cannot judge: a contract's word would decide."""
-    is_shown = not row.may_be_public or shows_more(bearer, row.client, row.identifier)
+    is_shown = is_early or shows_more(bearer, row.client, row.identifier)
     return is_shown and bearer.digest == row.digest
 
 
