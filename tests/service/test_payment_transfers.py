@@ -37,6 +37,11 @@ async def in_doubt(world, network, count=2):
     return payments
 
 
+async def worker(world, finality):
+    process = world.processes[0]
+    return await look_after(process.ledger, process.proofs, finality=finality, is_forced=True)
+
+
 async def statuses(world, payments):
     return [(await call(world.app, "GET", URL, payment)).status for payment, _ in payments]
 
@@ -185,5 +190,33 @@ def test_money_sent_by_hand_beside_a_nonce_flipped_with_nothing_pays_for_nothing
             chain.pay(*parts, moves=False, is_silent=True)
             chain.pay(*parts, is_foreign=True)
         assert (await call(world.app, "GET", URL, flipped)).reason == NONCE_SPENT
+
+    run(tmp_path, scenario)
+
+
+@BOTH
+def test_a_node_that_forgets_states_before_they_are_final_keeps_nobody_from_their_credit(tmp_path, network):
+    """The state of a block is known for minutes at many nodes, and a block is final after a quarter of an hour."""
+
+    async def scenario(world):
+        chain = world.chains[network]
+        chain.keeps_states = 10
+        assert (await call(world.app, "GET", URL, world.payment(network=network))).status == 200
+        assert await worker(world, finality=30) == {"waiting": 1}
+        chain.grow(40)
+        assert await worker(world, finality=30) == {"credited": 1}
+
+    run(tmp_path, scenario)
+
+
+def test_a_flip_that_was_seen_proves_nothing_in_a_block_that_took_its_place(tmp_path):
+    async def scenario(world):
+        chain = world.chains[FIRST]
+        answer = await call(world.app, "GET", URL, world.payment(network=FIRST))
+        assert await worker(world, finality=30) == {"waiting": 1}
+        chain.reorganise(answer.receipt["transaction"], is_mined_again=False)
+        chain.pay(world.wallet.address, 1, 10_000, is_foreign=True)
+        chain.grow(40)
+        assert await worker(world, finality=30) == {"unknown": 1}
 
     run(tmp_path, scenario)

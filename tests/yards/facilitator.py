@@ -37,6 +37,8 @@ class Chain:
         self.cut_logs_over = None
         self.refuse_logs_over = None
         """A node that leaves out the logs of longer ranges, without a word."""
+        self.keeps_states = None
+        """Of how many blocks the node still knows the state; None: of all."""
         self.hashes = {}
         self.node = rpcnode.Node(4663 if network == FIRST else 8453)
         self.node.results = {
@@ -166,6 +168,8 @@ class Chain:
         block = self.seen if params[1] == "latest" else int(params[1], 16)
         if block > self.seen:
             raise rpcnode.Refused(-32000, "header not found")
+        if self.keeps_states is not None and block <= self.seen - self.keeps_states:
+            raise rpcnode.Refused(-32000, f"historical state of block {block} is not available")
         if to == pinned.MAINNET.multicall3:
             return aggregated(data, lambda inner: self._read(inner, block))
         if data.startswith("1626ba7e"):

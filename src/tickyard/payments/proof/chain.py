@@ -197,9 +197,11 @@ class ChainProof:
                 here = [each for each in entries if each.place.block == block]
                 if not any(is_cancelled_by(each, pinned.MAINNET.permit2, row.key) for each in here):
                     asked.append((row, block, tuple(each for each in mine if each.block == block)))
-        questions = [(row, at) for row, block, _ in asked for at in (block - 1, block)]
-        states = await self._states(questions)
-        flipped = [
+        # What was seen once is so in that very block for ever, and its state may be forgotten before it is final.
+        flipped = [(row, transfers) for row, _, transfers in asked if transfers[0].block_hash == row.mined_hash]
+        asked = [each for each in asked if each[2][0].block_hash != each[0].mined_hash]
+        states = await self._states([(row, at) for row, block, _ in asked for at in (block - 1, block)])
+        flipped += [
             (row, transfers)
             for n, (row, _block, transfers) in enumerate(asked)
             if states[2 * n] is False and states[2 * n + 1] is True
