@@ -253,6 +253,74 @@ def test_a_smart_account_is_not_told_to_pay_while_its_chain_does_not_answer(tmp_
     run(tmp_path, scenario)
 
 
+def old(chain):
+    """Its last blocks are twenty seconds old, but for the newest."""
+    chain.grow(3)
+    chain.times = {number: moment - 20 for number, moment in chain.times.items()}
+
+
+@pytest.mark.parametrize("brings_payment", [False, True])
+def test_a_smart_account_is_not_told_to_pay_by_a_node_that_has_not_heard_of_it_yet(tmp_path, brings_payment):
+    async def scenario(world):
+        owner, account, chain = Wallet(), Wallet(), world.chains[SECOND]
+        name = account.address.lower()
+        chain.contracts.add(name)
+        chain.young.add(name)
+        payment = world.payment(wallet=account)
+        paid = await lost(world, payment)
+        old(chain)
+        offer = (await call(world.app, "GET", URL)).json()["extensions"]["sign-in-with-x"]
+        header = sign_in(offer, owner, SECOND, address=account.address)
+        chain.signers[name] = [decoded(header)["signature"][2:]]
+        shown = (payment, header) if brings_payment else (header,)
+        chain.lag = 2
+        # Another process, for whom nobody has looked at this account before.
+        other = await world.new_process()
+        answer = await call(other.app, "GET", URL, *shown, client=ELSEWHERE)
+        assert answer.status == 502
+        assert int(answer.headers["retry-after"]) > 0
+        assert "do not pay" in answer.json()["error"]["message"]
+        chain.lag = 0
+        assert (await call(other.app, "GET", URL, *shown, client=ELSEWHERE)).body == paid.body
+        assert world.transfers() == 1
+
+    run(tmp_path, scenario)
+
+
+def test_a_node_that_is_late_for_everybody_still_says_no_in_the_end(tmp_path):
+    """Its blocks are two seconds apart, and nobody signs in the future."""
+
+    async def scenario(world):
+        chain = world.chains[SECOND]
+        offer = (await call(world.app, "GET", URL)).json()["extensions"]["sign-in-with-x"]
+        header = sign_in(offer, Wallet(), SECOND, address=Wallet().address)
+        old(chain)
+        chain.lag = 2
+        assert (await call(world.app, "GET", URL, header)).status == 502
+        world.clock.move(40)
+        chain.grow(3)
+        assert (await call(world.app, "GET", URL, header)).status == 402
+
+    run(tmp_path, scenario)
+
+
+@pytest.mark.parametrize(
+    ("says", "status"), [("0x1626ba7e", 402), ("0x" + "1626ba7e".rjust(64, "0"), 402), ("0x1626ba7e" + "0" * 120, 200)]
+)
+def test_a_contract_says_yes_in_a_whole_word(tmp_path, says, status):
+    async def scenario(world):
+        owner, account, chain = Wallet(), Wallet(), world.chains[SECOND]
+        chain.contracts.add(account.address.lower())
+        await lost(world, world.payment(wallet=account))
+        offer = (await call(world.app, "GET", URL)).json()["extensions"]["sign-in-with-x"]
+        header = sign_in(offer, owner, SECOND, address=account.address)
+        chain.signers[account.address.lower()] = [decoded(header)["signature"][2:]]
+        chain.yes = says
+        assert (await call(world.app, "GET", URL, header, client=ELSEWHERE)).status == status
+
+    run(tmp_path, scenario)
+
+
 def test_what_makes_us_ask_a_chain_is_limited_and_an_ordinary_signer_is_not(tmp_path):
     async def scenario(world):
         paid = await lost(world, world.payment())
@@ -267,9 +335,10 @@ def test_what_makes_us_ask_a_chain_is_limited_and_an_ordinary_signer_is_not(tmp_
         # Its contract says yes to everything, and opens nothing.
         seen = [(await call(world.app, "GET", URL, greedy)).status for _ in range(5)]
         assert seen == [402, 402, 402, 429, 429]
-        asks = [each for each in world.chains[SECOND].node.seen if "1626ba7e" in json.dumps(each)]
-        assert asks
-        assert all(int(each["params"][0]["gas"], 16) <= 10**6 for each in asks if each["method"] == "eth_call")
+        asked = [each for batch in world.chains[SECOND].node.seen if isinstance(batch, list) for each in batch]
+        calls = [each for each in asked if "1626ba7e" in json.dumps(each)]
+        assert calls
+        assert all(int(each["params"][0]["gas"], 16) <= 10**6 for each in calls)
         # Their neighbour at the same address has a key of their own, and an answer to fetch.
         assert (await call(world.app, "GET", URL, sign_in(offer, world.wallet, SECOND))).body == paid.body
 

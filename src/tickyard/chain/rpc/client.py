@@ -63,6 +63,7 @@ class Rpc:
         if not urls or not all(url.startswith(("http://", "https://")) for url in urls):
             raise ValueError("every node URL must be http or https, and there must be one")
         self.chain_id = chain_id
+        self.clock = clock
         self.highest_block = 0
         self._max_batch = max_batch
         self._max_lag = max_lag

@@ -52,6 +52,8 @@ class SignedIn(msgspec.Struct, frozen=True, gc=False):
     """Where the account is, should it be a contract."""
     digest: bytes
     signature: bytes
+    age_s: int
+    """So long ago it was signed, at least: our offers are renewed twice a minute."""
 
 
 class SignInOffer:
@@ -96,10 +98,12 @@ class SignInOffer:
             if not isinstance(address, str) or not ADDRESS.fullmatch(address):
                 return None
             text = message(given)
+            age_s = max(0, int((now - _moment(given["issuedAt"])).total_seconds()) - EVERY_S)
         except (Refusal, ValueError, KeyError, TypeError):
             return None
         prefix = b"\x19Ethereum Signed Message:\n%d" % len(text)
-        return SignedIn(Address(address.lower()), chain, keccak256(prefix + text), bytes.fromhex(signature[2:]))
+        signed = keccak256(prefix + text), bytes.fromhex(signature[2:])
+        return SignedIn(Address(address.lower()), chain, *signed, age_s)
 
 
 def message(given: dict[str, object]) -> bytes:

@@ -7,7 +7,6 @@ nowhere: the payment's own bit must have flipped in the very block of the transf
 Many payments are looked at together, in a number of calls that does not grow with theirs.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -22,6 +21,7 @@ from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.payments.books.row import PaymentRow
 from tickyard.payments.offer.terms import SECOND
+from tickyard.payments.proof import account as account_rules
 from tickyard.payments.proof.logs import LogReader, Span
 from tickyard.payments.proof.span import BlockTimes
 from tickyard.payments.proof.transfer import Entry, PaidTransfer, is_cancelled_by, is_end, is_transfer, is_use
@@ -29,12 +29,6 @@ from tickyard.payments.signed.key import Key
 
 _AUTHORIZATION_STATE: Final = bytes.fromhex("e94a0102")
 _NONCE_BITMAP: Final = bytes.fromhex("4fe02b44")
-_IS_VALID_SIGNATURE: Final = bytes.fromhex("1626ba7e")
-_ITS_OWN_FAULT: Final = re.compile(
-    "invalid opcode|invalid jump|stack underflow|stack overflow|out of gas", re.IGNORECASE
-)
-_SIGNATURE_GAS: Final = 1_000_000
-"""What a wallet's own contract may cost: several owners, or a curve that the chain does not know."""
 _CLOCK_SKEW_S: Final = 120
 """How far the chain's clock may be from ours."""
 _CANDIDATES_MAX: Final = 4
@@ -155,25 +149,12 @@ class ChainProof:
         except RpcError:
             raise malformed() from None
 
-    async def has_code(self, account: str) -> bool:
-        code = await self._rpc.call("eth_getCode", [account, "latest"])
-        if not isinstance(code, str) or not code.startswith("0x"):
-            raise malformed()
-        return len(code) > 2
+    async def has_code(self, account: Address) -> bool:
+        return await account_rules.has_code(self._rpc, account)
 
-    async def accepts(self, account: Address, digest: bytes, signature: bytes) -> bool:
-        """Whether a contract wallet takes this for its owner's signature (ERC-1271)."""
-        padded = signature + bytes(-len(signature) % 32)
-        data = _IS_VALID_SIGNATURE + digest + uint_word(64) + uint_word(len(signature)) + padded
-        asked = {"to": account, "data": "0x" + data.hex(), "gas": hex(_SIGNATURE_GAS)}
-        try:
-            answer = await self._rpc.call("eth_call", [asked, "latest"])
-        except RpcError as error:
-            if error.is_revert or _ITS_OWN_FAULT.search(error.reason):
-                return False
-            # The node's trouble is no word of the contract's: who is told no pays again.
-            raise
-        return isinstance(answer, str) and answer.startswith("0x" + _IS_VALID_SIGNATURE.hex())
+    async def accepts(self, account: Address, digest: bytes, signature: bytes, *, age_s: int = 0) -> bool:
+        """Whether the account is a contract that takes this for its owner's signature, made so long ago at least."""
+        return await account_rules.accepts(self._rpc, account, digest, signature, age_s=age_s)
 
     def _by_use(self, rows: Sequence[PaymentRow], entries: Sequence[Entry]) -> dict[Key, Finding]:
         transfers = {(each.place.transaction, each.place.log_index): each for each in entries}

@@ -35,10 +35,7 @@ class Identity:
     async def accepts(self, payment: Payment) -> bool:
         """Whether the payer is a contract that takes the payment's signature for its own. This asks somebody else's
         code. UpstreamDown when the chain does not answer."""
-        network, account = payment.key.network, payment.key.payer
-        if not await self._is_contract(network, account):
-            return False
-        return await self._chains[network].accepts(account, payment.digest, payment.signature)
+        return await self._chains[payment.key.network].accepts(payment.key.payer, payment.digest, payment.signature)
 
     async def is_of(self, signed_in: SignedIn, key: Key) -> bool:
         """Whether the message was signed by the payer."""
@@ -57,10 +54,8 @@ class Identity:
 
     async def _accepts(self, network: str, signed_in: SignedIn) -> bool:
         """UpstreamDown when the chain does not answer: a no would have them pay again."""
-        account = signed_in.address
-        if not await self._is_contract(network, account):
-            return False
-        return await self._chains[network].accepts(account, signed_in.digest, signed_in.signature)
+        who, age_s = signed_in.address, signed_in.age_s
+        return await self._chains[network].accepts(who, signed_in.digest, signed_in.signature, age_s=age_s)
 
     async def _may_be_contract(self, network: str, account: Address) -> bool:
         try:

@@ -1,0 +1,75 @@
+"""Contract wallets: whether one takes a signature for its owner's (ERC-1271).
+
+A node that lags has not heard of a wallet that was deployed a moment ago, and whoever is told no pays again. So that
+there is no such wallet is believed only of a node that has come as far as the signature.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from tickyard.chain.abi import malformed, uint_word
+from tickyard.chain.blocks import read_header
+from tickyard.chain.rpc.client import Rpc
+from tickyard.chain.rpc.trouble import RpcError
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.kernel.ids import Address
+
+_IS_VALID_SIGNATURE: Final = bytes.fromhex("1626ba7e")
+# The word of a contract, and not only its first bytes: this is what tokens take for a yes.
+_YES: Final = re.compile(r"0x1626ba7e[0-9a-f]{56}", re.IGNORECASE)
+_ITS_OWN_FAULT: Final = re.compile(
+    "invalid opcode|invalid jump|stack underflow|stack overflow|out of gas", re.IGNORECASE
+)
+_SIGNATURE_GAS: Final = 1_000_000
+"""What a wallet's own contract may cost: several owners, or a curve that the chain does not know."""
+_PATIENCE_S: Final = 5.0
+_POLL_S: Final = 1.0
+
+
+async def has_code(rpc: Rpc, account: str) -> bool:
+    return _is_code(await rpc.call("eth_getCode", [account, "latest"]))
+
+
+async def accepts(rpc: Rpc, account: Address, digest: bytes, signature: bytes, *, age_s: int = 0) -> bool:
+    """Whether the account is a contract that takes this signature. `age_s`: so long ago it was made, at least.
+    UpstreamDown when that cannot be told."""
+    since, until = rpc.clock.seconds() - age_s, rpc.clock.monotonic() + _PATIENCE_S
+    padded = signature + bytes(-len(signature) % 32)
+    data = _IS_VALID_SIGNATURE + digest + uint_word(64) + uint_word(len(signature)) + padded
+    asked = {"to": account, "data": "0x" + data.hex(), "gas": hex(_SIGNATURE_GAS)}
+    # In one request, which goes to one node: another may not know what this one knows.
+    questions: list[tuple[str, Sequence[Any]]] = [
+        ("eth_getCode", [account, "latest"]),
+        ("eth_call", [asked, "latest"]),
+        ("eth_getBlockByNumber", ["latest", False]),
+    ]
+    while True:
+        code, answer, newest = await rpc.batch(questions)
+        if _is_code(code):
+            return _is_yes(answer)
+        if read_header(newest).timestamp >= since:
+            return False
+        if rpc.clock.monotonic() >= until:
+            raise UpstreamDown(
+                "whether this account has signed is not known yet; repeat this request and do not pay again",
+                retry_after_s=2,
+            )
+        await rpc.clock.sleep(_POLL_S)
+
+
+def _is_code(code: Any) -> bool:
+    if isinstance(code, RpcError):
+        raise code
+    if not isinstance(code, str) or not code.startswith("0x"):
+        raise malformed()
+    return len(code) > 2
+
+
+def _is_yes(answer: Any) -> bool:
+    if not isinstance(answer, RpcError):
+        return isinstance(answer, str) and _YES.match(answer) is not None
+    if answer.is_revert or _ITS_OWN_FAULT.search(answer.reason):
+        return False
+    # The node's trouble is no word of the contract's: who is told no pays again.
+    raise answer
