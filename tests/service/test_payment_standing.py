@@ -370,3 +370,21 @@ def test_who_came_before_a_payment_was_settled_gets_its_answer_from_any_address(
         assert world.transfers(network) == 1
 
     run(tmp_path, scenario, verify_s=5.0, processes=2)
+
+
+@BOTH
+def test_an_address_that_all_clients_of_a_proxy_share_opens_nothing(tmp_path, network):
+    async def scenario(world):
+        proxy, payment = ("192.0.2.80", 1), world.payment(network=network)
+        through = ("x-forwarded-for", "203.0.113.9"), ("x-forwarded-for", "198.51.100.7")
+        first = await call(world.app, "GET", URL, payment, through[0], client=proxy)
+        assert first.status == 200
+        for each in through:
+            assert (await call(world.app, "GET", URL, payment, each, client=proxy)).status == 402
+        # Whoever comes in past the proxy has not its address either.
+        assert (await call(world.app, "GET", URL, payment, client=THIEF)).status == 402
+        offer = (await call(world.app, "GET", URL)).json()["extensions"]["sign-in-with-x"]
+        shown = (payment, through[0], sign_in(offer, world.wallet, network))
+        assert (await call(world.app, "GET", URL, *shown, client=proxy)).body == first.body
+
+    run(tmp_path, scenario)

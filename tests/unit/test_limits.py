@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tickyard.doors.http.limits import RateLimit, TokenBuckets, client_key, read_networks
+from tickyard.doors.http.limits import RateLimit, TokenBuckets, client_key, own_address, read_networks
 
 PROXIES = read_networks(["10.0.0.0/8", "192.0.2.7", "fd00::/8"])
 
@@ -163,3 +163,27 @@ def test_the_limit_tells_the_caller_in_headers():
 
 def test_a_quota_smaller_than_the_replicas_still_serves():
     assert RateLimit(2, replicas=5).take(scope("198.51.100.1"), 5).is_allowed
+
+
+@pytest.mark.parametrize(
+    ("peer", "headers", "is_own"),
+    [
+        ("198.51.100.1", [], True),
+        ("2001:db8:1:2:3:4:5:6", [], True),
+        ("198.51.100.1", [(b"x-forwarded-for", b"203.0.113.9")], False),
+        ("198.51.100.1", [(b"forwarded", b"for=203.0.113.9")], False),
+        ("198.51.100.1", [(b"via", b"1.1 proxy")], False),
+        ("198.51.100.1", [(b"x-real-ip", b"203.0.113.9")], False),
+        ("10.1.1.1", [(b"x-forwarded-for", b"203.0.113.9")], True),
+        ("10.1.1.1", [(b"x-forwarded-for", b"203.0.113.9"), (b"via", b"1.1 Caddy")], True),
+        ("10.1.1.1", [(b"x-forwarded-for", b"nonsense")], False),
+        ("10.1.1.1", [(b"x-forwarded-for", b"10.2.2.2")], False),
+        ("10.1.1.1", [], False),
+        ("fd00::1", [], False),
+        (None, [], False),
+    ],
+)
+def test_an_address_that_a_proxy_gives_to_all_of_its_clients_is_nobodys_own(peer, headers, is_own):
+    asked = {"client": peer and (peer, 4000), "headers": [(b"host", b"x"), *headers]}
+    own = own_address(asked, PROXIES)
+    assert own == (client_key(asked, PROXIES) if is_own else None)

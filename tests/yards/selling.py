@@ -11,6 +11,7 @@ from tickyard.chain.rpc.client import Rpc
 from tickyard.doors.describe.examples import example_of
 from tickyard.doors.http.cache import FrontCache
 from tickyard.doors.http.edge import Edge
+from tickyard.doors.http.limits import own_address
 from tickyard.doors.paid.gate import Doorkeeper, Gate
 from tickyard.doors.routes import Endpoint, build_router
 from tickyard.kernel.errors import BadRequest, NoLiquidity, NotFound, UpstreamDown
@@ -136,6 +137,7 @@ class Process:
             Identity(self.proofs),
             bad_payments_per_minute=world.bad_payments_per_minute,
             receipt_key=getattr(world, "receipt_key", None),
+            own_address=own_address,
         )
         cache = FrontCache(clock)
         routes = []

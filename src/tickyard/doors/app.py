@@ -14,14 +14,14 @@ from tickyard.doors.describe.pages import make_pages
 from tickyard.doors.describe.paths import MCP_PATH
 from tickyard.doors.http.cache import FrontCache
 from tickyard.doors.http.edge import Edge
-from tickyard.doors.http.limits import RateLimit, client_key, read_networks
+from tickyard.doors.http.limits import RateLimit, client_key, own_address, read_networks
 from tickyard.doors.http.pages import Health, Page, Readiness
 from tickyard.doors.http.readiness import Lookout
 from tickyard.doors.http.stream import PATH as STREAM_PATH
 from tickyard.doors.http.stream import StreamDoor
 from tickyard.doors.http.web_app import docs_script, web_routes
 from tickyard.doors.mcp.door import McpDoor
-from tickyard.doors.paid.gate import Doorkeeper, Gate
+from tickyard.doors.paid.gate import Doorkeeper, Gate, OwnAddress
 from tickyard.doors.routes import ClientOf, Endpoint, build_router
 from tickyard.features.history.stream.hub import Hub
 from tickyard.kernel.ids import EXAMPLE_WALLET
@@ -66,13 +66,14 @@ def build_app(plan: Plan, *, access_log: AccessLog | None) -> App:
     settings, clock = deps.settings, deps.clock
     cache = FrontCache(clock)
     deps.market.registry.on_change.append(cache.clear)
-    client_of: ClientOf = partial(client_key, trusted_proxies=read_networks(settings.trusted_proxies))
+    proxies = read_networks(settings.trusted_proxies)
+    client_of: ClientOf = partial(client_key, trusted_proxies=proxies)
     endpoints = {row.name: _endpoint(row, deps, cache, client_of, plan) for row in plan.rows}
     controls = {row.name: _endpoint(row, plan.sandbox_deps, cache, client_of, plan) for row in plan.sandbox_rows}
     routes: Routes = [
         (row.method, row.path, {**endpoints, **controls}[row.name]) for row in (*plan.rows, *plan.sandbox_rows)
     ]
-    routes += _paid_twins(plan, endpoints, client_of)
+    routes += _paid_twins(plan, endpoints, client_of, partial(own_address, trusted_proxies=proxies))
     pages = make_pages(
         plan.rows,
         plan.sandbox_rows,
@@ -126,12 +127,19 @@ def _endpoint(row: Operation, deps: Any, cache: FrontCache, client_of: ClientOf,
     return Endpoint(row, deps, cache, plan.deps.clock, client_of=client_of, quota=quota)
 
 
-def _paid_twins(plan: Plan, free: Mapping[str, Endpoint], client_of: ClientOf) -> Routes:
+def _paid_twins(plan: Plan, free: Mapping[str, Endpoint], client_of: ClientOf, address_of: OwnAddress) -> Routes:
     """The gate around the very endpoint of the free route, for every method of the paid path."""
     till = plan.payments
     if till is None:
         return []
-    keeper = Doorkeeper(till.cashier, plan.deps.clock, client_of, till.identity, receipt_key=till.receipt_key)
+    keeper = Doorkeeper(
+        till.cashier,
+        plan.deps.clock,
+        client_of,
+        till.identity,
+        receipt_key=till.receipt_key,
+        own_address=address_of,
+    )
     twins: Routes = []
     for row in plan.rows:
         if row.price is not None:

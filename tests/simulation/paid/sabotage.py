@@ -74,7 +74,7 @@ SABOTAGES = (
     ),
     broken(
         "any address opens the answer",
-        (STANDING, "bearer.is_signed_in or bearer.client == client", "bearer.is_signed_in or client"),
+        (STANDING, "(bearer.client is not None and bearer.client == client)", "client"),
     ),
     broken(
         "anybody may join a sale under way",

@@ -22,6 +22,7 @@ HOPS_MAX = 16
 NO_ADDRESS = "local"
 """A peer without an address: a Unix socket."""
 
+_BY_PROXIES = frozenset({b"x-forwarded-for", b"forwarded", b"via", b"x-real-ip"})
 _WITH_PORT = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+))(?::[0-9]{1,5})?")
 _SECOND = 1_000_000_000
 _WINDOW = WINDOW_S * _SECOND
@@ -68,6 +69,18 @@ def client_key(scope: Mapping[str, Any], trusted_proxies: Networks = ()) -> str:
         if not _is_trusted(str(address), trusted_proxies):
             break
     return key
+
+
+def own_address(scope: Mapping[str, Any], trusted_proxies: Networks = ()) -> str | None:
+    """The client's address, where nobody else has it as far as can be seen: all clients of a proxy that we do not know,
+    or that does not say whom it speaks for, have the same."""
+    peer = scope["client"]
+    if peer is None:
+        return None
+    key = client_key(scope, trusted_proxies)
+    if trusted_proxies and _is_trusted(peer[0], trusted_proxies):
+        return None if key == _bucket_name(peer[0]) or _is_trusted(key, trusted_proxies) else key
+    return None if any(name in _BY_PROXIES for name, _ in scope["headers"]) else key
 
 
 def _read_hop(text: str) -> IPv4Address | IPv6Address | None:

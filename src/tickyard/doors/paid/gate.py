@@ -39,6 +39,8 @@ BAD_PAYMENTS_PER_MINUTE: Final = 30
 
 ClientKey = Callable[[Mapping[str, Any]], str]
 """From a scope to the name of the client that is calling."""
+OwnAddress = Callable[[Mapping[str, Any]], str | None]
+"""From a scope to an address that is nobody else's, if there is one."""
 
 _BODY_HEADERS: Final = frozenset({b"content-length", b"transfer-encoding"})
 # What changes an answer's form and not its content: a paid answer is always whole and plain, to be kept and replayed.
@@ -60,10 +62,12 @@ class Doorkeeper:
         bad_payments_per_minute: int | None = BAD_PAYMENTS_PER_MINUTE,
         body_wait_s: float = BODY_WAIT_S,
         receipt_key: ReceiptKey | None = None,
+        own_address: OwnAddress | None = None,
     ) -> None:
         self.cashier = cashier
         self.clock = clock
         self.client_key = client_key
+        self.own_address = own_address or client_key
         self.identity = identity
         self.bad_payments = Budget(
             bad_payments_per_minute, clock, "too many payments of this address are bad, or still being looked at"
@@ -112,7 +116,7 @@ class Gate:
         payment = read_authorization(choose(given, self._offer.entries))
         place = await keeper.bad_payments.take(client)
         try:
-            bearer = await self._bearer(payment, client, scope)
+            bearer = await self._bearer(payment, scope)
             body = await self._body(scope, receive)
             if body is None:
                 await send_error(send, 400, "bad_request", "the body did not arrive whole; nothing was taken")
@@ -120,6 +124,7 @@ class Gate:
             order = Order(
                 payment=payment,
                 bearer=bearer,
+                client=client,
                 fingerprint=fingerprint(scope, body),
                 route=self._offer.route,
                 request=self._offer.request(payment, scope["raw_path"]),
@@ -190,12 +195,13 @@ class Gate:
         )
         return receipt_value(sale.transaction, network, payer, signed)
 
-    async def _bearer(self, payment: Payment, client: str, scope: Scope) -> Bearer:
+    async def _bearer(self, payment: Payment, scope: Scope) -> Bearer:
         identity = self._keeper.identity
         is_seen = has_payer_signed(payment) is True
         signed_in = self._signed_in(scope)
         is_signed_in = signed_in is not None and await identity.is_of(signed_in, payment.key)
-        return bearer_of(payment, client, is_signature_seen=is_seen, is_signed_in=is_signed_in)
+        address = self._keeper.own_address(scope)
+        return bearer_of(payment, address, is_signature_seen=is_seen, is_signed_in=is_signed_in)
 
     def _signed_in(self, scope: Scope) -> SignedIn | None:
         value = next((value for name, value in scope["headers"] if name == SIGN_IN), None)

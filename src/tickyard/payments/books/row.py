@@ -78,7 +78,7 @@ class Reservation(msgspec.Struct, frozen=True, gc=False):
     request: bytes
     digest: str
     signature: str
-    client: str
+    client: str | None
     identifier: str | None
 
 

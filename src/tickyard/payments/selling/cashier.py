@@ -163,7 +163,7 @@ class Cashier:
     async def _as_stranger(self, order: Order) -> Sale:
         """A payment whose nonce we know, from somebody who may not hear of it: all goes as if we did not, and it ends
         as a payment ends whose nonce somebody else has used. Nothing is reserved, nothing is settled."""
-        place = await self._unsettled.take(f"stranger {order.bearer.client}")
+        place = await self._unsettled.take(f"stranger {order.payment.key.payer} {order.client}")
         try:
             await self._verify(order)
         except (Refusal, UpstreamDown):

@@ -25,7 +25,8 @@ class Bearer(msgspec.Struct, frozen=True, gc=False):
     signature: str
     is_signature_seen: bool
     """We recovered the payer from it ourselves."""
-    client: str
+    client: str | None
+    """The address it came from, where it is nobody else's."""
     identifier: str | None
     is_signed_in: bool
     """The payer has signed in with this very request."""
@@ -36,6 +37,8 @@ class Order(msgspec.Struct, frozen=True):
 
     payment: Payment
     bearer: Bearer
+    client: str
+    """Whom budgets count it against."""
     fingerprint: str
     route: str
     request: bytes
@@ -51,13 +54,13 @@ class Order(msgspec.Struct, frozen=True):
     """In the budget of bad payments."""
 
 
-def bearer_of(payment: Payment, client: str, *, is_signature_seen: bool, is_signed_in: bool) -> Bearer:
+def bearer_of(payment: Payment, address: str | None, *, is_signature_seen: bool, is_signed_in: bool) -> Bearer:
     named = None if payment.identifier is None else _hidden(payment.key, payment.identifier)
     return Bearer(
         digest=payment.digest.hex(),
         signature=hashlib.sha256(payment.signature).hexdigest(),
         is_signature_seen=is_signature_seen,
-        client=_hidden(payment.key, client),
+        client=None if address is None else _hidden(payment.key, address),
         identifier=named,
         is_signed_in=is_signed_in,
     )
@@ -78,7 +81,7 @@ def may_be_payer(bearer: Bearer, row: PaymentRow, is_early: bool) -> bool:
 
 def shows_more(bearer: Bearer, client: str | None, identifier: str | None) -> bool:
     """Whether a request shows something that the chain does not."""
-    if bearer.is_signed_in or bearer.client == client:
+    if bearer.is_signed_in or (bearer.client is not None and bearer.client == client):
         return True
     return bearer.identifier is not None and bearer.identifier == identifier
 
