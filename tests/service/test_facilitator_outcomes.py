@@ -15,7 +15,7 @@ from yards import paying
 call = paying.call
 URL = "/v1/x402/item/AAPL"
 BOTH = pytest.mark.parametrize("network", [FIRST, SECOND])
-SILENT = ["hang", "cut", "500", "html", "list", "redirect", "huge", "deep"]
+SILENT = ["hang", "cut", "500", "401", "html", "list", "redirect", "huge", "deep"]
 LANDED = ["hang-landed", "cut-landed", "500-landed", "cut-body", "pending-landed", "text", "lost-reply"]
 
 

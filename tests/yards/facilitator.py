@@ -380,6 +380,16 @@ class ScriptedFacilitator:
         elif mode in ("500", "500-landed"):
             self._send(writer, b"oops, database at 10.0.0.1", "500 Oops")
             return True
+        elif mode == "401":
+            # It does not know us, and says so in the form of a verdict.
+            refusal = {
+                "isValid": False,
+                "invalidReason": "unauthorized",
+                "success": False,
+                "errorReason": "unauthorized",
+            }
+            self._send(writer, json.dumps(refusal).encode(), "401 Unauthorized")
+            return True
         elif mode == "html":
             self._send(writer, b"<html>hello</html>")
             return True

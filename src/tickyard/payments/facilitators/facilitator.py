@@ -25,6 +25,8 @@ Observe = Callable[[str, str, float], None]
 """Told (facilitator, outcome, seconds) after each call."""
 
 _ANSWER_MAX_BYTES: Final = 64 * 1024
+_OF_US: Final = (401, 403, 407)
+"""Statuses that are about us and not about a payment, whatever their bodies say of it."""
 _REASON_MAX_CHARS: Final = 100
 _HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}")
 _UNCLEAN: Final = re.compile(r"[^A-Za-z0-9_.: -]")
@@ -167,6 +169,9 @@ class Facilitator:
         url = URL(f"{self._url}/{call}", encoded=True)
         shown = {} if self._credentials is None else self._credentials.headers(url)
         async with self._session.post(url, data=request, headers=shown, allow_redirects=False) as response:
+            if response.status in _OF_US:
+                response.close()
+                raise _Trouble("credentials")
             # A refusal may come with a status of its own; a fault of the server says nothing.
             if response.status != 200 and not 400 <= response.status < 429:
                 response.close()
