@@ -218,6 +218,36 @@ def test_a_signed_receipt_is_verified_by_the_reference_library(tmp_path, network
     run(tmp_path, scenario)
 
 
+def test_receipts_stay_true_when_another_key_signs(tmp_path):
+    file, said = tmp_path / "receipts.pem", {"network": FIRST, "url": "u", "payer": "p", "transaction": "t"}
+    made, receipts = [pem(ed25519.Ed25519PrivateKey.generate()) for _ in range(3)], []
+    # One key after the other is appended; at last the first got out and is taken away.
+    for text in (made[0], made[0] + made[1], "".join(made), made[1] + made[2]):
+        file.write_text(text)
+        key = ReceiptKey(file, "https://api.example")
+        receipts.append(key.sign(**said, issued_at=1)["offer-receipt"]["info"]["receipt"]["signature"])
+        document = json.loads(key.document())
+        methods = {each["id"]: each["publicKeyJwk"] for each in document["verificationMethod"]}
+        assert document["assertionMethod"] == list(methods)
+        # How a key was called before there could be several.
+        assert document["assertionMethod"][0] == "did:web:api.example#receipts"
+        good = [is_signed(receipt, methods) for receipt in receipts]
+        assert good == ([True] * len(receipts) if made[0] in text else [False, True, True, True])
+    file.write_text("no key")
+    with pytest.raises(BadCredentials):
+        ReceiptKey(file, "https://api.example")
+
+
+def is_signed(receipt, methods):
+    head, _, signature = (part + "=" * (-len(part) % 4) for part in receipt.split("."))
+    named = methods.get(json.loads(base64.urlsafe_b64decode(head))["kid"])
+    if named is None:
+        return False
+    public = ed25519.Ed25519PublicKey.from_public_bytes(base64.urlsafe_b64decode(named["x"] + "="))
+    public.verify(base64.urlsafe_b64decode(signature), receipt.rpartition(".")[0].encode())
+    return True
+
+
 @pytest.mark.slow
 def test_the_reference_client_signs_in_by_our_challenge(tmp_path):
     async def scenario(world):
