@@ -4,6 +4,7 @@ import asyncio
 import json
 
 import pytest
+from eth_abi import encode
 from sqlalchemy import select, text
 
 from tickyard.payments.books.tables import payment as rows
@@ -317,6 +318,32 @@ def test_a_contract_says_yes_in_a_whole_word(tmp_path, says, status):
         chain.signers[account.address.lower()] = [decoded(header)["signature"][2:]]
         chain.yes = says
         assert (await call(world.app, "GET", URL, header, client=ELSEWHERE)).status == status
+
+    run(tmp_path, scenario)
+
+
+def wrapped(header):
+    """As a wallet signs that took itself for not deployed yet (ERC-6492); its payment has deployed it."""
+    given, magic = decoded(header), bytes.fromhex("6492" * 16)
+    inner = bytes.fromhex(given["signature"][2:])
+    parts = encode(["address", "bytes", "bytes"], ["0x" + "fa" * 20, b"deploy it", inner])
+    return as_header({**given, "signature": "0x" + (parts + magic).hex()}, "sign-in-with-x")
+
+
+def test_a_smart_account_that_its_payment_deployed_signs_in_as_if_it_were_not_there_yet(tmp_path):
+    async def scenario(world):
+        owner, account, chain = Wallet(), Wallet(), world.chains[SECOND]
+        chain.contracts.add(account.address.lower())
+        paid = await lost(world, world.payment(wallet=account))
+        offer = (await call(world.app, "GET", URL)).json()["extensions"]["sign-in-with-x"]
+        header = sign_in(offer, owner, SECOND, address=account.address)
+        chain.signers[account.address.lower()] = [decoded(header)["signature"][2:]]
+        assert (await call(world.app, "GET", URL, wrapped(header), client=ELSEWHERE)).body == paid.body
+        # Whoever wraps nonsense is nobody.
+        given, magic = decoded(header), "6492" * 16
+        for nonsense in ("", "00" * 96, "ff" * 96, "00" * 32 + f"{96:064x}" * 2 + "ff" * 32):
+            junk = as_header({**given, "signature": "0x" + nonsense + magic}, "sign-in-with-x")
+            assert (await call(world.app, "GET", URL, junk, client=ELSEWHERE)).status == 402
 
     run(tmp_path, scenario)
 

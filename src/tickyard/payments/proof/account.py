@@ -21,6 +21,8 @@ _YES: Final = re.compile(r"0x1626ba7e[0-9a-f]{56}", re.IGNORECASE)
 _ITS_OWN_FAULT: Final = re.compile(
     "invalid opcode|invalid jump|stack underflow|stack overflow|out of gas", re.IGNORECASE
 )
+_WRAPPED: Final = bytes.fromhex("6492" * 16)
+"""The end of a signature by a wallet that took itself for not deployed yet (ERC-6492)."""
 _SIGNATURE_GAS: Final = 1_000_000
 """What a wallet's own contract may cost: several owners, or a curve that the chain does not know."""
 _PATIENCE_S: Final = 5.0
@@ -35,6 +37,7 @@ async def accepts(rpc: Rpc, account: Address, digest: bytes, signature: bytes, *
     """Whether the account is a contract that takes this signature. `age_s`: so long ago it was made, at least.
     UpstreamDown when that cannot be told."""
     since, until = rpc.clock.seconds() - age_s, rpc.clock.monotonic() + _PATIENCE_S
+    signature = _unwrapped(signature)
     padded = signature + bytes(-len(signature) % 32)
     data = _IS_VALID_SIGNATURE + digest + uint_word(64) + uint_word(len(signature)) + padded
     asked = {"to": account, "data": "0x" + data.hex(), "gas": hex(_SIGNATURE_GAS)}
@@ -56,6 +59,16 @@ async def accepts(rpc: Rpc, account: Address, digest: bytes, signature: bytes, *
                 retry_after_s=2,
             )
         await rpc.clock.sleep(_POLL_S)
+
+
+def _unwrapped(signature: bytes) -> bytes:
+    """What the wallet itself is shown: before it come the factory and what deploys it, which its payment has done."""
+    if not signature.endswith(_WRAPPED):
+        return signature
+    parts = signature[: -len(_WRAPPED)]
+    at = int.from_bytes(parts[64:96], "big")
+    size = int.from_bytes(parts[at : at + 32], "big")
+    return parts[at + 32 : at + 32 + size]
 
 
 def _is_code(code: Any) -> bool:
