@@ -12,6 +12,7 @@ from tickyard.chain.address import checksum
 from tickyard.kernel.ids import Address
 from tickyard.kernel.units import UsdgAmount
 from tickyard.kernel.wire import iso
+from tickyard.payments.books.ledger import KEEP_ANSWERS
 from tickyard.payments.books.row import PaymentRow, read_row
 from tickyard.payments.books.tables import payment
 from tickyard.store.engine import Store
@@ -119,6 +120,11 @@ def life_of(row: PaymentRow) -> dict[str, Any]:
         "mined": row.mined,
         "block": row.mined_block,
     }
+
+
+def answer_until(row: PaymentRow) -> str | None:
+    """Until when the payer may still fetch the answer: who is paid back before that may have both."""
+    return None if row.settled_at is None else iso(row.settled_at + KEEP_ANSWERS)
 
 
 def refund_of(row: PaymentRow) -> dict[str, Any]:

@@ -57,7 +57,8 @@ async def _show(asked: argparse.Namespace, store: Store) -> int:
         case _:
             now = store.clock.now()
             for row in await office.find_orphans(store, now - _FRESH):
-                _print({**office.life_of(row), "unsignedRefund": office.refund_of(row)})
+                told = {"answerUntil": office.answer_until(row), "unsignedRefund": office.refund_of(row)}
+                _print({**office.life_of(row), **told})
     return 0
 
 
