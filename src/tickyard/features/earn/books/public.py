@@ -5,11 +5,11 @@ from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
-from sqlalchemy import Integer, Row, and_, bindparam, func, or_, select
+from sqlalchemy import Integer, Row, bindparam, func, select
 
 from tickyard.chain.address import checksum
 from tickyard.features.earn.books.sums import read_sums
-from tickyard.features.earn.days.closing import ENDED_UNPAID
+from tickyard.features.earn.days.outcome import ATTEMPT, ENDED_UNPAID, claim_of, line_of
 from tickyard.features.earn.room import EarnDeps
 from tickyard.features.earn.rules import no_such_epoch, share
 from tickyard.features.earn.tables import (
@@ -173,25 +173,13 @@ _ROWS: Final = (
     select(
         earn_share.c.address,
         earn_share.c.balance,
-        func.coalesce(earn_claim.c.attempt, earn_line.c.attempt).label("attempt"),
+        ATTEMPT,
         earn_line.c.state,
         earn_line.c.hash,
     )
     .select_from(earn_share)
-    .join(
-        earn_claim,
-        and_(earn_claim.c.epoch == earn_share.c.epoch, earn_claim.c.address == earn_share.c.address),
-        isouter=True,
-    )
-    .join(
-        earn_line,
-        and_(
-            earn_line.c.epoch == earn_share.c.epoch,
-            earn_line.c.address == earn_share.c.address,
-            or_(earn_line.c.attempt == earn_claim.c.attempt, earn_claim.c.attempt.is_(None)),
-        ),
-        isouter=True,
-    )
+    .join(earn_claim, claim_of(earn_share.c.epoch, earn_share.c.address), isouter=True)
+    .join(earn_line, line_of(earn_share.c.epoch, earn_share.c.address), isouter=True)
     .where(earn_share.c.epoch == bindparam("of_epoch"), earn_share.c.address > bindparam("after"))
     .order_by(earn_share.c.address)
     .limit(bindparam("most", type_=Integer))

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from sqlalchemy import Row, and_, bindparam, func, select
 
+from tickyard.features.earn.days.outcome import IS_NEWEST_LINE
 from tickyard.features.earn.room import EarnDeps
 from tickyard.features.earn.tables import earn_close, earn_epoch, earn_line
 from tickyard.observe.log import log
@@ -94,12 +95,14 @@ _BY_STATE: Final = (
 )
 _CLOSED: Final = (
     select(func.sum(earn_close.c.amount_raw), earn_close.c.returned_to, earn_line.c.state)
+    .select_from(earn_close)
     .join(
         earn_line,
         and_(
             earn_line.c.epoch == earn_close.c.epoch,
             earn_line.c.address == earn_close.c.address,
-            earn_line.c.attempt == earn_close.c.attempt,
+            earn_line.c.attempt >= earn_close.c.attempt,
+            IS_NEWEST_LINE,
         ),
         isouter=True,
     )

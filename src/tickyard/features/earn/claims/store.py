@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from sqlalchemy import BindParameter, Row, and_, bindparam, select, update
 
-from tickyard.features.earn.days.closing import ENDED_UNPAID
+from tickyard.features.earn.days.outcome import ATTEMPT, ENDED_UNPAID, claim_of, line_of
 from tickyard.features.earn.rules import closes_at, is_in_window, opens_at, share
 from tickyard.features.earn.tables import earn_claim, earn_epoch, earn_gate, earn_line, earn_share, earn_tally
 from tickyard.kernel.errors import BadRequest, UpstreamDown
@@ -23,22 +23,14 @@ _standing: Final = (
         earn_epoch.c.pool_raw,
         earn_epoch.c.eligible_total,
         earn_share.c.balance,
-        earn_claim.c.attempt,
+        ATTEMPT,
         earn_line.c.state.label("payout_state"),
         earn_line.c.hash,
     )
     .select_from(earn_epoch)
     .join(earn_share, and_(earn_share.c.epoch == earn_epoch.c.id, earn_share.c.address == _mine), isouter=True)
-    .join(earn_claim, and_(earn_claim.c.epoch == earn_epoch.c.id, earn_claim.c.address == _mine), isouter=True)
-    .join(
-        earn_line,
-        and_(
-            earn_line.c.epoch == earn_epoch.c.id,
-            earn_line.c.address == _mine,
-            earn_line.c.attempt == earn_claim.c.attempt,
-        ),
-        isouter=True,
-    )
+    .join(earn_claim, claim_of(earn_epoch.c.id, _mine), isouter=True)
+    .join(earn_line, line_of(earn_epoch.c.id, _mine), isouter=True)
 )
 # Made once: building a statement costs more than running it.
 _IN_ONE: Final = _standing.where(earn_epoch.c.id == bindparam("of_epoch"))
@@ -126,7 +118,7 @@ async def _write(tx: Transaction, found: Standing, address: Address, signature: 
     mine = (
         earn_claim.c.epoch == found.epoch,
         earn_claim.c.address == address,
-        earn_claim.c.attempt == found.attempt,
+        earn_claim.c.attempt <= found.attempt,
     )
     moved = await tx.execute(update(earn_claim).where(*mine).values(attempt=found.attempt + 1, **content))
     return moved.rowcount == 1

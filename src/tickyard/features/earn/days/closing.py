@@ -7,15 +7,15 @@ and it is only closed when the books keep at least what the desk has already pai
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import Integer, Row, and_, bindparam, func, or_, select, update
+from sqlalchemy import Integer, Row, bindparam, func, or_, select, update
 
+from tickyard.features.earn.days.outcome import ATTEMPT, ENDED_UNPAID, claim_of, line_of
 from tickyard.features.earn.rules import closes_at, share
 from tickyard.features.earn.tables import earn_claim, earn_close, earn_epoch, earn_gate, earn_line, earn_share
 from tickyard.observe.log import log
 from tickyard.store.engine import Store, Transaction
 from tickyard.store.statement import Bulk
 
-ENDED_UNPAID: Final = ("failed", "refused")
 _AT_ONCE: Final = 1_000
 
 _new_rows: Final = Bulk(earn_close, only_new=True)
@@ -23,25 +23,12 @@ _claimed: Final = (
     select(
         earn_share.c.address,
         earn_share.c.balance,
-        func.coalesce(earn_claim.c.attempt, earn_line.c.attempt).label("attempt"),
+        ATTEMPT,
         earn_line.c.state,
     )
     .select_from(earn_share)
-    .join(
-        earn_claim,
-        and_(earn_claim.c.epoch == earn_share.c.epoch, earn_claim.c.address == earn_share.c.address),
-        isouter=True,
-    )
-    .join(
-        earn_line,
-        and_(
-            earn_line.c.epoch == earn_share.c.epoch,
-            earn_line.c.address == earn_share.c.address,
-            # Somebody may have been paid of whose claim these books know nothing: they were restored.
-            or_(earn_line.c.attempt == earn_claim.c.attempt, earn_claim.c.attempt.is_(None)),
-        ),
-        isouter=True,
-    )
+    .join(earn_claim, claim_of(earn_share.c.epoch, earn_share.c.address), isouter=True)
+    .join(earn_line, line_of(earn_share.c.epoch, earn_share.c.address), isouter=True)
     .where(
         earn_share.c.epoch == bindparam("of_epoch"),
         earn_share.c.address > bindparam("after"),

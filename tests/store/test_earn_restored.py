@@ -1,0 +1,106 @@
+"""Books that were restored from a copy: what the desk paid after it was taken is found again, and counted once."""
+
+import asyncio
+
+import pytest
+from sqlalchemy import delete, insert, select
+
+from tickyard.features.earn import rules
+from tickyard.features.earn.days.epochs import run_due
+from tickyard.features.earn.tables import earn_batch, earn_claim, earn_desk_mark, earn_line, earn_tally
+from yards.reward_days import ALICE, EPOCH, live_in_town
+
+TABLES = (earn_line, earn_batch, earn_tally, earn_desk_mark, earn_claim)
+
+
+@pytest.fixture
+def run(where, tmp_path):
+    return lambda work: asyncio.run(live_in_town(where, tmp_path, work))
+
+
+async def copy(town):
+    async with town.store.read() as tx:
+        return {table: [dict(row) for row in (await tx.execute(select(table))).mappings()] for table in TABLES}
+
+
+async def put_back(town, kept):
+    async with town.store.begin() as tx:
+        for table in TABLES:
+            await tx.execute(delete(table))
+            if kept[table]:
+                await tx.execute(insert(table), kept[table])
+
+
+async def fail_then_pay(town, kept_when):
+    """A payout fails for good, is claimed again and paid; a copy of the books as they were at some moment of it."""
+    await town.open_day()
+    town.chain.frozen.add(ALICE.address)
+    await town.ask(ALICE)
+    kept = await copy(town)
+    town.mine()
+    assert (await town.pay()).failed == 1
+    if kept_when == "failed":
+        kept = await copy(town)
+    town.chain.frozen.clear()
+    paid = (await town.ask(ALICE)).tx
+    town.mine()
+    await town.pay()
+    assert town.held(ALICE) == 20_000
+    return kept, paid
+
+
+@pytest.mark.parametrize("kept_when", ["sent", "failed"])
+def test_who_was_paid_at_the_second_try_is_shown_as_paid_by_books_that_know_of_the_first(run, kept_when):
+    async def work(town):
+        kept, paid = await fail_then_pay(town, kept_when)
+        await put_back(town, kept)
+        await town.pay(town.agent())
+        shown = (await town.status(ALICE))["epoch"]
+        assert (shown["claimed"], shown["claimTx"]) == (True, paid)
+        assert ((await town.ask(ALICE)).tx, (await town.ask(ALICE)).status) == (paid, "confirmed")
+        town.clock.move(rules.closes_at(EPOCH))
+        town.mine()
+        assert (await run_due(town, town.clock.now())).closed == [EPOCH], "nobody waits for a person"
+        books = await town.books()
+        assert (books["paidUsd"], books["rolledOverUsd"], books["balanced"]) == ("0.020000", "0.010000", True)
+        (line,) = [each for each in books["wallets"] if each["address"].lower() == ALICE.address]
+        assert (line["claim"], line["tx"]) == ("confirmed", paid)
+        assert town.held(ALICE) == 20_000
+
+    run(work)
+
+
+def test_what_was_paid_after_all_does_not_go_on_to_the_next_pool_too(run):
+    async def work(town):
+        kept, _paid = await fail_then_pay(town, "sent")
+        await put_back(town, kept)
+        # Closed before an agent has read the desk: the first try counts as on its way.
+        town.clock.move(rules.closes_at(EPOCH))
+        town.mine()
+        assert (await run_due(town, town.clock.now())).closed == [EPOCH]
+        await town.pay(town.agent())
+        books = await town.books()
+        assert (books["paidUsd"], books["returnedLaterUsd"], books["balanced"]) == ("0.020000", "0.000000", True)
+        following = rules.next_epoch(EPOCH)
+        await town.to(rules.snapshot_at(following))
+        await town.open_claims(following)
+        assert (await town.books(following))["poolUsd"] == "0.010000", "only what nobody claimed"
+        assert (await town.books())["balanced"] is True
+
+    run(work)
+
+
+def test_a_payment_of_which_no_claim_is_known_is_shown_to_its_wallet(run):
+    async def work(town):
+        await town.open_day()
+        kept = await copy(town)
+        paid = (await town.ask(ALICE)).tx
+        town.mine()
+        await town.pay()
+        await put_back(town, kept)
+        await town.pay(town.agent())
+        shown = (await town.status(ALICE))["epoch"]
+        assert (shown["claimed"], shown["claimTx"]) == (True, paid)
+        assert (await town.ask(ALICE)).tx == paid
+
+    run(work)
