@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, ColumnElement, String, Table, bindparam, select, update
+from sqlalchemy import BigInteger, Column, String, Table, bindparam, select, update
 
 from tickyard.store.engine import Store, Transaction
 from tickyard.store.statement import Query
@@ -33,6 +33,24 @@ lease: Final = Table(
 # Before most of what is written; the shared lock makes a take-over wait for our commit. SQLite has one writer anyway.
 _FENCE: Final = Query(select(lease.c.fence).where(lease.c.name == bindparam("of_name")).with_for_update(read=True))
 
+# Agents and workers that stand by ask for these all day long: they are put together once.
+_IS_FREE: Final = (lease.c.name == bindparam("of_name"), lease.c.until <= bindparam("now"))
+_TAKE: Final = (
+    update(lease)
+    .where(*_IS_FREE)
+    .values(owner=bindparam("new_owner"), until=bindparam("new_until"), fence=lease.c.fence + 1)
+)
+_FENCE_OF: Final = select(lease.c.fence).where(lease.c.name == bindparam("of_name"))
+_HOLD: Final = (
+    update(lease)
+    .where(
+        lease.c.name == bindparam("of_name"),
+        lease.c.owner == bindparam("of_owner"),
+        lease.c.fence == bindparam("of_fence"),
+    )
+    .values(until=bindparam("new_until"))
+)
+
 _LOOK: Final = "whether the store can be written"
 
 
@@ -51,15 +69,15 @@ async def take(store: Store, name: str, owner: str) -> Lease | None:
     """Take the lease when it is free or over; None: somebody holds it. `owner` names one run of one process."""
     async with store.begin() as tx:
         now = await store.now(tx)
-        held = {"owner": owner, "until": now + timedelta(seconds=LEASE_S)}
-        taken = await tx.execute(
-            update(lease).where(lease.c.name == name, lease.c.until <= now).values(**held, fence=lease.c.fence + 1)
-        )
+        until = now + timedelta(seconds=LEASE_S)
+        free = {"of_name": name, "now": now, "new_owner": owner, "new_until": until}
+        taken = await tx.execute(_TAKE, free)
         if taken.rowcount == 0:
-            taken = await tx.execute(insert_new(tx, lease), {"name": name, **held, "fence": 1})
+            row = {"name": name, "owner": owner, "until": until, "fence": 1}
+            taken = await tx.execute(insert_new(tx, lease), row)
         if taken.rowcount == 0:
             return None
-        fence = await tx.execute(select(lease.c.fence).where(lease.c.name == name))
+        fence = await tx.execute(_FENCE_OF, {"of_name": name})
         return Lease(name, owner, fence.scalar_one())
 
 
@@ -67,7 +85,7 @@ async def renew(store: Store, held: Lease) -> None:
     """Hold it for another ten seconds. Raises LostLease when it has changed hands."""
     async with store.begin() as tx:
         until = await store.now(tx) + timedelta(seconds=LEASE_S)
-        renewed = await tx.execute(update(lease).where(*_is(held)).values(until=until))
+        renewed = await tx.execute(_HOLD, {**_named(held), "new_until": until})
         if renewed.rowcount == 0:
             raise LostLease(held.name)
 
@@ -82,7 +100,7 @@ async def keep(store: Store, held: Lease) -> None:
 async def release(store: Store, held: Lease) -> None:
     """Let the next one have it at once."""
     async with store.begin() as tx:
-        await tx.execute(update(lease).where(*_is(held)).values(until=await store.now(tx)))
+        await tx.execute(_HOLD, {**_named(held), "new_until": await store.now(tx)})
 
 
 async def guard(tx: Transaction, held: Lease) -> None:
@@ -92,8 +110,8 @@ async def guard(tx: Transaction, held: Lease) -> None:
         raise LostLease(held.name)
 
 
-def _is(held: Lease) -> tuple[ColumnElement[bool], ...]:
-    return (lease.c.name == held.name, lease.c.owner == held.owner, lease.c.fence == held.fence)
+def _named(held: Lease) -> dict[str, str | int]:
+    return {"of_name": held.name, "of_owner": held.owner, "of_fence": held.fence}
 
 
 async def try_write(store: Store) -> None:

@@ -4,6 +4,7 @@ A dialect is large, and a process uses one of them: it is imported when its firs
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from sqlalchemy import Insert, Table
@@ -16,7 +17,12 @@ Merge = Callable[[Any], Mapping[str, Any]]
 
 def insert_new(tx: Transaction, table: Table) -> Insert:
     """Insert rows that are new; a row that breaks any unique constraint is left out and not counted."""
-    if tx.is_sqlite:
+    return _insert_new(table, is_sqlite=tx.is_sqlite)
+
+
+@cache
+def _insert_new(table: Table, *, is_sqlite: bool) -> Insert:
+    if is_sqlite:
         from sqlalchemy.dialects import sqlite
 
         return sqlite.insert(table).on_conflict_do_nothing()

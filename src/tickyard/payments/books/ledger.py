@@ -20,7 +20,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from msgspec.structs import replace
-from sqlalchemy import ColumnElement, and_, or_, select, update
+from sqlalchemy import Select, and_, bindparam, or_, select, text, update
 
 from tickyard.kernel.clock import Clock
 from tickyard.payments.books import statements as sql
@@ -40,6 +40,25 @@ RUNNING: Final = timedelta(seconds=30)
 _MARGIN: Final = timedelta(seconds=30)
 _PAUSE_MAX: Final = timedelta(seconds=30)
 _LOOK_PAUSE_MAX_S: Final = 300
+
+# The worker's rounds ask these every few seconds, and mostly find nothing: they are put together once.
+_ABANDONED: Final = and_(payment.c.state == "running", payment.c.lease_until <= bindparam("now"))
+_LOST: Final = and_(
+    payment.c.look_at.is_(None),
+    or_(text("payment.state IN ('settling', 'unknown')"), payment.c.proof == "waiting"),
+)
+_IS_ABANDONED: Final = select(payment.c.nonce).where(_ABANDONED).limit(1)
+_IS_LOST: Final = select(payment.c.nonce).where(_LOST).limit(1)
+_DUE: Final = (
+    select(payment)
+    .where(
+        payment.c.network == bindparam("of_network"),
+        payment.c.look_at <= bindparam("until"),
+        payment.c.state != "running",
+    )
+    .order_by(payment.c.look_at)
+    .limit(bindparam("most"))
+)
 
 
 class Ledger:
@@ -194,11 +213,11 @@ class Ledger:
 
     async def release_abandoned(self) -> int:
         """Forget runs whose holder is gone; how many."""
-        abandoned = and_(payment.c.state == "running", payment.c.lease_until <= self.clock.now())
-        if not await self._is_there(abandoned):
+        now = {"now": self.clock.now()}
+        if not await self._is_there(_IS_ABANDONED, now):
             return 0
         async with self.store.begin() as tx:
-            found = (await tx.execute(select(payment).where(abandoned).limit(1000))).mappings()
+            found = (await tx.execute(select(payment).where(_ABANDONED).limit(1000), now)).mappings()
             rows = [read_row(each) for each in found]
             for row in rows:
                 await self._let_go(tx, row)
@@ -206,20 +225,15 @@ class Ledger:
 
     async def adopt(self) -> None:
         """Rows that an older version of this code left open have no moment at which they are looked at."""
-        lost = and_(
-            payment.c.look_at.is_(None),
-            or_(payment.c.state.in_(("settling", "unknown")), payment.c.proof == "waiting"),
-        )
-        if await self._is_there(lost):
+        if await self._is_there(_IS_LOST):
             async with self.store.begin() as tx:
-                await tx.execute(update(payment).where(lost).values(look_at=self.clock.now()))
+                await tx.execute(update(payment).where(_LOST).values(look_at=self.clock.now()))
 
     async def due(self, network: str, limit: int, *, is_forced: bool = False) -> Sequence[PaymentRow]:
         """Payments of one network that somebody should look at now, longest due first. Forced: all that are open."""
         until = datetime.max.replace(tzinfo=UTC) if is_forced else self.clock.now()
-        due = and_(payment.c.network == network, payment.c.look_at <= until, payment.c.state != "running")
         async with self.store.read() as tx:
-            found = await tx.execute(select(payment).where(due).order_by(payment.c.look_at).limit(limit))
+            found = await tx.execute(_DUE, {"of_network": network, "until": until, "most": limit})
             return [read_row(each) for each in found.mappings()]
 
     async def forget_answers(self) -> int:
@@ -231,15 +245,15 @@ class Ledger:
             payment.c.begun_at < self.clock.now() - KEEP_ANSWERS,
             payment.c.settled_at < self.clock.now() - KEEP_ANSWERS,
         )
-        if not await self._is_there(old):
+        if not await self._is_there(select(payment.c.nonce).where(old).limit(1)):
             return 0
         async with self.store.begin() as tx:
             return (await tx.execute(update(payment).where(old).values(body=None, client=None))).rowcount
 
-    async def _is_there(self, which: ColumnElement[bool]) -> bool:
+    async def _is_there(self, which: Select[tuple[str]], values: dict[str, Any] | None = None) -> bool:
         """Looking first costs nobody a lock: most rounds find nothing."""
         async with self.store.read() as tx:
-            return (await tx.execute(select(payment.c.nonce).where(which).limit(1))).first() is not None
+            return (await tx.execute(which, values)).first() is not None
 
     def _next_look(self, looks: int) -> datetime:
         return self.clock.now() + timedelta(seconds=min(2 ** min(looks, 16), _LOOK_PAUSE_MAX_S))
