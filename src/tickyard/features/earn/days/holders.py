@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from sqlalchemy import Integer, bindparam, delete, select
+from sqlalchemy import Integer, bindparam, delete, select, text
 
 from tickyard.chain.blocks import Header, header
 from tickyard.chain.rpc.client import Rpc
@@ -21,7 +21,7 @@ from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import ZERO_ADDRESS, Address
 from tickyard.observe.log import log
 from tickyard.store.engine import Store, Transaction
-from tickyard.store.statement import Bulk
+from tickyard.store.statement import Bulk, Query
 
 FIRST_RANGE: Final = 2_000
 RANGE_MAX: Final = 1_000_000
@@ -34,11 +34,8 @@ _TRIES: Final = 3
 PAGE: Final = 5_000
 _FORGOTTEN_AT_ONCE: Final = 5_000
 
-_PAGE: Final = (
-    select(holder_balance)
-    .where(holder_balance.c.address > bindparam("after"))
-    .order_by(holder_balance.c.address)
-    .limit(bindparam("most", type_=Integer))
+_PAGE: Final = Query(
+    text("SELECT address, balance FROM holder_balance WHERE address > :after ORDER BY address LIMIT :most")
 )
 _OLDEST: Final = (
     select(holder_transfer.c.block_number)
@@ -208,12 +205,13 @@ async def pages_at(tx: Transaction, block: int, size: int = PAGE) -> AsyncIterat
     changes = fold(await _transfers_after(tx, block))
     after = ""
     while True:
-        found = (await tx.execute(_PAGE, {"after": after, "most": size})).all()
-        last = found[-1].address if len(found) == size else None
+        found = await tx.fetch(_PAGE, {"after": after, "most": size})
+        last = found[-1][0] if len(found) == size else None
         # Who had sold everything by the mark is in no row any more, only in the changes.
         gone = [each for each in changes if each > after and (last is None or each <= last)]
-        now = dict.fromkeys(sorted({row.address for row in found}.union(gone)), 0)
-        now.update((row.address, row.balance) for row in found)
+        now = {address: int.from_bytes(balance, "big") for address, balance in found}
+        if gone := [each for each in gone if each not in now]:
+            now = dict(sorted({**now, **dict.fromkeys(gone, 0)}.items()))
         page = [Held(address, at_mark - changes.get(address, 0), at_mark) for address, at_mark in now.items()]
         if any(each.balance < 0 for each in page):
             raise BrokenIndex("a balance was negative")

@@ -32,7 +32,8 @@ NO_BLOCK: Final = "0x" + "0" * 64
 """The chain is younger than the snapshot: nobody held anything."""
 REACH: Final = 10
 """Who holds a tenth of the threshold could be over it by one transfer that a node kept to itself."""
-_ROWS_AT_ONCE: Final = 1_000
+_ROWS_AT_ONCE: Final = 500
+"""In one write transaction, for which everybody else waits."""
 _ASKED_AT_ONCE: Final = 1_000
 
 _new_shares: Final = Bulk(earn_share)
