@@ -72,9 +72,9 @@ mutants: ## break the code N times, and see whether a test notices (N=300 SEED=.
 	@TICKYARD_PROVE=quick $(WITHOUT) --cover
 	@touch $@
 
-simulate: ## live through DAYS simulated days of the reward program (DAYS=1000)
+simulate: ## live through DAYS simulated days of the reward program (DAYS=1000, PROGRESS=file goes on after an interruption)
 	@$(MAKE) --no-print-directory -j2 setup
-	@cd tests/simulation && ../../$(BIN)/python -m simulated.run --total $(DAYS)
+	@cd tests/simulation && ../../$(BIN)/python -m simulated.run --total $(DAYS) $(if $(PROGRESS),--progress $(abspath $(PROGRESS)))
 
 check: ## check format, lint, types, the import stairs and the generated clients
 	@$(MAKE) --no-print-directory -j2 setup

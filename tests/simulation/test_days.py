@@ -7,10 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from proof import MODE, SEED, count
-from simulated.run import CALM_DAYS, DAYS_PER_WORLD, shard, tell
+from simulated.run import CALM_DAYS, DAYS_PER_WORLD, live_on, read_progress, shard, tell, total
 from tickyard.kernel.clock import WallClock
 from tickyard.store.opening import open_store
 from yards.schema import lay
@@ -61,3 +62,20 @@ def test_a_seed_replays_exactly_in_any_process():
     assert "trace" in here
     # Not even what lived in the same process before it makes a difference.
     assert shown.stdout.splitlines()[-1] == here
+
+
+def test_an_interrupted_run_goes_on_where_it_was_and_believes_no_torn_line(tmp_path):
+    progress = tmp_path / "progress.jsonl"
+    first = list(live_on(range(4, 5), progress))
+    # The power went while the second world was being written down.
+    progress.write_bytes(progress.read_bytes() + b'\n{"seed":5,"days":10')
+    assert list(read_progress(progress)) == [4]
+    kept = progress.read_bytes()
+    assert list(live_on(range(4, 5), progress)) == first
+    assert progress.read_bytes() == kept, "what was lived through is not lived through again"
+    wrong = msgspec.structs.replace(first[0], seed=6, violations=["paid twice"])
+    progress.write_bytes(kept + b"\n" + msgspec.json.encode(wrong))
+    assert 6 not in read_progress(progress), "a world with a violation is lived through again"
+    assert total(first).startswith(
+        f"1 worlds, {DAYS_PER_WORLD + CALM_DAYS} days, seeds 4 to 4: {first[0].claims} claims"
+    )

@@ -24,6 +24,10 @@ from simulated.words import (
 )
 
 BASE_FEE = 10**8
+BOOKS, PAYER, PAUSED, POOL, SPENT, PAID_TO = map(
+    selector,
+    ("books(uint256)", "payer()", "paused()", "pool(uint256)", "spent(uint256)", "paid(uint256,address)"),
+)
 
 
 class Refusal(Exception):
@@ -127,14 +131,14 @@ class Chain(Blocks):
 
     def _view_desk(self, name, rest, state):
         epoch = number_at(rest, 0) if len(rest) >= 32 else 0
-        if name == selector("books(uint256)"):
+        if name == BOOKS:
             return bytes.fromhex(state.books.get(epoch, "00" * 32))
         values = {
-            selector("payer()"): lambda: int(state.payer, 16),
-            selector("paused()"): lambda: int(state.paused),
-            selector("pool(uint256)"): lambda: state.pools.get(epoch, 0),
-            selector("spent(uint256)"): lambda: state.spent.get(epoch, 0),
-            selector("paid(uint256,address)"): lambda: state.paid.get((epoch, account_at(rest, 32)), 0),
+            PAYER: lambda: int(state.payer, 16),
+            PAUSED: lambda: int(state.paused),
+            POOL: lambda: state.pools.get(epoch, 0),
+            SPENT: lambda: state.spent.get(epoch, 0),
+            PAID_TO: lambda: state.paid.get((epoch, account_at(rest, 32)), 0),
         }
         return raw(values[name]())
 

@@ -73,9 +73,7 @@ class Money:
     def _audit_finality(self, row, chain, number):
         """When it was counted, so many blocks stood on top of it."""
         at = moment_of(row.credited_at).timestamp() + 1
-        newest = len(chain.blocks) - 1
-        while newest > 0 and chain.blocks[newest].timestamp > at:
-            newest -= 1
+        newest = max(0, bisect_right(self._past.times_of(chain), at) - 1)
         if newest - number < self._world.depth:
             self.say(f"counted before it was final: {row.settlement}")
 

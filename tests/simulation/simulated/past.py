@@ -7,7 +7,8 @@ WORDS = {PAID: "paid", SKIPPED: "skipped", FAILED: "failed"}
 
 class Past:
     def __init__(self, chain, second):
-        self.times = [block.timestamp for block in chain.blocks]
+        self._times = {id(each): [block.timestamp for block in each.blocks] for each in (chain, second)}
+        self.times = self.times_of(chain)
         self.events = []
         """What the desk said, in order: word, epoch, account, amount, transaction."""
         self.paid = []
@@ -25,6 +26,10 @@ class Past:
                         self.where[mined.transaction.hash] = (each, block.number)
                     if each is chain:
                         self._read(block, mined)
+
+    def times_of(self, chain):
+        """Of its blocks, which never go back."""
+        return self._times[id(chain)]
 
     def _read(self, block, mined):
         if mined.status and mined.transaction.to == TOKEN:

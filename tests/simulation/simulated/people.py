@@ -4,6 +4,7 @@ import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import lru_cache
 
 from coincurve import PrivateKey
 from sqlalchemy import insert
@@ -36,8 +37,14 @@ class Wallet:
         return cls(key, "0x" + keccak256(key.public_key.format(compressed=False)[1:])[12:].hex())
 
     def sign(self, epoch, address=None):
-        digest = message_digest(claim_message(TERMS, epoch, address or self.address))
-        return "0x" + self.key.sign_recoverable(digest, hasher=None).hex()
+        return _signed(self.key.secret, epoch, address or self.address)
+
+
+@lru_cache(4096)
+def _signed(secret, epoch, address):
+    """A claim is sent many times, and its signature is always the same."""
+    digest = message_digest(claim_message(TERMS, epoch, address))
+    return "0x" + PrivateKey(secret).sign_recoverable(digest, hasher=None).hex()
 
 
 WALLETS = [Wallet.number(n) for n in range(8)]

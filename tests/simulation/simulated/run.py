@@ -1,7 +1,7 @@
 """Simulated days over the real code.
 
 python -m simulated.run --seed 7            one world, exactly as it was
-python -m simulated.run --total 100000      the long run
+python -m simulated.run --total 100000      the long run; with --progress FILE it goes on where it was interrupted
 """
 
 import argparse
@@ -18,6 +18,8 @@ from datetime import timedelta
 from multiprocessing import get_context
 from pathlib import Path
 
+import msgspec
+
 from simulated.auditor import Auditor
 from simulated.disk import ServerLoop
 from simulated.loop import START, VirtualLoop
@@ -28,6 +30,8 @@ from tickyard.features.earn.books.sums import unbalanced_epochs
 DAYS_PER_WORLD = 10
 CALM_DAYS = 2
 FEW = 10
+WORLDS_PER_PROCESS = 200
+"""Then it makes room for a new one: a long run must not need more memory in its tenth hour than in its first."""
 
 
 def scratch():
@@ -99,23 +103,89 @@ def shard(work, *arguments, cores=None):
     if len(arguments[0]) <= FEW or cores == 1:
         yield from map(work, *arguments)
         return
-    with ProcessPoolExecutor(cores or os.cpu_count() or 2, get_context("spawn")) as pool:
+    cores = cores or os.cpu_count() or 2
+    with ProcessPoolExecutor(cores, get_context("spawn"), max_tasks_per_child=WORLDS_PER_PROCESS) as pool:
         yield from pool.map(work, *arguments)
+
+
+class Lived(msgspec.Struct, kw_only=True):
+    """What became of one world."""
+
+    seed: int
+    days: int
+    claims: int
+    answered: int
+    kills: int
+    reorganisations: int
+    lost: int
+    trace: str
+    violations: list[str]
+
+    @property
+    def told(self):
+        return (
+            f"seed {self.seed}: {self.days} days, {self.claims} claims, {self.answered} answered, {self.kills} kills, "
+            f"{self.reorganisations} reorganisations, {self.lost} lost, trace {self.trace}"
+        )
+
+
+def lived(seed, days=DAYS_PER_WORLD, mood=None, url=None):
+    found, truth, trace, chain = run_world(seed, days, mood, url)
+    return Lived(
+        seed=seed, days=days, claims=truth.claims, answered=truth.paid_answers, kills=truth.kills,
+        reorganisations=chain.reorgs, lost=chain.forgets, trace=trace, violations=found[:10],
+    )  # fmt: skip
 
 
 def tell(seed, days=DAYS_PER_WORLD, mood=None, url=None):
     """One world: a line about it, and how many violations there were."""
-    found, truth, trace, chain = run_world(seed, days, mood, url)
-    line = (
-        f"seed {seed}: {days} days, {truth.claims} claims, {truth.paid_answers} answered, {truth.kills} kills, "
-        f"{chain.reorgs} reorganisations, {chain.forgets} lost, trace {trace}"
+    world = lived(seed, days, mood, url)
+    return "\n".join([world.told, *_wrong(world)]), world.answered, len(world.violations)
+
+
+def _wrong(world):
+    return [f"  VIOLATION: {each}" for each in world.violations]
+
+
+def read_progress(path):
+    """The worlds that were lived through without a violation, by seed. The last line may be torn."""
+    found = {}
+    for line in path.read_bytes().splitlines() if path.exists() else ():
+        try:
+            world = msgspec.json.decode(line, type=Lived)
+        except msgspec.DecodeError:
+            continue
+        if not world.violations:
+            found[world.seed] = world
+    return found
+
+
+def live_on(seeds, progress=None, cores=None):
+    """Every world of these seeds that was not lived through yet; each as it comes, and written down at once."""
+    known = read_progress(progress) if progress else {}
+    yield from (known[seed] for seed in seeds if seed in known)
+    left = [seed for seed in seeds if seed not in known]
+    for world in shard(lived, left, cores=cores):
+        if progress:
+            with progress.open("ab") as file:
+                file.write(b"\n" + msgspec.json.encode(world))
+        yield world
+
+
+def total(worlds):
+    """One line about all of them. The calm days at the end of each count: they are lived and audited too."""
+    days = sum(world.days + CALM_DAYS for world in worlds)
+    sums = (
+        f"{sum(getattr(world, name) for world in worlds)} {name}"
+        for name in ("claims", "answered", "kills", "reorganisations", "lost")
     )
-    return "\n".join([line, *(f"  VIOLATION: {each}" for each in found[:10])]), truth.paid_answers, len(found)
+    seeds = f"seeds {min(each.seed for each in worlds)} to {max(each.seed for each in worlds)}"
+    return f"{len(worlds)} worlds, {days} days, {seeds}: {', '.join(sums)}"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1, help="the first one")
     parser.add_argument("--days", type=int, default=DAYS_PER_WORLD, help="in one world, before the calm ones")
     parser.add_argument(
         "--mood", type=float, help="how bad things are: 0 nothing fails, 2 is terrible; left out, luck says"
@@ -123,16 +193,21 @@ def main():
     parser.add_argument("--worlds", type=int, default=1, help="this many, with one seed after the other")
     parser.add_argument("--total", type=int, help="instead: so many days in all, on every core")
     parser.add_argument("--cores", type=int, help="on so many of them")
+    parser.add_argument("--progress", type=Path, help="write every world down here, and leave out those that are")
     asked = parser.parse_args()
     if asked.total:
         worlds = -(-asked.total // (DAYS_PER_WORLD + CALM_DAYS))
-        told = shard(tell, range(asked.seed, asked.seed + worlds), cores=asked.cores)
+        told = live_on(range(asked.seed, asked.seed + worlds), asked.progress, asked.cores)
     else:
-        told = (tell(seed, asked.days, asked.mood) for seed in range(asked.seed, asked.seed + asked.worlds))
-    for text, _, violations in told:
-        print(text, flush=True)
-        if violations:
+        told = (lived(seed, asked.days, asked.mood) for seed in range(asked.seed, asked.seed + asked.worlds))
+    all_of_them = []
+    for world in told:
+        print(world.told, *_wrong(world), sep="\n", flush=True)
+        if world.violations:
             sys.exit(1)
+        all_of_them.append(world)
+    if asked.total:
+        print(total(all_of_them))
 
 
 if __name__ == "__main__":
