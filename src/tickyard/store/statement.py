@@ -84,7 +84,7 @@ class Prepared:
         if not isinstance(tx, SqliteTransaction):
             return (await tx.execute(self._for_other(tx), values)).rowcount
         lite = self._lite or self._for_lite(tx)
-        return tx.run(lite.text, lite.fill(values)).rowcount
+        return (await tx.run(lite.text, lite.fill(values))).rowcount
 
     async def change_each(self, tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> None:
         """Run it once for each of the rows."""
@@ -92,7 +92,7 @@ class Prepared:
             await tx.execute(self._for_other(tx), rows)
             return
         lite = self._lite or self._for_lite(tx)
-        tx.run_each(lite.text, map(lite.fill, rows))
+        await tx.run_each(lite.text, map(lite.fill, rows))
 
     async def one(self, tx: Transaction, values: Mapping[str, Any]) -> dict[str, Any] | None:
         """The one row it selects."""
@@ -100,7 +100,7 @@ class Prepared:
             found = (await tx.execute(self._for_other(tx), values)).mappings().one_or_none()
             return None if found is None else dict(found)
         lite = self._lite or self._for_lite(tx)
-        row = tx.run(lite.text, lite.fill(values)).fetchone()
+        row = (await tx.run(lite.text, lite.fill(values))).fetchone()
         return None if row is None else lite.read(row)
 
     def _for_other(self, tx: Transaction) -> Statement:

@@ -155,6 +155,14 @@ class FrailTransaction(SqliteTransaction):
         await self._trouble.at_a_statement()
         return await super().fetch(statement, values)
 
+    async def run(self, statement, values):
+        await self._trouble.at_a_statement()
+        return await super().run(statement, values)
+
+    async def run_each(self, statement, rows):
+        await self._trouble.at_a_statement()
+        await super().run_each(statement, rows)
+
 
 class FrailStore(SqliteStore):
     """The real store, whose commits can fail before, after, or in the middle."""

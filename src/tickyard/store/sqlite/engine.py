@@ -42,12 +42,12 @@ class SqliteTransaction(Transaction):
         with translated:
             return self._link.run(statement.for_sqlite, values).fetchall()
 
-    def run(self, statement: str, values: Sequence[Any]) -> sqlite3.Cursor:
+    async def run(self, statement: str, values: Sequence[Any]) -> sqlite3.Cursor:
         """A statement in the driver's own words."""
         with translated:
             return self._link.run(statement, values)
 
-    def run_each(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+    async def run_each(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         with translated:
             self._link.run_each(statement, rows)
 
