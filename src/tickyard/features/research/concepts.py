@@ -129,11 +129,12 @@ OWNERS_PROFITS = (NET_INCOME_LOSS, IFRS_OWNERS_PROFIT)
 WHOLE_PROFITS = (PROFIT_LOSS, IFRS_PROFIT)
 COMMON_PROFITS = (AVAILABLE_TO_COMMON, IFRS_ORDINARY_PROFIT)
 
+MINORITY_CONTINUING = "us-gaap:IncomeLossFromContinuingOperationsAttributableToNoncontrollingEntity"
 MINORITY = (
     "us-gaap:NetIncomeLossAttributableToNoncontrollingInterest",
     "us-gaap:MinorityInterestInNetIncomeLossOfConsolidatedEntities",
     "us-gaap:IncomeLossAttributableToNoncontrollingInterest",
-    "us-gaap:IncomeLossFromContinuingOperationsAttributableToNoncontrollingEntity",
+    MINORITY_CONTINUING,
     "ifrs-full:ProfitLossAttributableToNoncontrollingInterests",
 )
 """The minority owners' part of the profit, the most general concept first."""

@@ -5,6 +5,14 @@ from datetime import date
 from tickyard.features.research import concepts
 from tickyard.features.research.amounts import are_alike, is_equal, power_off, slip
 from tickyard.features.research.concepts import Number
+from tickyard.features.research.divided import (
+    divided_instead,
+    has_digits_of,
+    is_nearer,
+    is_what_was_divided,
+    made_of,
+    per_share_of,
+)
 from tickyard.features.research.facts import (
     FRAGMENT,
     Candidate,
@@ -15,7 +23,7 @@ from tickyard.features.research.facts import (
     unread,
     year_to_answer,
 )
-from tickyard.features.research.profits import divided_instead, has_digits_of, is_what_was_divided, made_of, refute
+from tickyard.features.research.profits import refute
 from tickyard.features.research.statement import Statement, Years
 from tickyard.sources.filings.border import Entry
 
@@ -26,6 +34,7 @@ _Taken = tuple[str, Entry, str | None, str]
 _LESS_DIVIDED = (
     "Divided among the shares was {divided}: preferred dividends, or a minority's part that is not tagged, went before."
 )
+_CONTINUING = "The minority's part is told of continuing operations only."
 # Preferred dividends may take most of a profit before it is divided among the shares.
 _ALIKE = 5
 _TO_COMMON = "netIncome is what the filer tags as available to common, which may not be all of the owners' profit."
@@ -87,7 +96,19 @@ def _refuted(years: Years, statement: Statement, taken: _Taken) -> str | None:
         return None
     if base != concept and whole is not None and (reason := refute(years, statement, base, whole)) is not None:
         return reason
-    return refute(years, statement, concept, row.value)
+    reason = refute(years, statement, concept, row.value)
+    if reason is None and concept in concepts.COMMON_PROFITS and _is_not_divided(statement, row.value):
+        return "What the filer tags as available to common is not what profit per share was made of."
+    return reason
+
+
+def _is_not_divided(statement: Statement, common: Number) -> bool:
+    """To a twentieth, or half a cent a share: what takes part beside the shares may be taken off before."""
+    made, (_, shares) = made_of(statement), per_share_of(statement)
+    off = concepts.size(made - common)
+    is_off = off * 20 > concepts.size(common) and off * 200 > (shares or 0)
+    # A profit per share may be the one that slips.
+    return bool(made) and is_off and slip(made, common) is None
 
 
 def _sets_right(years: Years, statement: Statement, refuted: Number | None) -> bool:
@@ -135,7 +156,7 @@ def _unless_whole(statement: Statement, name: str, row: Entry) -> _Taken:
     whole, minority = statement.first(concepts.WHOLE_PROFITS), _minority(statement)
     if row.value is not None and minority and whole in (None, row.value):
         rest = row.value - minority
-        if has_digits_of(statement, rest) and not has_digits_of(statement, row.value):
+        if _is_told_by_shares(statement, rest, row.value):
             return _less(statement, name, row, rest)
     if row.value is not None and minority is not None and whole is not None and _is_stranger(statement, row.value):
         concept = next(each for each in concepts.WHOLE_PROFITS if statement.get(each) is not None)
@@ -174,13 +195,20 @@ def _of_whole(statement: Statement, name: str, row: Entry) -> _Taken:
     if not minority:
         return name, row, None, "The whole profit: minority owners had no part in it."
     rest = row.value - minority
-    if has_digits_of(statement, row.value) and not has_digits_of(statement, rest):
+    if _is_told_by_shares(statement, row.value, rest):
         # Some filers tag the owners' part with the name of the whole.
         return name, row, None, "Profit per share times shares gives this amount: it is the owners' part already."
     if not has_digits_of(statement, rest) and has_digits_of(statement, row.value + minority):
         # Some tag what is taken off with a minus.
         return _less(statement, name, row, row.value + minority)
     return _less(statement, name, row, rest)
+
+
+def _is_told_by_shares(statement: Statement, one: Number, other: Number) -> bool:
+    """Whether profit per share tells that one of two profits is the owners', and not the other."""
+    if has_digits_of(statement, one) or has_digits_of(statement, other):
+        return not has_digits_of(statement, other)
+    return is_nearer(statement, one, other)
 
 
 def _without_minority(statement: Statement, name: str, row: Entry, whole: Number) -> _Taken:
@@ -199,6 +227,9 @@ def _less(statement: Statement, name: str, row: Entry, rest: Number) -> _Taken:
     part = Entry(row.start, row.end, rest, row.accession, row.form, row.filed)
     divided = divided_instead(statement, rest)
     remark = f"{SUBTRACTED} {_LESS_DIVIDED.format(divided=divided)}" if divided is not None else SUBTRACTED
+    told = [each for each in (*concepts.MINORITY, *concepts.MINORITY_DIVIDED) if statement.get(each) is not None]
+    if told == [concepts.MINORITY_CONTINUING] and not is_what_was_divided(statement, rest):
+        remark = f"{remark} {_CONTINUING}"
     return f"{name} - minority owners' part", part, remark, "The whole profit less the minority owners' part."
 
 

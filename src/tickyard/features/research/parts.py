@@ -24,6 +24,8 @@ class Trial:
     losers: dict[str, str]
     is_final: bool = False
     """Whether earlier filings must not be asked: the newest one speaks of the total, but cannot be understood."""
+    is_proved: bool = False
+    """Whether a sum of the filing comes to it."""
 
 
 def sum_of_parts(statement: Statement, losers: dict[str, str], before: Statement | None) -> Trial | None:

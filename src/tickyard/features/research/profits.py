@@ -8,10 +8,12 @@ from decimal import Decimal
 from typing import Final
 
 from tickyard.features.research import concepts
-from tickyard.features.research.amounts import are_alike, are_close, is_equal, slip
+from tickyard.features.research.amounts import are_alike, are_close, power_off, slip
 from tickyard.features.research.concepts import Number
+from tickyard.features.research.divided import bears_out, made_of, per_share_of
 from tickyard.features.research.neighbours import Vote
 from tickyard.features.research.statement import Statement, Years
+from tickyard.features.research.tens import TENS, repeated_tenfold
 
 _LEAST_PER_SHARE: Final = Decimal("0.05")
 _POWERS: Final = tuple(10**power for power in range(1, 7))
@@ -22,6 +24,7 @@ _ALIKE: Final = 5
 _TIMES_SOLD: Final = 8
 # Between nine months and the year, or a first quarter and the year.
 _PART_ROOM: Final = 4
+_FAR_OFF: Final = 4
 _PROFITS: Final = (*concepts.OWNERS_PROFITS, *concepts.WHOLE_PROFITS, *concepts.COMMON_PROFITS)
 WRONG_SCALE: Final = "A slip: the whole filing is in another scale than its neighbours, or than profit per share."
 
@@ -101,8 +104,28 @@ def refute(years: Years, statement: Statement, concept: str, profit: Number) -> 
         return WRONG_SCALE
     if is_turned(statement, profit):
         return "A slip: profit per share, or the other profits of the filing, have the opposite sign."
-    power = find_slip(years, statement, concept, profit)
-    return f"A slip: it is {power} times off what the rest of the filing makes of it." if power else None
+    if power := find_slip(years, statement, concept, profit):
+        return f"A slip: it is {power} times off what the rest of the filing makes of it."
+    if power := repeated_tenfold(years, statement, concept, profit):
+        return TENS.format(power=power)
+    if is_against_all(statement, concept, profit):
+        return "What was divided among the shares and what was left before taxes are quite other amounts."
+    return None
+
+
+def is_against_all(statement: Statement, concept: str, profit: Number) -> bool:
+    """Whether it is four times off what was divided among the shares, and in the same direction off what was left
+    before taxes, or more than all that came in: each of them may be so for reasons of its own, but not two."""
+    if concept in concepts.WHOLE_PROFITS and statement.first(concepts.MINORITY):
+        return False  # most of it may be the minority's
+    divided, pretax = made_of(statement) or statement.first(concepts.COMMON_PROFITS), statement.first(concepts.PRETAX)
+    if not divided or (divided > 0) != (profit > 0) or slip(divided, profit):
+        return False  # a factor of a thousand is judged by itself
+    own, shared, sold = concepts.size(profit), concepts.size(divided), sold_of(statement)
+    left = concepts.size(pretax) if pretax and (pretax > 0) == (profit > 0) else None
+    if own > _FAR_OFF * shared:
+        return own > _FAR_OFF * left if left is not None else 0 < sold < own
+    return left is not None and own * _FAR_OFF < min(shared, left)
 
 
 def is_turned(statement: Statement, profit: Number) -> bool:
@@ -116,7 +139,12 @@ def is_turned(statement: Statement, profit: Number) -> bool:
     pretax, common = statement.first(concepts.PRETAX), statement.first(concepts.COMMON_PROFITS)
     per_share = statement.first((*concepts.PER_SHARE, *concepts.DILUTED_PER_SHARE))
     if profit < 0 and per_share is not None and per_share > 0:
-        above = (statement.first((*concepts.PRETAX, concepts.OPERATING_INCOME)), common, rest)
+        # What is left of the whole profit is no witness for itself.
+        above = (
+            statement.first((*concepts.PRETAX, concepts.OPERATING_INCOME)),
+            common,
+            rest if rest != profit else None,
+        )
         return not any(each is not None and each < 0 for each in above)
     beside = [each for each in (made_of(statement) or common, rest) if each]
     like = [each for each in beside if are_close(concepts.size(each), concepts.size(profit))]
@@ -132,6 +160,9 @@ def find_slip(years: Years, statement: Statement, concept: str, profit: Number) 
 
     The count of shares may be what is off: then revenue, another profit or the year before sides with this one.
     """
+    whole, minority = statement.first(concepts.WHOLE_PROFITS), statement.first(concepts.MINORITY)
+    if concept in concepts.OWNERS_PROFITS and whole and minority and (power := power_off(profit, whole - minority)):
+        return power
     power = _power_off_shares(statement, profit)
     if power is None:
         return _slip_beside(years, statement, concept, profit)
@@ -184,10 +215,13 @@ def _slip_beside(years: Years, statement: Statement, concept: str, profit: Numbe
 
 
 def _power_off_shares(statement: Statement, profit: Number) -> int | None:
-    per_share, shares = statement.first(concepts.PER_SHARE), statement.first(concepts.AVERAGE_COUNTS)
+    per_share, shares = per_share_of(statement)
+    if not per_share or not shares:
+        # Diluted tells the scale, though not the digits: a partner's units may be among the shares, and its part in it.
+        per_share, shares = statement.first(concepts.DILUTED_PER_SHARE), statement.first(concepts.DILUTED_COUNTS)
     if not per_share or not shares or concepts.size(per_share) < _LEAST_PER_SHARE:
         return None
-    made = made_of(statement)
+    made = int(Decimal(per_share) * shares)
     low, high = sorted((concepts.size(made), concepts.size(profit)))
     rounding = 5 if concepts.size(per_share) < _LEAST_PER_SHARE * 4 else 2
     if (made > 0) != (profit > 0) or not low:
@@ -195,47 +229,6 @@ def _power_off_shares(statement: Statement, profit: Number) -> int | None:
     power = next((power for power in _POWERS if concepts.size(high - low * power) * 100 <= high * rounding), None)
     # What is divided among the shares may be less than the profit; a factor of a thousand shows all the same.
     return power or slip(statement.first(concepts.COMMON_PROFITS) or made, profit)
-
-
-def bears_out(statement: Statement, profit: Number) -> bool:
-    """Whether basic profit per share times the average number of shares comes to this amount, within its rounding."""
-    per_share, shares = statement.first(concepts.PER_SHARE), statement.first(concepts.AVERAGE_COUNTS)
-    if not per_share or not shares:
-        return False
-    # Half a cent, or half of the last digit that is shown, and half a thousandth for the rounding of the average.
-    return abs(Decimal(per_share) * shares - profit) * 2000 <= 10 * shares + abs(Decimal(profit))
-
-
-def has_digits_of(statement: Statement, profit: Number) -> bool:
-    """The same in whatever scale and with whatever sign: one of the two may have slipped, but its digits still tell
-    apart the profits that a filing names. How far it is rounded is not known then."""
-    if bears_out(statement, profit):
-        return True
-    low, high = sorted((concepts.size(made_of(statement)), concepts.size(profit)))
-    scales = (1, *_POWERS) if made_of(statement) * profit < 0 else _POWERS
-    return low > 0 and any(concepts.size(high - low * power) * 400 <= high for power in scales)
-
-
-def is_what_was_divided(statement: Statement, profit: Number) -> bool:
-    """Whether the shareholders' part comes to this amount, with preferred dividends or without."""
-    preferred = statement.first(concepts.PREFERRED_DIVIDENDS) or 0
-    common = statement.first(concepts.COMMON_PROFITS)
-    told = common is not None and any(is_equal(common, profit - each) for each in (0, preferred))
-    return told or has_digits_of(statement, profit) or has_digits_of(statement, profit - preferred)
-
-
-def divided_instead(statement: Statement, rest: Number) -> Number | None:
-    """What was divided among the shares, where it is clearly less than a profit with which no tag reconciles it."""
-    common = statement.first(concepts.COMMON_PROFITS)
-    if common is None or not has_digits_of(statement, common) or is_what_was_divided(statement, rest):
-        return None
-    return common if (rest - common) * 100 > concepts.size(rest) else None
-
-
-def made_of(statement: Statement) -> int:
-    """Profit per share times shares."""
-    per_share, shares = statement.first(concepts.PER_SHARE), statement.first(concepts.AVERAGE_COUNTS)
-    return int(Decimal(per_share or 0) * (shares or 0))
 
 
 def sold_of(statement: Statement) -> Number:

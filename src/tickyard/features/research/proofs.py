@@ -125,6 +125,24 @@ def is_disproved(statement: Statement, value: Number) -> bool:
     return operating > value or (operating > 0 and max(spent, default=0) > value) or max(both, default=0) > 2 * value
 
 
+def is_beside_the_sum(statement: Statement, value: Number) -> bool:
+    """Whether a number that may be a part is not what was left over and spent. More than that is what was sold before
+    something else was taken off, unless the costs of the goods stand apart from the expenses: then they come on top."""
+    told = [total for words, total in sums_of(statement) if words.startswith("operating income")]
+    if value <= 0 or not told or max(told) <= 0:
+        return False
+    costs = statement.first((*concepts.GROSS_PROFITS, *concepts.COSTS_OF_SALES))
+    is_gross = costs is None and max(told) * 105 < value * 100 < max(told) * 200
+    return min(told) * 100 > value * 102 or is_gross
+
+
+def is_other_than(statement: Statement, value: Number, total: Number) -> bool:
+    """Whether a number is not the total that stands beside it: less than that, or more than a total that is proved."""
+    if total * 1000 > value * 1005:
+        return prove(statement, value) is None
+    return 0 < total * 1005 < value * 1000 and prove(statement, total) is not None
+
+
 def has_sales(statement: Statement) -> bool:
     """Whether there is a cost of sales, or an operating loss: a bank has neither, and whose business is not lending
     earns its interest beside its revenue, not in it."""

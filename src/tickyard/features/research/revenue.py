@@ -7,6 +7,7 @@ smaller than one of its own parts is no total, and the best concept of the rest 
 
 from collections.abc import Iterable
 from datetime import date
+from itertools import chain
 
 from tickyard.features.research import concepts
 from tickyard.features.research.amounts import are_alike
@@ -28,14 +29,17 @@ from tickyard.features.research.proofs import (
     find_slip,
     has_sales,
     is_below_costs,
+    is_beside_the_sum,
     is_disproved,
     is_less_by_losses,
     is_line_of_total,
+    is_other_than,
     net_of_excise,
     prove,
     sums_of,
 )
 from tickyard.features.research.statement import Statement, Years
+from tickyard.features.research.tens import TENS, grown_tenfold, repeated_tenfold
 from tickyard.sources.filings.border import Entry
 
 # A bank may tag nothing but the two parts that make its revenue.
@@ -45,7 +49,9 @@ REVENUE_WANTED = (*_NAMED, *concepts.GROSS_PROFITS, concepts.OPERATING_INCOME)
 _SALES = (concepts.SALES, concepts.GOODS, concepts.CONTRACTS_GROSS)
 _COSTS = "Less than was spent on the goods sold, or left over: the larger number beside it is likelier the total."
 _DISPROVED = "A slice: more was left over, or with what was spent twice as much, than this."
+_BESIDE_THE_SUM = "No total: what was left over and spent comes to another amount."
 _WITH_EXCISE = "revenue may include excise: gross profit and cost of sales make {rest} without it."
+_REMARKS = {concepts.IFRS_WITH_OTHER: ("revenue includes other income: the filing tags no narrower total.",)}
 _NOT_REPORTED = "revenue: not reported as a standard concept for the year ended {end}."
 _PART_OF_TOTAL = "revenue: only a part of it is reported for the year ended {end}, the total is not."
 
@@ -85,7 +91,15 @@ def revenue_of(years: Years, end: date) -> Figure:
 def _judge(years: Years, statement: Statement, sliced: frozenset[str]) -> Trial:
     if is_off_scale(years, statement):
         return _refused(statement, WRONG_SCALE, (OFF_SCALE.format(end=statement.end),))
-    return _try(statement, sliced, years.before(statement, REVENUE_WANTED), has_excise=years.has_excise)
+    trial = _try(statement, sliced, years.before(statement, REVENUE_WANTED), has_excise=years.has_excise)
+    if trial.chosen is None or trial.is_proved:
+        return trial
+    parts = [(name, amount) for name in trial.chosen[0].split(" + ") if (amount := statement.get(name)) is not None]
+    for name, amount in parts:
+        power = repeated_tenfold(years, statement, name, amount) or grown_tenfold(years, statement, name, amount)
+        if power:
+            return _refused(statement, TENS.format(power=power), (OFF_SCALE.format(end=statement.end),))
+    return trial
 
 
 def _refused(statement: Statement, reason: str, notes: tuple[str, ...]) -> Trial:
@@ -118,7 +132,9 @@ def _try(statement: Statement, sliced: frozenset[str], before: Statement | None,
         concept, value, proof = proved[0]
         for other, amount in readable:
             losers.setdefault(other, _beside(other, amount, concept, value))
-        return _win(statement, concept, value, f"The total: {proof} give the same amount.", losers)
+        trial = _win(statement, concept, value, f"The total: {proof} give the same amount.", losers)
+        trial.is_proved = True
+        return trial
     # The whole of revenue is what the filer says it is; sales are without what is collected for others.
     # Under the most general name more may be sold than has a cost of sales: there the excise itself must be told.
     nets = (
@@ -137,6 +153,8 @@ def _try(statement: Statement, sliced: frozenset[str], before: Statement | None,
         trouble = slipped or _trouble(statement, concept, value, sliced, readable)
         if trouble is None and is_disproved(statement, value):
             trouble = _DISPROVED
+        if trouble is None and concept not in concepts.TOTALS and is_beside_the_sum(statement, value):
+            trouble = _BESIDE_THE_SUM
         if trouble is None:
             standing.append((concept, value))
         else:
@@ -168,7 +186,7 @@ def _try(statement: Statement, sliced: frozenset[str], before: Statement | None,
             losers.setdefault(other, _beside(other, amount, concept, value))
         trial = _win(statement, concept, value, "The best concept of the filing that no part contradicts.", losers)
         rest = net_of_excise(statement, value, has_excise=has_excise)
-        trial.notes = (_WITH_EXCISE.format(rest=rest),) if rest else ()
+        trial.notes = (_WITH_EXCISE.format(rest=rest),) if rest else _REMARKS.get(concept, ())
         return trial
     reason = (OFF_SCALE if is_odd else _PART_OF_TOTAL).format(end=end)
     return sum_of_parts(statement, losers, before) or Trial(None, "", (reason,), losers)
@@ -216,7 +234,7 @@ def _trouble(
     if interest is not None and interest * 4 >= value and not is_trade:
         return "Interest of a comparable size lies outside it, so it is only a part of revenue."
     if concept in sliced:
-        return "It was a slice of the total where this filer tagged both."
+        return "It was not the total where this filer tagged both."
     amounts = dict(readable)
     for part, beside in concepts.COUNTERPARTS:
         amount = amounts.get(beside)
@@ -226,12 +244,14 @@ def _trouble(
 
 
 def _sliced_elsewhere(years: Years, statements: list[Statement], end: date) -> frozenset[str]:
-    """Concepts that were a slice of a total within one other filing: of the same year, or of the year before.
+    """Concepts that were not the total within one other filing: of the same year, or of the year before.
 
     Only concepts that may be a part are meant, and only what one filing says of one year is compared.
     """
     before = [other for other in years.ends(concepts.REVENUE) if other < end][:1]
-    nearby = [*statements, *(each for year in before for each in years.statements(concepts.REVENUE, year)[:1])]
+    # The filing that tags no total tags none for the year before either: an earlier one may have done both.
+    told = (years.statements(concepts.REVENUE, year) for year in before)
+    nearby = [*statements, *(each for each in chain.from_iterable(told) if not concepts.TOTALS.isdisjoint(each.rows))]
     found = set()
     for statement in nearby:
         known = [(concept, value) for concept in concepts.REVENUE if (value := statement.get(concept)) is not None]
@@ -240,7 +260,7 @@ def _sliced_elsewhere(years: Years, statements: list[Statement], end: date) -> f
                 found |= {
                     concept
                     for concept, value in known
-                    if concept not in concepts.TOTALS and value >= 0 and concepts.dwarfs(total, whole, concept, value)
+                    if concept not in concepts.TOTALS and value >= 0 and is_other_than(statement, value, whole)
                 }
     return frozenset(found)
 
