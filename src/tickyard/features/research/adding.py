@@ -144,7 +144,7 @@ def settle_year(
     }
 
 
-def _kin(told: Sequence[Item], whole: Item) -> Item | None:
+def _kin(told: Iterator[Item], whole: Item) -> Item | None:
     """What another filing says of the quarter under the name of the year."""
     return next((item for item in told if item.alike & whole.alike), None)
 
@@ -158,7 +158,7 @@ def _ways(whole: Item, ends: Sequence[date], line: Line, spans: Years, nine: Yea
     """Ways to tell the four quarters that hang together: under the year's own name, or each as it was told first."""
     if whole.concept is not None:
         yield from _whole_ways([line.named(spans, end, whole.concept) for end in ends], whole, line, nine, ends)
-    first = [told[-1] if (told := line.told(spans, end, "quarter")) else None for end in ends]
+    first = [next(line.told(spans, end, "quarter", is_oldest_first=True), None) for end in ends]
     yield from _whole_ways(first, whole, line, nine, ends)
 
 

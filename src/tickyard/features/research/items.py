@@ -17,6 +17,7 @@ from tickyard.sources.filings.border import Entry
 _OWNERS: Final = "the owners' part of the profit"
 """One thing under several names, tagged or made by subtraction."""
 FIGURES: Final = (*concepts.REVENUE, *concepts.NET_INCOME)
+_NAMES: Final = frozenset(FIGURES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +71,13 @@ class Line:
     def item(self, spans: Years, end: date, word: str) -> Item:
         return _item(self.choose(spans, end), spans.statements(self.wanted, end), spans.unit, self.name, word)
 
-    def told(self, spans: Years, end: date, word: str) -> list[Item]:
+    def told(self, spans: Years, end: date, word: str, *, is_oldest_first: bool = False) -> Iterator[Item]:
         """What each filing of the period says by itself, the newest first; filings that say nothing left out."""
-        found = []
-        for statement in spans.statements(self.wanted, end):
-            own = [(concept, row) for concept, row in spans.by_end[end] if row.accession == statement.accession]
-            alone = replace(spans, by_end={end: own}, _told={}, off_scale={})
-            found.append(self.item(alone, end, word))
-        return [item for item in found if item.value is not None]
+        statements = spans.statements(self.wanted, end)
+        for statement in reversed(statements) if is_oldest_first else statements:
+            item = self.item(spans.alone(statement), end, word)
+            if item.value is not None:
+                yield item
 
     def named(self, spans: Years, end: date, concept: str) -> Item | None:
         """What the newest filing that uses this very name says under it."""
@@ -99,9 +99,15 @@ def period_of(spans: Years, end: date, word: str, covers: Sequence[Entry] = ()) 
     start = min(row.start for row in rows if row.start is not None)
     everything = spans.statements((*scales.PER_SHARE, *scales.COUNTS), end)
     cover = scales.nearest(covers, end)
-    often = scales.usual((row for name in scales.PER_SHARE for row in spans.by_concept.get(name, ())), end)
-    around = scales.largest((row for name in scales.COUNTS for row in spans.by_concept.get(name, ())), end)
-    odd = {each.accession for each in everything if scales.is_odd(each, often)}
+
+    def rows_of(names: Sequence[str]) -> Iterator[Entry]:
+        return (row for name in names for row in spans.by_concept.get(name, ()))
+
+    odd = {
+        each.accession
+        for each in everything
+        if scales.is_odd(each, lambda: scales.usual(rows_of(scales.PER_SHARE), end))
+    }
     per_share = _per_share(everything, f"{spans.unit}/shares", cover, odd)
     # After a split one may be restated and the other not: they are of one filing, or one of them is left out.
     beside = [each for each in everything if per_share.value is None or each.accession == per_share.accession]
@@ -112,7 +118,7 @@ def period_of(spans: Years, end: date, word: str, covers: Sequence[Entry] = ()) 
         REVENUE.item(spans, end, word),
         NET_INCOME.item(spans, end, word),
         per_share,
-        _shares(beside, cover, around, odd),
+        _shares(beside, cover, lambda: scales.largest(rows_of(scales.COUNTS), end), odd),
     )
 
 
@@ -123,7 +129,7 @@ def _item(figure: Figure, statements: Sequence[Statement], unit: str, name: str,
         return Item(None, unit, reason=told.replace("year ended", f"{word} ended"))
     earlier = _earlier(statements, fact.concept, fact.accession, fact.value)
     own = next((each for each in statements if each.accession == fact.accession), None)
-    same = {each for each in FIGURES if own is not None and own.get(each) == fact.value}
+    same = {each for each, value in own.values.items() if value == fact.value} & _NAMES if own is not None else set()
     alike = _alike(figure) | same
     # What must be said about a figure that was taken, such as of what parts it is the sum.
     note = next((note for note in figure.notes), None)
@@ -160,7 +166,9 @@ def _per_share(statements: Sequence[Statement], unit: str, cover: Number | None,
     return unknown(found[0][1], reason)
 
 
-def _shares(statements: Sequence[Statement], cover: Number | None, around: Number | None, odd: Set[str]) -> Item:
+def _shares(
+    statements: Sequence[Statement], cover: Number | None, around: Callable[[], Number | None], odd: Set[str]
+) -> Item:
     """`odd`: the filings whose profit per share slipped. It says nothing of their number of shares then."""
     found = list(_tagged([_silenced(each, odd) for each in statements], scales.COUNTS, "shares"))
     for statement, item in found:

@@ -1,6 +1,7 @@
 """Periods: which one is a year, which fiscal year it is, how old is too old."""
 
 from datetime import date, timedelta
+from functools import lru_cache
 
 from tickyard.sources.filings.border import Entry
 
@@ -57,6 +58,7 @@ def fiscal_year(end: date, year_end: str | None) -> int | None:
     return None if is_early_january else end.year
 
 
+@lru_cache(maxsize=4096)
 def _nearest(end: date, year_end: str) -> date | None:
     """The nominal year end closest to this day; None when the filer has changed its year since."""
     month, day = int(year_end[:2]), int(year_end[2:])

@@ -26,6 +26,8 @@ _TIMES_SOLD: Final = 8
 _PART_ROOM: Final = 4
 _FAR_OFF: Final = 4
 _PROFITS: Final = (*concepts.OWNERS_PROFITS, *concepts.WHOLE_PROFITS, *concepts.COMMON_PROFITS)
+_FIGURES: Final = frozenset((*concepts.REVENUE, *concepts.NET_INCOME))
+_SOLD: Final = frozenset((*concepts.REVENUE, *concepts.NET_INTEREST, *concepts.GROSS_INTEREST))
 WRONG_SCALE: Final = "A slip: the whole filing is in another scale than its neighbours, or than profit per share."
 
 
@@ -68,8 +70,8 @@ def _is_borne_out_by_parts(years: Years, statement: Statement) -> bool | None:
     """Whether the year is in the scale of its first nine months; None when some lines are and others are not."""
     pairs = [
         (value, part)
-        for name in (*concepts.REVENUE, *concepts.NET_INCOME)
-        if (value := statement.get(name)) and (part := years.part(statement, name))
+        for name, value in statement.values.items()
+        if name in _FIGURES and value and (part := years.part(statement, name))
     ]
     if pairs and all(slip(value, part, _PART_ROOM) for value, part in pairs):
         return False
@@ -233,8 +235,7 @@ def _power_off_shares(statement: Statement, profit: Number) -> int | None:
 
 def sold_of(statement: Statement) -> Number:
     """About what came in, whatever it is called."""
-    names = (*concepts.REVENUE, *concepts.NET_INTEREST, *concepts.GROSS_INTEREST)
-    return max((concepts.size(value) for name in names if (value := statement.get(name)) is not None), default=0)
+    return max((concepts.size(value) for name, value in statement.values.items() if name in _SOLD), default=0)
 
 
 def is_usual(profit: Number, sold: Number) -> bool:

@@ -16,7 +16,14 @@ def prove(statement: Statement, value: Number) -> str | None:
     return next((words for words, total in sums_of(statement) if is_equal(total, value)), None)
 
 
-def sums_of(statement: Statement) -> Iterator[tuple[str, Number]]:
+def sums_of(statement: Statement) -> tuple[tuple[str, Number], ...]:
+    """Amounts that the total may come to, with words for what they are the sum of."""
+    if not statement.sums:
+        statement.sums["all"] = tuple(_sums_of(statement))
+    return statement.sums["all"]
+
+
+def _sums_of(statement: Statement) -> Iterator[tuple[str, Number]]:
     get, first = statement.get, statement.first
     gross = first(concepts.GROSS_PROFITS)
     for cost in concepts.COSTS_OF_SALES:

@@ -46,6 +46,7 @@ from tickyard.sources.filings.border import Entry
 _NAMED = (*concepts.REVENUE, concepts.OTHER_BANKING)
 # Others may tag nothing but what was left of it and what was spent.
 REVENUE_WANTED = (*_NAMED, *concepts.GROSS_PROFITS, concepts.OPERATING_INCOME)
+_ALL = frozenset(concepts.REVENUE)
 _SALES = (concepts.SALES, concepts.GOODS, concepts.CONTRACTS_GROSS)
 _COSTS = "Less than was spent on the goods sold, or left over: the larger number beside it is likelier the total."
 _DISPROVED = "A slice: more was left over, or with what was spent twice as much, than this."
@@ -254,8 +255,8 @@ def _sliced_elsewhere(years: Years, statements: list[Statement], end: date) -> f
     nearby = [*statements, *(each for each in chain.from_iterable(told) if not concepts.TOTALS.isdisjoint(each.rows))]
     found = set()
     for statement in nearby:
-        known = [(concept, value) for concept in concepts.REVENUE if (value := statement.get(concept)) is not None]
-        for total, whole in known:
+        known = [(concept, value) for concept, value in statement.values.items() if concept in _ALL]
+        for total, whole in known if len(known) > 1 else ():
             if total in concepts.TOTALS:
                 found |= {
                     concept

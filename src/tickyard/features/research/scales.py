@@ -4,7 +4,7 @@ Either times the other is the profit, so a factor of a thousand or a million bet
 Other filings of the period and the nearest cover tell of which. What can be set right exactly is, the rest is unknown.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -40,43 +40,53 @@ def implied(statement: Statement) -> Number | None:
 
 def nearest(covers: Iterable[Entry], end: date) -> Number | None:
     """The count on the cover that is the nearest in time."""
-    near = [row for row in covers if abs(row.end - end) <= _NEAR and row.value is not None and row.value >= LEAST]
+    since, until = end - _NEAR, end + _NEAR
+    near = [row for row in covers if since <= row.end <= until and row.value is not None and row.value >= LEAST]
     found = min(near, key=lambda row: (abs(row.end - end), row.filed, row.accession, row.value or 0), default=None)
     return found.value if found is not None else None
 
 
 def largest(counts: Iterable[Entry], end: date) -> Number | None:
     """The largest number of shares told for a period around this time: a count in thousands is the smaller one."""
-    return max((row.value for row in counts if abs(row.end - end) <= _AROUND and row.value is not None), default=None)
+    since, until = end - _AROUND, end + _AROUND
+    return max((row.value for row in counts if since <= row.end <= until and row.value is not None), default=None)
 
 
 def usual(amounts: Iterable[Entry], end: date) -> Number | None:
     """What a profit per share came to in other periods around this time, the one in the middle."""
-    near = (row for row in amounts if row.end != end and abs(row.end - end) <= _AROUND)
-    sizes = sorted(concepts.size(row.value) for row in near if row.value)
+    since, until = end - _AROUND, end + _AROUND
+    sizes = sorted(
+        concepts.size(row.value) for row in amounts if row.value and since <= row.end <= until and row.end != end
+    )
     return sizes[len(sizes) // 2] if sizes else None
 
 
-def is_odd(statement: Statement, often: Number | None) -> bool:
+def is_odd(statement: Statement, usually: Callable[[], Number | None]) -> bool:
     """Whether a profit per share is a thousand times off what profit and shares of its filing make, and that is nearer
     to what it usually is: then it slipped, and not the number of shares."""
     per_share, profit, count = statement.first(PER_SHARE), statement.first(_PROFITS), statement.first(COUNTS)
-    if not per_share or not profit or not count or not often:
+    if not per_share or not profit or not count or slip(Decimal(per_share) * count, profit) is None:
         return False
-    if slip(Decimal(per_share) * count, profit) is None:
+    # Few profits per share slip: only of those it is asked what they usually are.
+    often = usually()
+    if not often:
         return False
     tagged, made, middle = abs(Fraction(per_share)), Fraction(abs(Fraction(profit)), Fraction(count)), Fraction(often)
     return max(made, middle) * min(tagged, middle) < max(tagged, middle) * min(made, middle)
 
 
 def is_count_off(
-    statement: Statement, count: Number, others: Sequence[Number], cover: Number | None, around: Number | None
+    statement: Statement,
+    count: Number,
+    others: Sequence[Number],
+    cover: Number | None,
+    around: Callable[[], Number | None],
 ) -> bool:
     """`around`: the largest count of its time, which is asked when there is no better witness."""
     told = implied(statement)
     voices = [*([told] if told else []), *([cover] if cover is not None else [])]
-    if not voices and around is not None:
-        return count < around and slip(count, around) is not None
+    if not voices and (most := around()) is not None:
+        return count < most and slip(count, most) is not None
     return _is_outvoted(count, voices, others)
 
 

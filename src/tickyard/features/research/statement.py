@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
+from itertools import islice
 
 from tickyard.features.research import concepts
 from tickyard.features.research.concepts import Number
@@ -54,10 +55,18 @@ class Statement:
     accession: str
     filed: date
     rows: dict[str, Entry]
+    values: dict[str, Number] = field(init=False, compare=False, repr=False)
+    """Of the rows, what could be read."""
+    sums: dict[str, tuple[tuple[str, Number], ...]] = field(init=False, compare=False, repr=False)
+    """What was added up already: every rule asks for the same sums."""
+
+    def __post_init__(self) -> None:
+        known = {concept: row.value for concept, row in self.rows.items() if row.value is not None}
+        object.__setattr__(self, "values", known)
+        object.__setattr__(self, "sums", {})
 
     def get(self, concept: str) -> Number | None:
-        row = self.rows.get(concept)
-        return row.value if row is not None else None
+        return self.values.get(concept)
 
     @property
     def is_fragment(self) -> bool:
@@ -65,7 +74,10 @@ class Statement:
         return sum(not kind.isdisjoint(self.rows) for kind in _KINDS) < _KINDS_LEAST
 
     def first(self, wanted: Iterable[str]) -> Number | None:
-        return next((value for concept in wanted if (value := self.get(concept)) is not None), None)
+        for concept in wanted:
+            if concept in self.values:
+                return self.values[concept]
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +102,12 @@ class Years:
     _told: dict[date, list[Statement]] = field(default_factory=dict, compare=False, repr=False)
     """What was read of a period already: every figure of it asks."""
     _ends: dict[tuple[str, ...], list[date]] = field(default_factory=dict, compare=False, repr=False)
+    _chosen: dict[tuple[date, tuple[str, ...]], list[Statement]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+    _earlier: dict[tuple[str, date, tuple[str, ...]], Statement | None] = field(
+        default_factory=dict, compare=False, repr=False
+    )
     off_scale: dict[tuple[str, date], bool] = field(default_factory=dict, compare=False, repr=False)
     """What was found of a filing's scale already."""
 
@@ -99,11 +117,21 @@ class Years:
 
     def statements(self, wanted: Iterable[str], end: date) -> list[Statement]:
         """The period that ends here, as each filing with one of these concepts tells it, the newest filing first."""
-        names = frozenset(wanted)
-        told = self._told.get(end)
-        if told is None:
-            told = self._told[end] = list(self._read(end))
-        return [each for each in told if not names.isdisjoint(each.rows)][:_FILINGS_MAX]
+        key = (end, tuple(wanted))
+        found = self._chosen.get(key)
+        if found is None:
+            told = self._told.get(end)
+            if told is None:
+                told = self._told[end] = list(self._read(end))
+            names = frozenset(key[1])
+            found = self._chosen[key] = [each for each in told if not names.isdisjoint(each.rows)][:_FILINGS_MAX]
+        return found
+
+    def alone(self, statement: Statement) -> "Years":
+        """As if this statement were all that was ever told."""
+        end = statement.end
+        own = [(concept, row) for concept, row in self.by_end[end] if row.accession == statement.accession]
+        return replace(self, by_end={end: own}, off_scale={}, _told={end: [statement]}, _chosen={}, _earlier={})
 
     def _read(self, end: date) -> Iterator[Statement]:
         found: dict[tuple[date, str], dict[str, list[Entry]]] = {}
@@ -115,9 +143,14 @@ class Years:
     def before(self, statement: Statement, wanted: Iterable[str]) -> Statement | None:
         """The period before it of which the same filing tells: that of a quarter is a year ago."""
         names = tuple(wanted)
-        earlier = [end for end in self.ends(names) if end < statement.end][:_BEFORE_MAX]
-        told = (each for end in earlier for each in self.statements(names, end))
-        return next((each for each in told if each.accession == statement.accession), None)
+        if len(self.by_end) == 1:
+            return None
+        key = (statement.accession, statement.end, names)
+        if key not in self._earlier:
+            ends = (end for end in self.ends(names) if end < statement.end)
+            told = (each for end in islice(ends, _BEFORE_MAX) for each in self.statements(names, end))
+            self._earlier[key] = next((each for each in told if each.accession == statement.accession), None)
+        return self._earlier[key]
 
     def part(self, statement: Statement, concept: str) -> Number | None:
         """What the longest part of the period, from its beginning, would make of the whole, by quarterly reports."""
