@@ -16,7 +16,8 @@ from tickyard.features.research.concepts import Number
 from tickyard.features.research.items import FIGURES, NET_INCOME, REVENUE, Item, Line, Period, Said, period_of
 from tickyard.features.research.periods import COUNT_FORMS, INTERIM_FOREIGN_FORMS, SAME_YEAR, YEAR_DAYS
 from tickyard.features.research.reports import known
-from tickyard.features.research.statement import Years, spans_of, years_of
+from tickyard.features.research.statement import Years
+from tickyard.features.research.years import spans_of, years_of
 from tickyard.sources.filings.border import CompanyFacts
 
 __all__ = ["NO_SERIES", "Item", "Period", "Said", "Series", "Trailing", "series"]

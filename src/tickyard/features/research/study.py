@@ -20,8 +20,9 @@ from tickyard.features.research.reports import Report, filings_of, is_foreign, l
 from tickyard.features.research.revenue import choose_revenue
 from tickyard.features.research.shares import Count, Shares, choose_shares
 from tickyard.features.research.shells import unless_of_shell
-from tickyard.features.research.statement import Years, years_of
+from tickyard.features.research.statement import Years
 from tickyard.features.research.worth import Float
+from tickyard.features.research.years import years_of
 from tickyard.sources.filings.border import Company, CompanyFacts
 
 
