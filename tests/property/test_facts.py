@@ -7,9 +7,9 @@ import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tickyard.features.research import concepts
-from tickyard.features.research.periods import ANNUAL_FORMS, fiscal_year
-from tickyard.features.research.settling import latest
+from tickyard.features.research.filed import concepts
+from tickyard.features.research.filed.periods import ANNUAL_FORMS, fiscal_year
+from tickyard.features.research.filed.settling import latest
 from tickyard.features.research.study import study
 from tickyard.sandbox.filings.rows import company_facts, rows_of
 from tickyard.sources.filings.border import Broken, Company, CompanyFacts, Entry, read_facts

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tickyard.features.research.series import series
+from tickyard.features.research.series.series import series
 from tickyard.features.research.study import study
 from tickyard.sources.filings.border import CompanyFacts, Entry
 from yards.filings import cases

@@ -6,7 +6,7 @@ from decimal import Decimal
 import msgspec
 import pytest
 
-from tickyard.features.research import concepts
+from tickyard.features.research.filed import concepts
 from tickyard.sources.filings.border import Broken, Registrant, read_company, read_facts, read_tickers
 from tickyard.sources.filings.concepts import WANTED
 from tickyard.sources.filings.facts import read_number

@@ -6,7 +6,7 @@ from time import process_time
 import pytest
 
 from tickyard.features.research.portrait import appraise
-from tickyard.features.research.series import series
+from tickyard.features.research.series.series import series
 from tickyard.features.research.study import study
 from tickyard.kernel.units import Price
 from tickyard.sandbox.filings.rows import company_facts, rows_of

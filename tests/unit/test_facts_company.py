@@ -4,9 +4,9 @@ from datetime import date
 
 import pytest
 
-from tickyard.features.research.depositary import SHARES_PER_SECURITY
-from tickyard.features.research.places import place_name
-from tickyard.features.research.profile import (
+from tickyard.features.research.company.depositary import SHARES_PER_SECURITY
+from tickyard.features.research.company.places import place_name
+from tickyard.features.research.company.profile import (
     cik_text,
     company_name,
     exchange_of,
@@ -14,9 +14,9 @@ from tickyard.features.research.profile import (
     is_fund,
     is_operating_company,
 )
-from tickyard.features.research.shares import Shares
+from tickyard.features.research.company.worth import Float, market_cap
+from tickyard.features.research.shares.choice import Shares
 from tickyard.features.research.study import Absence, study
-from tickyard.features.research.worth import Float, market_cap
 from tickyard.kernel.units import Price
 from tickyard.sandbox.filings.rows import company_facts, rows_of
 from tickyard.sources.filings.border import Company, read_facts

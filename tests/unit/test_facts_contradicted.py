@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from tickyard.features.research import concepts
+from tickyard.features.research.filed import concepts
 from tickyard.features.research.study import study
 from tickyard.sandbox.filings.rows import company_facts, rows_of
 from tickyard.sources.filings.border import CompanyFacts, Entry, read_facts

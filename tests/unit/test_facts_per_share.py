@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from tickyard.features.research import concepts
-from tickyard.features.research.series import series
+from tickyard.features.research.filed import concepts
+from tickyard.features.research.series.series import series
 from tickyard.features.research.study import study
 from tickyard.sources.filings.border import CompanyFacts
 from yards.filings import cases, slipped

@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
+from tickyard.features.research.company.worth import market_cap
 from tickyard.features.research.portrait import describe
-from tickyard.features.research.worth import market_cap
 from tickyard.kernel.units import Price
 from yards.filings import cases
 

@@ -4,9 +4,9 @@ from datetime import date
 
 import pytest
 
-from tickyard.features.research.profile import filer_ticker, is_operating_company
+from tickyard.features.research.company.profile import filer_ticker, is_operating_company
+from tickyard.features.research.company.worth import market_cap
 from tickyard.features.research.study import Absence, study
-from tickyard.features.research.worth import market_cap
 from tickyard.kernel.units import Price
 from tickyard.sandbox.filings.abroad import ABROAD, FUNDS
 from tickyard.sandbox.filings.data import documents, expected, years_after

@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 from msgspec import structs
 
-from tickyard.features.research.concepts import PRETAX
+from tickyard.features.research.filed.concepts import PRETAX
 from tickyard.features.research.study import study
 from tickyard.sandbox.filings.rows import company_facts, rows_of
 from tickyard.sources.filings.border import CompanyFacts, read_facts

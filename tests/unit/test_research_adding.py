@@ -5,8 +5,8 @@ from decimal import Decimal
 
 import pytest
 
-from tickyard.features.research.items import NET_INCOME, REVENUE
-from tickyard.features.research.series import series
+from tickyard.features.research.series.items import NET_INCOME, REVENUE
+from tickyard.features.research.series.series import series
 from tickyard.sandbox.filings.rows import company_facts, rows_of
 from tickyard.sources.filings.border import read_facts
 from yards.filings import cases, in_scale

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from tickyard.features.research.answer import Facts, Underlying
+from tickyard.features.research.filed.periods import ANNUAL_FORMS, YEAR_DAYS
 from tickyard.features.research.offline import explain_documents
-from tickyard.features.research.periods import ANNUAL_FORMS, YEAR_DAYS
 from tickyard.features.research.portrait import describe
 from tickyard.sources.filings.border import Broken
 from tickyard.terminal.arguments import add_explain_arguments

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tickyard.features.research.answer import Research, show_fact
-from tickyard.features.research.facts import Fact
+from tickyard.features.research.filed.facts import Fact
 from tickyard.features.research.portrait import Filer, describe
 from tickyard.kernel.wire import encode
 from tickyard.sources.filings.border import Company, CompanyFacts

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import pytest
 
+from tickyard.features.research.company.worth import MarketCap
 from tickyard.features.research.financials import ratio
-from tickyard.features.research.series import Item, series
-from tickyard.features.research.worth import MarketCap
+from tickyard.features.research.series.series import Item, series
 from tickyard.sandbox.filings.rows import company_facts, rows_of
 from tickyard.sources.filings.border import read_facts
 from yards.filings import cases

@@ -13,9 +13,9 @@ from typing import Final
 
 import msgspec
 
+from tickyard.features.research.company.places import place_name
 from tickyard.features.research.explanation import ExplainedFact
 from tickyard.features.research.offline import Explained, explain_documents
-from tickyard.features.research.places import place_name
 from tickyard.kernel.units import Price
 from tickyard.sources.filings.border import Broken
 

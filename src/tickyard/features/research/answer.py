@@ -6,11 +6,11 @@ from typing import Annotated, Literal, cast
 import msgspec
 from msgspec import Meta
 
-from tickyard.features.research.facts import Fact
-from tickyard.features.research.profile import cik_text, company_name, exchange_of, filer_ticker
-from tickyard.features.research.shares import Shares
+from tickyard.features.research.company.profile import cik_text, company_name, exchange_of, filer_ticker
+from tickyard.features.research.company.worth import MarketCap, Worth
+from tickyard.features.research.filed.facts import Fact
+from tickyard.features.research.shares.choice import Shares
 from tickyard.features.research.study import Study
-from tickyard.features.research.worth import MarketCap, Worth
 from tickyard.kernel.wire import Answer, Moment, PriceText, Ticker
 from tickyard.market.listing.view import AssetDetail, Isin
 from tickyard.sources.filings.border import Company

@@ -6,14 +6,14 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta
 
-from tickyard.features.research import concepts
 from tickyard.features.research.answer import Day, Form, Number, exact_number
-from tickyard.features.research.facts import Candidate
-from tickyard.features.research.places import place_name
+from tickyard.features.research.company.places import place_name
+from tickyard.features.research.company.profile import company_name
+from tickyard.features.research.company.worth import Worth
+from tickyard.features.research.filed import concepts
+from tickyard.features.research.filed.facts import Candidate
 from tickyard.features.research.portrait import Portrait
-from tickyard.features.research.profile import company_name
 from tickyard.features.research.study import Study
-from tickyard.features.research.worth import Worth
 from tickyard.kernel.wire import Answer, Moment, Ticker, iso
 
 _ARCHIVE: Final = "https://www.sec.gov/Archives/edgar/data"

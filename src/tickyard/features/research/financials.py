@@ -6,8 +6,8 @@ from typing import Annotated
 from msgspec import Meta
 
 from tickyard.features.research.answer import Day, Form, Number, exact_number
-from tickyard.features.research.series import Item, Period, Said, Series, Trailing
-from tickyard.features.research.worth import MarketCap
+from tickyard.features.research.company.worth import MarketCap
+from tickyard.features.research.series.series import Item, Period, Said, Series, Trailing
 from tickyard.kernel.wire import Answer, Moment, Ticker, iso
 
 Accession = Annotated[str, Meta(examples=["0000320193-25-000079"], description="Number of the filing.")]

@@ -5,9 +5,9 @@ from datetime import date
 import msgspec
 
 from tickyard.features.research.answer import Facts, Underlying, show_company, show_facts
+from tickyard.features.research.company.profile import is_fund
 from tickyard.features.research.explanation import ExplainedFacts, show_candidates
 from tickyard.features.research.portrait import Filer, Portrait, appraise, describe, no_company
-from tickyard.features.research.profile import is_fund
 from tickyard.kernel.units import Price
 from tickyard.kernel.wire import Answer
 from tickyard.sources.filings.border import Broken, read_company, read_facts

@@ -7,14 +7,14 @@ from typing import Final, Protocol
 
 from tickyard.config.settings import Settings
 from tickyard.features.research.answer import Research, Token, TokenQuote, show_company, show_facts
+from tickyard.features.research.company.profile import filer_ticker, is_fund
+from tickyard.features.research.company.worth import Worth
 from tickyard.features.research.explanation import Explanation, show_explanation
 from tickyard.features.research.financials import Financials, show_financials
 from tickyard.features.research.library import Library, Reading
 from tickyard.features.research.portrait import Filer, Portrait, appraise, describe, no_company
-from tickyard.features.research.profile import filer_ticker, is_fund
-from tickyard.features.research.series import NO_SERIES, Series, series
+from tickyard.features.research.series.series import NO_SERIES, Series, series
 from tickyard.features.research.study import Study
-from tickyard.features.research.worth import Worth
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.ids import Symbol
 from tickyard.kernel.operation import Kept

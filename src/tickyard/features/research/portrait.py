@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-from tickyard.features.research.profile import is_operating_company
+from tickyard.features.research.company.profile import is_operating_company
+from tickyard.features.research.company.worth import Worth, market_cap
 from tickyard.features.research.study import Absence, Study, study
-from tickyard.features.research.worth import Worth, market_cap
 from tickyard.kernel.units import Price
 from tickyard.sources.filings.border import Company, CompanyFacts
 

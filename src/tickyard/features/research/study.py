@@ -5,24 +5,24 @@ from dataclasses import dataclass
 from datetime import date
 from enum import Enum
 
-from tickyard.features.research import concepts
-from tickyard.features.research.facts import Candidate, Fact, Figure, passed_over
-from tickyard.features.research.income import choose_net_income
-from tickyard.features.research.periods import (
+from tickyard.features.research.company.profile import cik_text
+from tickyard.features.research.company.worth import Float
+from tickyard.features.research.filed import concepts
+from tickyard.features.research.filed.facts import Candidate, Fact, Figure, passed_over
+from tickyard.features.research.filed.periods import (
     FIGURE_AGE,
     TRANSITION_FORMS,
     YEAR_DAYS,
     days_of,
     is_known,
 )
-from tickyard.features.research.profile import cik_text
-from tickyard.features.research.reports import Report, filings_of, is_foreign, listed_ratio, public_float
-from tickyard.features.research.revenue import choose_revenue
-from tickyard.features.research.shares import Count, Shares, choose_shares
-from tickyard.features.research.shells import unless_of_shell
-from tickyard.features.research.statement import Years
-from tickyard.features.research.worth import Float
-from tickyard.features.research.years import years_of
+from tickyard.features.research.filed.reports import Report, filings_of, is_foreign, listed_ratio, public_float
+from tickyard.features.research.filed.statement import Years
+from tickyard.features.research.filed.years import years_of
+from tickyard.features.research.income.choice import choose_net_income
+from tickyard.features.research.income.shells import unless_of_shell
+from tickyard.features.research.revenue.choice import choose_revenue
+from tickyard.features.research.shares.choice import Count, Shares, choose_shares
 from tickyard.sources.filings.border import Company, CompanyFacts
 
 

@@ -2,18 +2,10 @@
 
 from datetime import date
 
-from tickyard.features.research import concepts
-from tickyard.features.research.amounts import are_alike, is_equal, power_off, slip
-from tickyard.features.research.concepts import Number
-from tickyard.features.research.divided import (
-    divided_instead,
-    has_digits_of,
-    is_nearer,
-    is_what_was_divided,
-    made_of,
-    per_share_of,
-)
-from tickyard.features.research.facts import (
+from tickyard.features.research.filed import concepts
+from tickyard.features.research.filed.amounts import are_alike, is_equal, power_off, slip
+from tickyard.features.research.filed.concepts import Number
+from tickyard.features.research.filed.facts import (
     FRAGMENT,
     Candidate,
     Figure,
@@ -23,8 +15,16 @@ from tickyard.features.research.facts import (
     unread,
     year_to_answer,
 )
-from tickyard.features.research.profits import refute
-from tickyard.features.research.statement import Statement, Years
+from tickyard.features.research.filed.statement import Statement, Years
+from tickyard.features.research.income.divided import (
+    divided_instead,
+    has_digits_of,
+    is_nearer,
+    is_what_was_divided,
+    made_of,
+    per_share_of,
+)
+from tickyard.features.research.income.profits import refute
 from tickyard.sources.filings.border import Entry
 
 _MAY_INCLUDE = "netIncome includes the share of minority owners, if there are any: the filing does not set it apart."

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from itertools import islice
 
-from tickyard.features.research import concepts
-from tickyard.features.research.concepts import Number
-from tickyard.features.research.neighbours import Vote, votes_of
-from tickyard.features.research.periods import (
+from tickyard.features.research.filed import concepts
+from tickyard.features.research.filed.concepts import Number
+from tickyard.features.research.filed.neighbours import Vote, votes_of
+from tickyard.features.research.filed.periods import (
     ANNUAL_FORMS,
     COUNT_FORMS,
     days_of,
 )
-from tickyard.features.research.settling import settle
+from tickyard.features.research.filed.settling import settle
 from tickyard.sources.filings.border import Entry
 
 _PER_SHARE = tuple(dict.fromkeys((*concepts.PER_SHARE, *concepts.DILUTED_PER_SHARE)))

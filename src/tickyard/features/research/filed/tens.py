@@ -6,10 +6,10 @@ revenue is ten times that of the year before, while the lines beside it stayed a
 
 from typing import Final
 
-from tickyard.features.research import concepts
-from tickyard.features.research.amounts import power_off
-from tickyard.features.research.concepts import Number
-from tickyard.features.research.statement import Statement, Years
+from tickyard.features.research.filed import concepts
+from tickyard.features.research.filed.amounts import power_off
+from tickyard.features.research.filed.concepts import Number
+from tickyard.features.research.filed.statement import Statement, Years
 
 TENS: Final = "A slip: it is {power} times off the year before, or what other filings say of that."
 _POWERS: Final = (10, 100)

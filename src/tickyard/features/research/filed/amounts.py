@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tickyard.features.research.concepts import Number, size
+from tickyard.features.research.filed.concepts import Number, size
 
 _THOUSANDS: Final = (10**3, 10**6)
 _POWERS: Final = tuple(10**power for power in range(1, 7))

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-from tickyard.features.research.depositary import ratio_on
-from tickyard.features.research.shares import Shares
+from tickyard.features.research.company.depositary import ratio_on
+from tickyard.features.research.shares.choice import Shares
 from tickyard.kernel.units import Price
 
 _FLOAT_FACTOR: Final = 3

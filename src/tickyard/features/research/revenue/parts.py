@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from tickyard.features.research import concepts
-from tickyard.features.research.amounts import is_equal, slip
-from tickyard.features.research.concepts import Number
-from tickyard.features.research.proofs import prove, sums_of
-from tickyard.features.research.statement import Statement
+from tickyard.features.research.filed import concepts
+from tickyard.features.research.filed.amounts import is_equal, slip
+from tickyard.features.research.filed.concepts import Number
+from tickyard.features.research.filed.statement import Statement
+from tickyard.features.research.revenue.proofs import prove, sums_of
 from tickyard.sources.filings.border import Entry
 
 # A part of revenue moves more from year to year than the total does.

@@ -8,9 +8,9 @@ from fractions import Fraction
 
 from msgspec import structs
 
-from tickyard.features.research import concepts
-from tickyard.features.research.concepts import Number
-from tickyard.features.research.periods import (
+from tickyard.features.research.filed import concepts
+from tickyard.features.research.filed.concepts import Number
+from tickyard.features.research.filed.periods import (
     ANNUAL_FORMS,
     COUNT_FORMS,
     FIGURE_AGE,
@@ -18,7 +18,7 @@ from tickyard.features.research.periods import (
     INTERIM_FOREIGN_FORMS,
     is_known,
 )
-from tickyard.features.research.settling import settle
+from tickyard.features.research.filed.settling import settle
 from tickyard.sources.filings.border import CompanyFacts, Entry
 
 _UNIT = "shares"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from tickyard.features.research.concepts import Number
+from tickyard.features.research.filed.concepts import Number
 from tickyard.sources.filings.border import Entry
 
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 
-from tickyard.features.research import concepts
-from tickyard.features.research.concepts import Number
-from tickyard.features.research.items import FIGURES, Item, Line, Period, Said, unknown
-from tickyard.features.research.statement import Years
+from tickyard.features.research.filed import concepts
+from tickyard.features.research.filed.concepts import Number
+from tickyard.features.research.filed.statement import Years
+from tickyard.features.research.series.items import FIGURES, Item, Line, Period, Said, unknown
 
 GAP = timedelta(days=4)
 _FOUR = 4

@@ -10,11 +10,11 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Final
 
-from tickyard.features.research import concepts
-from tickyard.features.research.amounts import are_close, slip
-from tickyard.features.research.concepts import Number
-from tickyard.features.research.doubts import LEAST
-from tickyard.features.research.statement import Statement
+from tickyard.features.research.filed import concepts
+from tickyard.features.research.filed.amounts import are_close, slip
+from tickyard.features.research.filed.concepts import Number
+from tickyard.features.research.filed.statement import Statement
+from tickyard.features.research.shares.doubts import LEAST
 from tickyard.sources.filings.border import Entry
 
 COUNTS: Final = (*concepts.DILUTED_COUNTS, *concepts.AVERAGE_COUNTS)

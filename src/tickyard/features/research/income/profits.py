@@ -7,13 +7,13 @@ scale. The voices are counted where they differ, since profit per share and the 
 from decimal import Decimal
 from typing import Final
 
-from tickyard.features.research import concepts
-from tickyard.features.research.amounts import are_alike, are_close, power_off, slip
-from tickyard.features.research.concepts import Number
-from tickyard.features.research.divided import bears_out, made_of, per_share_of
-from tickyard.features.research.neighbours import Vote
-from tickyard.features.research.statement import Statement, Years
-from tickyard.features.research.tens import TENS, repeated_tenfold
+from tickyard.features.research.filed import concepts
+from tickyard.features.research.filed.amounts import are_alike, are_close, power_off, slip
+from tickyard.features.research.filed.concepts import Number
+from tickyard.features.research.filed.neighbours import Vote
+from tickyard.features.research.filed.statement import Statement, Years
+from tickyard.features.research.filed.tens import TENS, repeated_tenfold
+from tickyard.features.research.income.divided import bears_out, made_of, per_share_of
 
 _LEAST_PER_SHARE: Final = Decimal("0.05")
 _POWERS: Final = tuple(10**power for power in range(1, 7))

@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Final
 
-from tickyard.features.research import concepts, scales
-from tickyard.features.research.concepts import Number
-from tickyard.features.research.facts import Figure
-from tickyard.features.research.income import SUBTRACTED, income_of
-from tickyard.features.research.periods import fiscal_year
-from tickyard.features.research.revenue import REVENUE_WANTED, revenue_of
-from tickyard.features.research.statement import Statement, Years
+from tickyard.features.research.filed import concepts
+from tickyard.features.research.filed.concepts import Number
+from tickyard.features.research.filed.facts import Figure
+from tickyard.features.research.filed.periods import fiscal_year
+from tickyard.features.research.filed.statement import Statement, Years
+from tickyard.features.research.income.choice import SUBTRACTED, income_of
+from tickyard.features.research.revenue.choice import REVENUE_WANTED, revenue_of
+from tickyard.features.research.series import scales
 from tickyard.sources.filings.border import Entry
 
 _OWNERS: Final = "the owners' part of the profit"

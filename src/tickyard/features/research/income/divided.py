@@ -3,10 +3,10 @@
 from decimal import Decimal
 from typing import Final
 
-from tickyard.features.research import concepts
-from tickyard.features.research.amounts import is_equal
-from tickyard.features.research.concepts import Number
-from tickyard.features.research.statement import Statement
+from tickyard.features.research.filed import concepts
+from tickyard.features.research.filed.amounts import is_equal
+from tickyard.features.research.filed.concepts import Number
+from tickyard.features.research.filed.statement import Statement
 
 _POWERS: Final = tuple(10**power for power in range(1, 7))
 # Half a cent of it is half a hundredth.

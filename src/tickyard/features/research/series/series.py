@@ -10,14 +10,14 @@ from datetime import date, timedelta
 from itertools import pairwise
 from typing import Final
 
-from tickyard.features.research import concepts
-from tickyard.features.research.adding import GAP, adds_up, last_quarter, settle_since, settle_year
-from tickyard.features.research.concepts import Number
-from tickyard.features.research.items import FIGURES, NET_INCOME, REVENUE, Item, Line, Period, Said, period_of
-from tickyard.features.research.periods import COUNT_FORMS, INTERIM_FOREIGN_FORMS, SAME_YEAR, YEAR_DAYS
-from tickyard.features.research.reports import known
-from tickyard.features.research.statement import Years
-from tickyard.features.research.years import spans_of, years_of
+from tickyard.features.research.filed import concepts
+from tickyard.features.research.filed.concepts import Number
+from tickyard.features.research.filed.periods import COUNT_FORMS, INTERIM_FOREIGN_FORMS, SAME_YEAR, YEAR_DAYS
+from tickyard.features.research.filed.reports import known
+from tickyard.features.research.filed.statement import Years
+from tickyard.features.research.filed.years import spans_of, years_of
+from tickyard.features.research.series.adding import GAP, adds_up, last_quarter, settle_since, settle_year
+from tickyard.features.research.series.items import FIGURES, NET_INCOME, REVENUE, Item, Line, Period, Said, period_of
 from tickyard.sources.filings.border import CompanyFacts
 
 __all__ = ["NO_SERIES", "Item", "Period", "Said", "Series", "Trailing", "series"]

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from tickyard.features.research import concepts
-from tickyard.features.research.amounts import slip
-from tickyard.features.research.concepts import Number
-from tickyard.features.research.doubts import LEAST, Witnesses, balance_in, witnesses
-from tickyard.features.research.periods import COUNT_AGE, SAME_YEAR
-from tickyard.features.research.reports import (
+from tickyard.features.research.filed import concepts
+from tickyard.features.research.filed.amounts import slip
+from tickyard.features.research.filed.concepts import Number
+from tickyard.features.research.filed.periods import COUNT_AGE, SAME_YEAR
+from tickyard.features.research.filed.reports import (
     Report,
     count_forms,
     covers_of,
@@ -19,7 +18,8 @@ from tickyard.features.research.reports import (
     newcomers_report,
     newest_report,
 )
-from tickyard.features.research.settling import latest
+from tickyard.features.research.filed.settling import latest
+from tickyard.features.research.shares.doubts import LEAST, Witnesses, balance_in, witnesses
 from tickyard.sources.filings.border import CompanyFacts, Entry
 
 UNIT = "shares"

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date
 
-from tickyard.features.research import concepts
-from tickyard.features.research.concepts import Number
-from tickyard.features.research.periods import (
+from tickyard.features.research.filed import concepts
+from tickyard.features.research.filed.concepts import Number
+from tickyard.features.research.filed.periods import (
     ANNUAL_FORMS,
     INTERIM_FOREIGN_FORMS,
     TRANSITION_FORMS,
@@ -16,7 +16,7 @@ from tickyard.features.research.periods import (
     is_year,
     same_day_of_year,
 )
-from tickyard.features.research.statement import Years, arrange
+from tickyard.features.research.filed.statement import Years, arrange
 from tickyard.sources.filings.border import CompanyFacts, Entry
 
 _READ = (

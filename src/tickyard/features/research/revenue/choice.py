@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from datetime import date
 from itertools import chain
 
-from tickyard.features.research import concepts
-from tickyard.features.research.amounts import are_alike
-from tickyard.features.research.concepts import Number
-from tickyard.features.research.facts import (
+from tickyard.features.research.filed import concepts
+from tickyard.features.research.filed.amounts import are_alike
+from tickyard.features.research.filed.concepts import Number
+from tickyard.features.research.filed.facts import (
     FRAGMENT,
     Candidate,
     Figure,
@@ -22,9 +22,11 @@ from tickyard.features.research.facts import (
     unread,
     year_to_answer,
 )
-from tickyard.features.research.parts import OFF_SCALE, Trial, sum_of_parts
-from tickyard.features.research.profits import WRONG_SCALE, is_off_scale
-from tickyard.features.research.proofs import (
+from tickyard.features.research.filed.statement import Statement, Years
+from tickyard.features.research.filed.tens import TENS, grown_tenfold, repeated_tenfold
+from tickyard.features.research.income.profits import WRONG_SCALE, is_off_scale
+from tickyard.features.research.revenue.parts import OFF_SCALE, Trial, sum_of_parts
+from tickyard.features.research.revenue.proofs import (
     SALES_PROOF,
     find_slip,
     has_sales,
@@ -38,8 +40,6 @@ from tickyard.features.research.proofs import (
     prove,
     sums_of,
 )
-from tickyard.features.research.statement import Statement, Years
-from tickyard.features.research.tens import TENS, grown_tenfold, repeated_tenfold
 from tickyard.sources.filings.border import Entry
 
 # A bank may tag nothing but the two parts that make its revenue.

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 
-from tickyard.features.research import concepts
-from tickyard.features.research.concepts import Number
-from tickyard.features.research.facts import Fact, Figure
-from tickyard.features.research.periods import ANNUAL_FORMS, COUNT_FORMS, days_of, is_known
+from tickyard.features.research.filed import concepts
+from tickyard.features.research.filed.concepts import Number
+from tickyard.features.research.filed.facts import Fact, Figure
+from tickyard.features.research.filed.periods import ANNUAL_FORMS, COUNT_FORMS, days_of, is_known
 from tickyard.sources.filings.border import CompanyFacts, Entry
 
 _QUARTER = 77

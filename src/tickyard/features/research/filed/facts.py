@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from tickyard.features.research import concepts
-from tickyard.features.research.concepts import Number
-from tickyard.features.research.periods import ANNUAL_FORMS, FIGURE_AGE, SAME_YEAR, fiscal_year, is_year
-from tickyard.features.research.statement import Statement, Years
+from tickyard.features.research.filed import concepts
+from tickyard.features.research.filed.concepts import Number
+from tickyard.features.research.filed.periods import ANNUAL_FORMS, FIGURE_AGE, SAME_YEAR, fiscal_year, is_year
+from tickyard.features.research.filed.statement import Statement, Years
 from tickyard.sources.filings.border import CompanyFacts, Entry
 
 

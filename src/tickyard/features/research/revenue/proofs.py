@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from tickyard.features.research import concepts
-from tickyard.features.research.amounts import are_close, is_equal, power_off, slip
-from tickyard.features.research.concepts import Number
-from tickyard.features.research.statement import Statement
+from tickyard.features.research.filed import concepts
+from tickyard.features.research.filed.amounts import are_close, is_equal, power_off, slip
+from tickyard.features.research.filed.concepts import Number
+from tickyard.features.research.filed.statement import Statement
 
 SALES_PROOF: Final = "gross profit and cost of sales"
 

@@ -11,10 +11,10 @@ from enum import Enum
 from fractions import Fraction
 from typing import Final
 
-from tickyard.features.research import concepts
-from tickyard.features.research.amounts import are_close, slip
-from tickyard.features.research.concepts import Number
-from tickyard.features.research.reports import implied_count, newest_average, public_float
+from tickyard.features.research.filed import concepts
+from tickyard.features.research.filed.amounts import are_close, slip
+from tickyard.features.research.filed.concepts import Number
+from tickyard.features.research.filed.reports import implied_count, newest_average, public_float
 from tickyard.sources.filings.border import CompanyFacts
 
 # Subsidiaries and shells file 1, 100 or 1000; the smallest listed company has close to a million shares.

@@ -9,9 +9,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from tickyard.features.research import concepts
-from tickyard.features.research.amounts import slip
-from tickyard.features.research.desk import (
+from tickyard.features.research.filed import concepts
+from tickyard.features.research.filed.amounts import slip
+from tickyard.features.research.filed.facts import Candidate, candidate
+from tickyard.features.research.filed.periods import COUNT_AGE
+from tickyard.features.research.filed.reports import Report, implied_count, known, newest_average, public_float
+from tickyard.features.research.filed.settling import latest
+from tickyard.features.research.shares.desk import (
     SILENT,
     UNIT,
     Desk,
@@ -24,11 +28,7 @@ from tickyard.features.research.desk import (
     too_early,
     witnesses_of,
 )
-from tickyard.features.research.doubts import LEAST, MOST, Verdict, balance_in, doubt, sides_with
-from tickyard.features.research.facts import Candidate, candidate
-from tickyard.features.research.periods import COUNT_AGE
-from tickyard.features.research.reports import Report, implied_count, known, newest_average, public_float
-from tickyard.features.research.settling import latest
+from tickyard.features.research.shares.doubts import LEAST, MOST, Verdict, balance_in, doubt, sides_with
 from tickyard.sources.filings.border import CompanyFacts, Entry
 
 

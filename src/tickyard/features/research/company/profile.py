@@ -2,8 +2,8 @@
 
 import re
 
-from tickyard.features.research import concepts
-from tickyard.features.research.periods import ANNUAL_FORMS
+from tickyard.features.research.filed import concepts
+from tickyard.features.research.filed.periods import ANNUAL_FORMS
 from tickyard.sources.filings.border import Company, CompanyFacts
 
 FUNDS = frozenset(

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from tickyard.features.research import concepts
-from tickyard.features.research.amounts import are_close, slip
+from tickyard.features.research.filed import concepts
+from tickyard.features.research.filed.amounts import are_close, slip
 from tickyard.sources.filings.border import Entry
 
 _FIGURES = (*concepts.REVENUE, *concepts.NET_INCOME)

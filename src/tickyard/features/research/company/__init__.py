@@ -1,0 +1,1 @@
+"""Who is behind a ticker, and what it is worth."""

@@ -1,0 +1,1 @@
+"""Which number of a filing is the owners' part of the profit."""

@@ -1,0 +1,1 @@
+"""Which number of a filing is all of its revenue."""

@@ -1,0 +1,1 @@
+"""How many shares there are."""
