@@ -128,3 +128,13 @@ def test_a_cover_dated_after_its_filing_counts_on_the_day_of_the_filing():
     for day in (date(2013, 10, 28), date(2013, 12, 1), date(2014, 2, 20)):
         found = study(case.filer.company, case.filer.facts, day).shares
         assert (found.value, found.as_of) == (447_083_233, date(2013, 10, 28))
+
+
+@pytest.mark.parametrize("change", [lambda n: n * 10, lambda n: n // 10, lambda n: n * 100], ids=["x10", "/10", "x100"])
+@pytest.mark.parametrize(
+    "name", ["MA@2021", "FB@2021", "SCHW@2021", "IBKR@2021", "SHOP@2021", "TEAM@2021", "GOOGL@2021"]
+)
+def test_a_count_without_a_cover_that_is_tens_off_profit_per_share_or_the_count_before_is_unknown(name, change):
+    right = ask(name).shares
+    facts = slipped(CASES[name].filer.facts, right.concept, right.accession, change)
+    assert ask(name, facts).shares is None

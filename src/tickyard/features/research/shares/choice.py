@@ -22,13 +22,14 @@ from tickyard.features.research.shares.desk import (
     counts_elsewhere,
     is_as_before,
     is_silent,
+    is_tens_off_others,
     late,
     lay_out,
     of_newest_day,
     too_early,
     witnesses_of,
 )
-from tickyard.features.research.shares.doubts import LEAST, MOST, Verdict, balance_in, doubt, sides_with
+from tickyard.features.research.shares.doubts import LEAST, MOST, Verdict, balance_in, doubt, is_tens_off, sides_with
 from tickyard.sources.filings.border import CompanyFacts, Entry
 
 
@@ -155,6 +156,8 @@ def _balance(desk: Desk) -> _Try:
         doubted = doubt(row.value, witnesses_of(desk, row), is_cover=False)
         if doubted is not None:
             trouble, is_final = doubted.why, doubted.verdict is Verdict.DISPUTE
+    if trouble is None and is_tens_off_others(desk, concept, row):
+        trouble, is_final = "is ten times or more off profit per share or the count before, and nothing tells why", True
     if trouble is not None:
         complaint = f"the count on the balance sheet ({row.form}, {row.end}) {trouble}"
         return _Try(None, complaint, (concept, row), is_final=is_final)
@@ -180,6 +183,8 @@ def _average(desk: Desk) -> _Try:
             row = Entry(row.start, row.end, int(value), row.accession, row.form, row.filed)
         elif balance == 0:
             trouble = f"is a factor of {scale} off what profit per share makes, and nothing tells which is right"
+    if trouble is None and row.value is not None and implied and is_tens_off(row.value, implied):
+        trouble = "is ten or a hundred times off what profit and profit per share make"
     trouble = trouble or _trouble(row, desk.today) or late(desk, row) or too_early(desk, row.start or row.end)
     if trouble is None and is_silent(desk, row.start or row.end):
         trouble = f"is of a time before {SILENT}"

@@ -19,7 +19,7 @@ from tickyard.features.research.filed.reports import (
     newest_report,
 )
 from tickyard.features.research.filed.settling import latest
-from tickyard.features.research.shares.doubts import LEAST, Witnesses, balance_in, witnesses
+from tickyard.features.research.shares.doubts import LEAST, Witnesses, balance_in, is_tens_off, witnesses
 from tickyard.sources.filings.border import CompanyFacts, Entry
 
 UNIT = "shares"
@@ -129,6 +129,20 @@ def is_as_before(desk: Desk, row: Entry) -> bool:
     if before is None or before.value is None or row.value is None:
         return True
     return concepts.size(before.value - row.value) * 10 <= before.value
+
+
+def is_tens_off_others(desk: Desk, concept: str, row: Entry) -> bool:
+    """Whether profit per share, or else another report's balance sheet, makes a power of ten more or fewer. An average
+    of the filing, which knows of splits, was asked before."""
+    seen = witnesses_of(desk, row)
+    if row.value and seen.average is None and seen.implied is not None:
+        return is_tens_off(row.value, seen.implied)
+    told = known(desk.facts.units(concept).get(UNIT, ()), desk.forms, desk.today)
+    others = [each for each in told if each.accession != row.accession and row.end - each.end <= COUNT_AGE]
+    before = latest(of_newest_day(others))
+    if before is None or not before.value or not row.value or seen.average is not None:
+        return False
+    return is_tens_off(row.value, before.value) or slip(row.value, before.value) is not None
 
 
 def of_newest_day(rows: list[Entry]) -> list[Entry]:

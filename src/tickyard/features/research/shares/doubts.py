@@ -112,11 +112,15 @@ def _against_all(count: Number, others: list[Number], table: list[Number]) -> Do
 
 def _against_before(count: Number, before: Number | None) -> Doubt | None:
     """A power of ten between two covers is a split or a slip, and nothing else in the filing tells which."""
-    if before is None or not any(
-        _is_within(max(count, before), min(count, before) * power, 9, 11) for power in _POWERS
-    ):
+    if before is None or not is_tens_off(count, before):
         return None
     return Doubt(Verdict.DISPUTE, "is ten or a hundred times off the cover before")
+
+
+def is_tens_off(count: Number, other: Number) -> bool:
+    """Whether one of two counts is ten or a hundred times the other."""
+    low, high = sorted((count, other))
+    return any(_is_within(high, low * power, 9, 11) for power in _POWERS)
 
 
 def _against_average(count: Number, average: Number, *, most: int) -> Doubt | None:
