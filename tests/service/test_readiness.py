@@ -29,8 +29,8 @@ def live(scenario, folder):
 
 
 async def look(yard):
-    """A look of its own: the one before is let grow old first."""
-    yard.deps.clock.skipped += 2
+    """A look of its own: the one before is let grow old first, older than what is still believed."""
+    yard.deps.clock.skipped += 5
     began = time.monotonic()
     answer = await yard.get("/readyz")
     assert time.monotonic() - began < 1.0, "nobody waits longer than a second"
@@ -73,6 +73,36 @@ async def recovered(yard):
     """Also the look that was still under way must have come to its end."""
     while (await look(yard))[0] != 200:
         await yard.deps.clock.sleep(0.05)
+
+
+@pytest.mark.slow
+def test_a_node_that_takes_a_second_is_slow_and_one_that_is_silent_for_longer_is_told(tmp_path):
+    async def scenario(yard):
+        await recovered(yard)
+        yard.node.mode, yard.node.delay_s = "slow", 1.2
+        yard.deps.clock.skipped += 1
+        for _ in range(5):
+            assert (await yard.get("/readyz")).status == 200
+        yard.node.mode = "hang"
+        # First the look that is under way comes to its end, and the next one hangs.
+        while (await yard.get("/readyz")).status == 200:
+            yard.deps.clock.skipped += 1
+        assert "the chain node does not answer" in (await yard.get("/readyz")).json()["error"]["message"]
+
+    live(scenario, tmp_path)
+
+
+def test_what_was_well_before_it_failed_is_not_well_while_it_is_asked_again(tmp_path):
+    async def scenario(yard):
+        await recovered(yard)
+        yard.node.mode = "html"
+        yard.deps.clock.skipped += 1
+        assert (await yard.get("/readyz")).status == 503
+        yard.node.mode = "hang"
+        yard.deps.clock.skipped += 1
+        assert (await yard.get("/readyz")).status == 503
+
+    live(scenario, tmp_path)
 
 
 def test_a_frozen_node_is_told(tmp_path):
@@ -121,7 +151,8 @@ def test_who_asks_often_does_not_make_the_store_write_often(tmp_path):
         await recovered(yard)
         before = written(tmp_path)
         for _ in range(3):
-            await look(yard)
+            yard.deps.clock.skipped += 2
+            await yard.get("/readyz")
         await asyncio.gather(*(yard.get("/readyz") for _ in range(480)))
         assert written(tmp_path) == before
         yard.deps.clock.skipped += 60
@@ -158,7 +189,7 @@ def test_five_hundred_who_ask_at_once_are_one_question_to_the_node(tmp_path):
         assert {answer.status for answer in answers} == {200}
         assert len(yard.node.seen) - before == 1
         yard.node.mode = "hang"
-        yard.deps.clock.skipped += 2
+        yard.deps.clock.skipped += 5
         before = len(yard.node.seen)
         answers = await asyncio.gather(*(yard.get("/readyz") for _ in range(480)))
         assert {answer.status for answer in answers} == {503}

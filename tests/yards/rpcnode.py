@@ -4,6 +4,8 @@ import asyncio
 import gzip
 import json
 
+from tickyard.kernel.clock import WallClock
+
 OK_HEADERS = "Content-Type: application/json\r\n"
 
 
@@ -21,6 +23,7 @@ class Node:
     def __init__(self, chain_id=4663):
         self.chain_id = chain_id
         self.mode = "ok"
+        self.delay_s = 1
         self.script = []
         self.results = {"eth_blockNumber": "0x10"}
         self.seen = []
@@ -133,6 +136,9 @@ class Node:
         elif mode == "reset":
             writer.transport.abort()
             return False
+        elif mode == "slow":
+            await WallClock().sleep(self.delay_s)
+            self._send(writer, good)
         elif mode == "hang":
             await asyncio.Event().wait()
         return True

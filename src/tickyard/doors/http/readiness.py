@@ -1,8 +1,9 @@
 """Whether this process can serve: a look at the store, the chain, the registry and the tasks, shared by all who ask.
 
 Reading alone would not tell of a full disk or of rights that were taken away, so now and then a look writes as well.
-At most two looks a second, however many ask, and nobody waits longer than a second: what has not answered by then is
-not ready. A look that takes longer goes on by itself, so that what it finds (a node to be passed over) is learnt.
+At most two looks a second, however many ask, and nobody waits longer than a second. A look that takes longer goes on by
+itself, so that what it finds (a node to be passed over) is learnt; until then what was well a moment ago is well: a far
+end that takes a second is slow, and all processes that share it would be taken out of service at once.
 """
 
 import asyncio
@@ -22,6 +23,9 @@ _KEPT_S: Final = 0.5
 _WRITE_EVERY_S: Final = 10.0
 """While all is well; a store that took no write is tried at each look."""
 _PATIENCE_S: Final = 0.8
+_WELL_S: Final = 3.0
+"""So long what is asked again may be silent; calls still get their answers from it within their own five seconds."""
+_NEVER: Final = float("-inf")
 REGISTRY_AGE_MAX_S: Final = 24 * 3600
 """The last good list stays true for long: an issuer that is down for an hour is no reason to stop serving."""
 _ASK_STORE: Final = Query(text("SELECT version_num FROM alembic_version"))
@@ -33,10 +37,9 @@ class _Look:
 
     began: float
     store: asyncio.Task[None]
-    chain: asyncio.Task[int]
-    """The age of the newest block in seconds."""
+    chain: asyncio.Task[None]
 
-    def tasks(self) -> tuple[asyncio.Task[None], asyncio.Task[int]]:
+    def tasks(self) -> tuple[asyncio.Task[None], asyncio.Task[None]]:
         return self.store, self.chain
 
 
@@ -52,6 +55,10 @@ class Lookout:
     def __init__(self, deps: Deps) -> None:
         self._deps = deps
         self._look: _Look | None = None
+        self._store_well_at = self._chain_well_at = _NEVER
+        """When each last answered well, by the monotonic clock."""
+        self._newest_s = 0
+        """The timestamp of the newest block that was answered."""
         self._write: asyncio.Task[None] | None = None
         self._wrote = 0.0
         self._unwritten = ""
@@ -60,11 +67,13 @@ class Lookout:
     async def report(self) -> ReadyReport:
         clock = self._deps.clock
         look = self._look
+        if look is not None:
+            self._unlearn(look)
         if look is None or (clock.monotonic() - look.began >= _KEPT_S and all(task.done() for task in look.tasks())):
             look = self._look = _Look(
                 clock.monotonic(),
-                asyncio.create_task(_ask(self._deps.store)),
-                asyncio.create_task(self._head_age()),
+                asyncio.create_task(self._ask_store()),
+                asyncio.create_task(self._ask_head()),
             )
             self._try_write()
             for task in look.tasks():
@@ -75,6 +84,13 @@ class Lookout:
             await asyncio.wait([*look.tasks(), *([self._write] if self._write else [])], timeout=left)
         return self._judge(look)
 
+    def _unlearn(self, look: _Look) -> None:
+        """Who has answered badly since is not well because of what it answered before."""
+        if look.store.done() and _problem(look.store, ""):
+            self._store_well_at = _NEVER
+        if look.chain.done() and _problem(look.chain, ""):
+            self._chain_well_at = _NEVER
+
     def _try_write(self) -> None:
         now = self._deps.clock.monotonic()
         is_due = self._write is None or self._unwritten or now - self._wrote >= _WRITE_EVERY_S
@@ -84,11 +100,13 @@ class Lookout:
 
     def _judge(self, look: _Look) -> ReadyReport:
         registry, tasks = self._deps.market.registry, self._deps.tasks
-        chain = _problem(look.chain, "the chain node")
+        now = self._deps.clock.monotonic()
+        store = _problem(look.store, "the store", is_well=now - self._store_well_at < _WELL_S)
+        chain = _problem(look.chain, "the chain node", is_well=now - self._chain_well_at < _WELL_S)
         if self._write is not None and self._write.done():
             # One that is still under way says nothing: somebody else may be writing for long.
             self._unwritten = _problem(self._write, "the store")
-        problems = [_problem(look.store, "the store") or self._unwritten, chain]
+        problems = [store or self._unwritten, chain]
         age = registry.age_s()
         if age is None:
             problems.append("the asset registry has not been read yet")
@@ -97,18 +115,18 @@ class Lookout:
         elif not self._deps.market.pools.discovered.is_set():
             problems.append("the pools have not been read from the chain yet")
         problems += [f"the task {name} is down" for name in tasks.down()]
-        head_age = None if chain else look.chain.result()
+        head_age = None if chain else max(0, self._deps.clock.seconds() - self._newest_s)
         return ReadyReport([each for each in problems if each], head_age, age, tasks.names())
 
-    async def _head_age(self) -> int:
+    async def _ask_store(self) -> None:
+        async with self._deps.store.glance() as tx:
+            await tx.fetch(_ASK_STORE, {})
+        self._store_well_at = self._deps.clock.monotonic()
+
+    async def _ask_head(self) -> None:
         head = await self._deps.rpc.head()
         head_at.labels(str(self._deps.settings.chain_id)).set(head.timestamp)
-        return max(0, self._deps.clock.seconds() - head.timestamp)
-
-
-async def _ask(store: Store) -> None:
-    async with store.glance() as tx:
-        await tx.fetch(_ASK_STORE, {})
+        self._newest_s, self._chain_well_at = head.timestamp, self._deps.clock.monotonic()
 
 
 async def _write(store: Store) -> None:
@@ -119,15 +137,15 @@ async def _write(store: Store) -> None:
         return
 
 
-def _hear(task: "asyncio.Task[None] | asyncio.Task[int]") -> None:
+def _hear(task: asyncio.Task[None]) -> None:
     if not task.cancelled():
         task.exception()
 
 
-def _problem(part: "asyncio.Task[None] | asyncio.Task[int]", name: str) -> str:
+def _problem(part: asyncio.Task[None], name: str, *, is_well: bool = False) -> str:
     """Empty: there is none."""
     if not part.done():
-        return f"{name} does not answer"
+        return "" if is_well else f"{name} does not answer"
     if part.cancelled():
         return f"{name} was not asked to the end"
     failure = part.exception()
