@@ -47,6 +47,15 @@ def test_a_spender_that_is_none_and_half_a_reward_program_are_found(up):
     assert "the reward program is off" in said
 
 
+def test_of_several_facilitators_the_dead_one_is_named(up):
+    settings = json.loads((up.run_dir / "settings.json").read_text())
+    urls = f"http://127.0.0.1:1/dead,{settings['TICKYARD_FACILITATOR_4663']}"
+    code, said = examine(up, TICKYARD_FACILITATOR_4663=urls)
+    assert (code, said.count("  BAD")) == (1, 1), said
+    assert "  BAD   facilitator 4663 1/2" in said
+    assert "  good  facilitator 4663 2/2" in said
+
+
 def test_a_world_that_is_well_is_found_so_and_a_dead_one_is_not(up):
     code, said = examine(up)
     assert (code, "BAD" in said) == (0, False), said

@@ -32,10 +32,13 @@ def questions(settings: Settings, clock: Clock, wall: Clock) -> Iterator[Questio
     by_network = {"eip155:4663": settings.facilitator_4663, "eip155:8453": settings.facilitator_8453}
     for network, urls in by_network.items():
         for place, url in enumerate(urls):
-            variable = f"TICKYARD_FACILITATOR_{network.rpartition(':')[2]}"
+            number = network.rpartition(":")[2]
+            variable = f"TICKYARD_FACILITATOR_{number}"
             mend = f"ask the facilitator's operator, or name another in {variable}; until then nobody can pay there"
+            if len(urls) > 1:
+                mend = f"ask its operator, or take it out of {variable}; the others are asked meanwhile"
             yield Question(
-                f"facilitator {network[7:]}",
+                f"facilitator {number}" + (f" {place + 1}/{len(urls)}" if len(urls) > 1 else ""),
                 partial(_supported, settings, url, network, wall, is_first=not place),
                 mend,
             )
