@@ -15,16 +15,7 @@ import pytest
 from tickyard.features.alerts.secret import AlertKeys
 from tickyard.payments.receipts import ReceiptKey
 from yards import paperyard
-
-NOWHERE = "http://127.0.0.1:1"
-
-
-def run(folder, *words, **settings):
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("TICKYARD_")}
-    environ |= {f"TICKYARD_{name}": str(value) for name, value in settings.items()}
-    return subprocess.run(
-        [sys.executable, "-m", "tickyard", *words], cwd=folder, env=environ, capture_output=True, text=True, timeout=60
-    )
+from yards.operators import GOOD, NOWHERE, run
 
 
 @pytest.fixture(scope="module")
@@ -37,17 +28,6 @@ def folder(tmp_path_factory):
     return folder
 
 
-GOOD = {
-    "RPC_URLS": NOWHERE,
-    "RPC_URLS_8453": NOWHERE,
-    "PAY_TO": "0x" + "7a" * 20,
-    "FACILITATOR_4663": NOWHERE,
-    "FACILITATOR_8453": NOWHERE,
-    "FILINGS_CONTACT": "me@node.test",
-    "SECRET_KEY_FILE": "keys",
-    "ISSUER_URL": NOWHERE,
-    "FILINGS_FILES_URL": NOWHERE,
-}
 PROGRAM = {"SERVICE_TOKEN": "0x" + "7e" * 20, "PAYOUT_DESK": "0x" + "de" * 20}
 
 MISTAKES = [

@@ -1,9 +1,6 @@
 """Rights that were not granted and schemas that are not there are an operator's mistakes: a sentence, never a bug."""
 
 import asyncio
-import os
-import subprocess
-import sys
 
 import psycopg
 import pytest
@@ -15,35 +12,14 @@ from tickyard.kernel.clock import WallClock
 from tickyard.store.engine import Refused
 from tickyard.store.leases import try_write
 from tickyard.store.opening import open_store
-from yards import asgi, house, paperyard
+from yards import asgi, house, operators, paperyard
 from yards.schema import lay
 
-NOWHERE = "http://127.0.0.1:1"
-GOOD = {
-    "RPC_URLS": NOWHERE,
-    "RPC_URLS_8453": NOWHERE,
-    "PAY_TO": "0x" + "7a" * 20,
-    "FACILITATOR_4663": NOWHERE,
-    "FACILITATOR_8453": NOWHERE,
-    "FILINGS_CONTACT": "me@node.test",
-    "SECRET_KEY_FILE": "keys",
-    "ISSUER_URL": NOWHERE,
-    "FILINGS_FILES_URL": NOWHERE,
-}
 MIGRATE = "run `tickyard migrate` first"
 
 
 def run(folder, *words, before=":", **settings):
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("TICKYARD_")}
-    environ |= {f"TICKYARD_{name}": str(value) for name, value in (GOOD | settings).items()}
-    done = subprocess.run(
-        ["/bin/sh", "-c", f'{before}; exec "$@"', "sh", sys.executable, "-m", "tickyard", *words],
-        cwd=folder,
-        env=environ,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = operators.run(folder, *words, before=before, **operators.GOOD | settings)
     assert "Traceback" not in done.stdout + done.stderr, f"{words}: {done.stderr[-2000:]}"
     assert done.returncode, f"{words}: {done.stdout}"
     return done.stdout + done.stderr
