@@ -141,10 +141,10 @@ async def open_far_ends(chain=None):
 
 
 @asynccontextmanager
-async def open_yard(folder, *, chain=None, far_ends=None, clock=None):
-    """A service that is ready: registry and pools are read. The same folder again is a restart."""
+async def open_yard(folder, *, chain=None, far_ends=None, clock=None, **more):
+    """A service that is ready: registry and pools are read. The same folder again is a restart. `more`: settings."""
     async with (
         open_far_ends(chain) if far_ends is None else nullcontext(far_ends) as far,
-        house.open_house(folder, far.node.url, far.issuer_url, clock or WallClock()) as deps,
+        house.open_house(folder, far.node.url, far.issuer_url, clock or WallClock(), **more) as deps,
     ):
         yield Yard(far.chain, far.node, far.issuer, deps, build_app(Plan(CATALOG, deps), access_log=None).edge)

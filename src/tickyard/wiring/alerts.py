@@ -6,15 +6,27 @@ from pathlib import Path
 from tickyard.config.settings import Settings, SettingsError
 from tickyard.features.alerts.caps import AlertCaps
 from tickyard.features.alerts.operations import AlertDesk
+from tickyard.features.alerts.pinned_keys import pin_keys
 from tickyard.features.alerts.secret import AlertKeys
 from tickyard.features.alerts.webhook.addresses import EgressPolicy
 from tickyard.features.alerts.webhook.egress import Egress
 from tickyard.features.alerts.webhook.resolver import ThreadedResolver
 from tickyard.kernel.clock import Clock
+from tickyard.store.engine import Store
 
 
 def open_desk(settings: Settings, clock: Clock) -> AlertDesk:
     return AlertDesk(_alert_keys(settings), _egress(settings, clock), AlertCaps(total=settings.alerts_max))
+
+
+async def check_keys(store: Store, keys: AlertKeys) -> None:
+    """One key for each version in all processes, or this one does not start."""
+    if others := await pin_keys(store, keys):
+        raise SettingsError(
+            f"version {others[0]} in the file named by TICKYARD_SECRET_KEY_FILE is another key than the one that this"
+            " store's alerts were made under: put the right file there; if that key is lost, give the new one a"
+            " number that was never used"
+        )
 
 
 def _alert_keys(settings: Settings) -> AlertKeys:

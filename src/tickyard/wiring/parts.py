@@ -35,7 +35,7 @@ from tickyard.payments.layer import Payments
 from tickyard.sources.http import Source
 from tickyard.sources.issuer.api import MAX_BYTES, Issuer
 from tickyard.supervisor import Supervisor
-from tickyard.wiring.alerts import open_desk
+from tickyard.wiring.alerts import check_keys, open_desk
 from tickyard.wiring.earn import open_earn
 from tickyard.wiring.payments import open_payments
 from tickyard.wiring.research import open_research
@@ -104,6 +104,7 @@ async def open_deps(settings: Settings, clock: Clock, *, is_hurried: bool = Fals
         tasks.start("registry", registry.keep_fresh)
         tasks.start("pools", partial(_keep_pools_fresh, registry, pools))
         desk = open_desk(settings, clock)
+        await check_keys(store, desk.keys)
         payments = await stack.enter_async_context(open_payments(settings, store, rpc, clock))
         reading = await stack.enter_async_context(open_research(settings, store, clock, rng))
         earn = open_earn(settings, clock)

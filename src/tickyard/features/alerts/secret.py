@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Final, Self
 
 _DOMAIN: Final = b"alert\x00"
+_MARK_DOMAIN: Final = b"mark\x00"
 _LENGTH: Final = 43
 """Characters of 32 bytes in base64url without padding."""
 _KEY_BYTES_MIN: Final = 32
@@ -52,6 +53,10 @@ class AlertKeys:
 
     def knows(self, version: int) -> bool:
         return version in self._keys
+
+    def marks(self) -> dict[int, str]:
+        """By version what tells one key from another, and nobody what it is."""
+        return {version: hmac.digest(key, _MARK_DOMAIN, "sha256")[:16].hex() for version, key in self._keys.items()}
 
     def derive(self, alert_id: str, version: int) -> bytes:
         """The 32 bytes of this alert's secret. KeyError when the version has been thrown away."""

@@ -1,5 +1,6 @@
 """Questions to what is on this machine, or ours: the store, key files, the data folder."""
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -11,11 +12,14 @@ from typing import Final
 import msgspec
 
 from tickyard.config.settings import Settings, SettingsError
+from tickyard.features.alerts.pinned_keys import other_keys, without_key
 from tickyard.features.alerts.secret import AlertKeys
 from tickyard.kernel.clock import Clock
+from tickyard.kernel.errors import Failure
 from tickyard.kernel.ids import Address, is_address
 from tickyard.processes.doctor.chains import payout_account, payout_desk, service_token
 from tickyard.processes.doctor.finding import Bad, Question
+from tickyard.store.engine import Refused
 from tickyard.store.leases import try_write
 from tickyard.store.migrate import is_ready, schema_version
 from tickyard.store.opening import file_of, open_store
@@ -30,7 +34,9 @@ def questions(settings: Settings, clock: Clock) -> Iterator[Question]:
     yield Question("database", partial(_database, settings, clock), "look at TICKYARD_DATABASE_URL and at the database")
     yield Question("proxies", partial(_proxies, settings), "set TICKYARD_TRUSTED_PROXIES")
     if settings.secret_key_file:
-        yield Question("alert keys", partial(_alert_keys, settings), "`tickyard keys new alert FILE` makes a file")
+        yield Question(
+            "alert keys", partial(_alert_keys, settings, clock), "`tickyard keys new alert FILE` makes a file"
+        )
     if settings.receipt_key_file:
         mend = "`tickyard keys new receipt FILE` makes one"
         yield Question("receipt key", partial(_receipt_key, settings), mend)
@@ -93,7 +99,7 @@ async def _database(settings: Settings, clock: Clock) -> str:
     return f"{where}, schema {version}"
 
 
-async def _alert_keys(settings: Settings) -> str:
+async def _alert_keys(settings: Settings, clock: Clock) -> str:
     path = Path(settings.secret_key_file)
     text, mode = _read(path, f"`tickyard keys new alert {path}` makes one")
     try:
@@ -102,7 +108,32 @@ async def _alert_keys(settings: Settings) -> str:
         raise Bad(str(error), "restore the file from its backup: alerts made under a lost key are lost") from None
     if mode & 0o007:
         raise Bad(f"{path} can be read by everybody", f"chmod 0600 {path}")
+    # A store that does not answer has a line of its own.
+    with contextlib.suppress(Failure, Refused):
+        await _compare_keys(settings, clock, keys)
     return f"{path}, newest version {keys.version}"
+
+
+async def _compare_keys(settings: Settings, clock: Clock, keys: AlertKeys) -> None:
+    file = file_of(settings.store_url)
+    if file is not None and not file.exists():
+        return
+    store = open_store(settings.store_url, clock)
+    try:
+        if not await is_ready(store):
+            return
+        async with store.read() as tx:
+            others, lacking = await other_keys(tx, keys), await without_key(tx, keys)
+    finally:
+        await store.close()
+    if others:
+        found = f"version {others[0]} is another key than the one that the store's alerts were made under"
+        mend = "put the right file there; if that key is lost, give the new one a number that was never used"
+        raise Bad(found, mend)
+    if lacking:
+        version, count = min(lacking.items())
+        found = f"{count} active alerts were made under version {version}, which is not in the file"
+        raise Bad(found, "put its line back; if the key has leaked, wait: they end within 30 days")
 
 
 async def _receipt_key(settings: Settings) -> str:
