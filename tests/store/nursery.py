@@ -32,11 +32,12 @@ def live(order: dict) -> None:
     os.environ.update(order["environ"])
     if order["arguments"][0] == "sample":
         import asyncio
+        from datetime import datetime
 
         import writer
 
         writer.say = lambda text: os.write(out, (json.dumps({"said": text}) + "\n").encode())
-        asyncio.run(writer.write(order["store"], order["slot"]))
+        asyncio.run(writer.write(order["store"], order["slot"], since=datetime.fromisoformat(order["since"])))
     sys.argv = ["tickyard", *order["arguments"]]
     cli.main()
 

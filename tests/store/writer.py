@@ -28,8 +28,8 @@ def say(text: str) -> None:
     os.write(1, f"{text}\n".encode())
 
 
-async def write(where: str, slot: int | None = None) -> None:
-    """From this slot on, or from the newest."""
+async def write(where: str, slot: int | None = None, *, since: datetime = START) -> None:
+    """From this slot on, or from the newest; history begins `since`."""
     opened = open_store(where, WallClock())
     async with opened.read() as tx:
         newest = await reading.newest_slot(tx)
@@ -40,7 +40,7 @@ async def write(where: str, slot: int | None = None) -> None:
         taken = Round(slot, slot, "0x", prices, 0, START)
         try:
             async with opened.begin() as tx:
-                await store.record(tx, taken, history_start=START)
+                await store.record(tx, taken, history_start=since)
         except UpstreamDown:
             continue
         say(f"ack {slot}")
