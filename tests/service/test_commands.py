@@ -148,6 +148,19 @@ DEAD = {
 
 
 @pytest.mark.slow
+def test_the_doctor_calls_the_names_of_the_sample_settings_bad(folder):
+    ours = {"BASE_URL": "https://a.test", "SECURITY_CONTACT": "mailto:us@a.test", "FILINGS_CONTACT": "us@a.test"}
+    assert any(line.startswith("names ") for line in examined(folder, **ours)[1])
+    for name, left in (
+        ("BASE_URL", "https://tickyard.example"),
+        ("SECURITY_CONTACT", "mailto:security@tickyard.example"),
+        ("FILINGS_CONTACT", "operations@tickyard.example"),
+    ):
+        (said,) = [line for line in examined(folder, **ours | {name: left})[0] if line.startswith("names ")]
+        assert f"TICKYARD_{name} names tickyard.example, which belongs to nobody" in said
+
+
+@pytest.mark.slow
 def test_the_doctor_asks_everything_that_a_setting_names(folder):
     run(folder, "migrate", **GOOD | {"DATA_DIR": "made"})
     with socket.create_server(("127.0.0.1", 0)) as taken:

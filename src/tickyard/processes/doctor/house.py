@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -27,11 +28,14 @@ from tickyard.wiring.payments import receipt_key
 
 _ROOM_MIN: Final = 1024**3
 _STORE_OFF_MAX_S: Final = 5
+_NOBODYS: Final = frozenset({"example", "invalid"})
 
 
 def questions(settings: Settings, clock: Clock) -> Iterator[Question]:
     yield Question("data folder", partial(_folder, settings), "make it, and let the service's account own it")
     yield Question("database", partial(_database, settings, clock), "look at TICKYARD_DATABASE_URL and at the database")
+    if not settings.is_sandbox:
+        yield Question("names", partial(_names, settings), "fill in the settings")
     yield Question("proxies", partial(_proxies, settings), "set TICKYARD_TRUSTED_PROXIES")
     if settings.secret_key_file:
         yield Question(
@@ -48,6 +52,21 @@ def questions(settings: Settings, clock: Clock) -> Iterator[Question]:
         yield Question("payout desk", partial(payout_desk, settings, clock), "look at TICKYARD_PAYOUT_DESK")
     if settings.payout_keystore:
         yield Question("payout account", partial(_payout, settings, clock), "look at TICKYARD_PAYOUT_KEYSTORE")
+
+
+async def _names(settings: Settings) -> str:
+    """What callers, researchers and the filings database are told of us. The sample's own names belong to nobody."""
+    given = {
+        "BASE_URL": urlsplit(settings.base_url).hostname or "",
+        "FILINGS_CONTACT": settings.filings_contact.rpartition("@")[2],
+        "SECURITY_CONTACT": settings.security_contact.rpartition("@")[2],
+    }
+    for name, host in given.items():
+        if host.rpartition(".")[2].strip("/") in _NOBODYS:
+            raise Bad(
+                f"TICKYARD_{name} names {host}, which belongs to nobody", f"set TICKYARD_{name} to one of your own"
+            )
+    return ", ".join(sorted(set(given.values())))
 
 
 async def _proxies(settings: Settings) -> str:
