@@ -17,7 +17,7 @@ from tickyard.features.history import store as history
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.market.sampling.rounds import Round, slot_number
-from tickyard.store.engine import Contended
+from tickyard.store.engine import Contended, Refused
 from tickyard.store.opening import open_store
 from yards.schema import lay
 
@@ -84,6 +84,50 @@ def test_every_error_that_a_server_knows_is_a_bug_or_the_store_in_trouble(postgr
     assert {state for state, what in told.items() if what == "bug"} == {
         state for state in states if (state[:2] in BUGS or state in order) and state not in REFUSALS
     }
+
+
+# What a server says to who comes at the wrong moment, and to whom it will never let in.
+SOON = (
+    "the database system is starting up",
+    "the database system is not yet accepting connections",
+    "the database system is shutting down",
+    "the database system is in recovery mode",
+    "sorry, too many clients already",
+    "remaining connection slots are reserved for roles with the SUPERUSER attribute",
+    "terminating connection due to administrator command",
+)
+NEVER = ('role "api" does not exist', 'database "tickyard" does not exist', "no pg_hba.conf entry for host")
+
+
+def test_a_server_that_is_starting_or_full_refuses_nobody_for_good(tmp_path):
+    """The words as they come over the wire, from a server that says nothing else."""
+
+    async def ask(words):
+        async def refuse(reader, writer):
+            await reader.readexactly(int.from_bytes(await reader.readexactly(4)) - 4)
+            fields = b"SFATAL\0VFATAL\0C57P03\0M" + words.encode() + b"\0\0"
+            writer.write(b"E" + (len(fields) + 4).to_bytes(4) + fields)
+            await writer.drain()
+            writer.close()
+
+        async with await asyncio.start_server(refuse, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            address = f"postgresql://api@127.0.0.1:{port}/tickyard?sslmode=disable&gssencmode=disable"
+            store = open_store(address, CLOCK)
+            try:
+                with pytest.raises(UpstreamDown) as caught:
+                    async with store.read() as tx:
+                        await tx.execute(text("SELECT 1"))
+            finally:
+                await store.close()
+        return caught.value
+
+    for words in SOON:
+        assert not isinstance(asyncio.run(ask(words)), Refused), words
+    for words in NEVER:
+        told = asyncio.run(ask(words))
+        assert isinstance(told, Refused), words
+        assert words in told.found
 
 
 @pytest.mark.database

@@ -44,7 +44,8 @@ _REFUSALS: Final = {
 # Of a connection that failed the driver knows no SQLSTATE, only what the server said. A server that is busy starting,
 # stopping or full refuses nobody for good.
 _TURNED_AWAY: Final = re.compile(
-    r"FATAL:\s+(?!the database system is|sorry, too many|too many|remaining connection slots|terminating)(.+)"
+    # A server writes two spaces: without the first of these, one of them would hide what follows.
+    r"FATAL:\s+(?!\s|the database system is|sorry, too many|too many|remaining connection slots|terminating)(.+)"
     r"|(?:failed|bad): (session is read-only|fe_sendauth: .+|invalid .+)"
 )
 _DRIVERS_BUGS: Final = (psycopg.ProgrammingError, psycopg.DataError, psycopg.NotSupportedError)
