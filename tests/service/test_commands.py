@@ -43,6 +43,7 @@ MISTAKES = [
     (["migrate"], GOOD | {"DATA_DIR": "file/data"}, "the data folder"),
     (["migrate"], GOOD | {"DATABASE_URL": "postgresql://127.0.0.1:1/none"}, "the store"),
     (["migrate"], GOOD | {"SETTINGS": "nothing.toml"}, "nothing.toml"),
+    (["payments", "export", "--from", "2026-10-02", "--to", "2026-10-01"], GOOD, "--to lies before --from"),
     (["migrate"], GOOD | {"SETTINGS": "binary"}, "binary"),
     (["migrate"], GOOD | {"DATABASE_URL": "file"}, "the store's file gives trouble: file is not a database"),
     (["backup", "file"], GOOD | {"DATA_DIR": "made"}, "exists already"),

@@ -24,6 +24,10 @@ _FRESH: Final = timedelta(minutes=5)
 
 
 async def payments_command(asked: argparse.Namespace, settings: Settings) -> int:
+    if asked.kind == "export" and asked.until < asked.since:
+        # An accountant would take an empty table for a quiet month.
+        print("nothing was exported: --to lies before --from", file=sys.stderr)
+        return 2
     async with ready_store(settings, open_clock(settings)) as store:
         return await _show(asked, store)
 
