@@ -70,17 +70,34 @@ async function answer(provider, asked) {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(asked.id ?? null)},${text.slice(1)}`;
 }
 
-async function serve(provider, body) {
+// One at a time, as the engine itself works. So that calls whose callers gave up can be left out: else a node that is
+// slow for a moment is busy for minutes with answers nobody waits for, and slower for it.
+let turn = Promise.resolve();
+
+function inTurn(work) {
+  turn = turn.then(work, work);
+  return turn;
+}
+
+// Only what changes nothing may be left out.
+const READS = /^(eth_(call|estimateGas|get|block|chainId|gasPrice|feeHistory|simulate)|net_|web3_)/;
+
+function isReading(asked) {
+  return (Array.isArray(asked) ? asked : [asked]).every((one) => READS.test(one?.method));
+}
+
+async function serve(provider, body, isGone = () => false) {
   let asked;
   try {
     asked = JSON.parse(body);
   } catch {
     return '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}';
   }
-  if (!Array.isArray(asked)) return answer(provider, asked);
+  const isIdle = () => isGone() && isReading(asked);
+  if (!Array.isArray(asked)) return inTurn(() => (isIdle() ? "" : answer(provider, asked)));
   const answers = [];
   // In turn, as they were sent: transactions of one batch follow each other.
-  for (const one of asked) answers.push(await answer(provider, one));
+  for (const one of asked) answers.push(await inTurn(() => (isIdle() ? "" : answer(provider, one))));
   return `[${answers.join(",")}]`;
 }
 
@@ -90,7 +107,8 @@ async function main() {
     const pieces = [];
     request.on("data", (piece) => pieces.push(piece));
     request.on("end", async () => {
-      const text = await serve(provider, Buffer.concat(pieces).toString());
+      const text = await serve(provider, Buffer.concat(pieces).toString(), () => response.destroyed);
+      if (response.destroyed) return;
       response.writeHead(200, { "content-type": "application/json", "content-length": Buffer.byteLength(text) });
       response.end(text);
     });

@@ -96,7 +96,8 @@ async def open_port(stand_ins: Iterable[StandIn]) -> tuple[web.AppRunner, int]:
     app = web.Application(client_max_size=_BODY_MAX_BYTES)
     for stand_in in stand_ins:
         stand_in.add_to(app)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
+    # Who hangs up is waited for no longer: the node must hear of it, or it works for nobody.
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5, handler_cancellation=True)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     return runner, runner.addresses[0][1]
