@@ -174,6 +174,7 @@ class Parts:
             # And for stopping at once: no proxy stands in front of it.
             "TICKYARD_LAME_DUCK_S": "0",
             "TICKYARD_DRAIN_S": "2",
+            "TICKYARD_WORKER_METRICS_PORT": str(worker_metrics_port(self._port)),
             **os.environ,
             "TICKYARD_PROFILE": "sandbox",
             "TICKYARD_HOST": "127.0.0.1",
@@ -194,6 +195,12 @@ class Parts:
             "TICKYARD_PAYOUT_DESK": DESK,
             "TICKYARD_SECRET_KEY_FILE": str(self._run_dir / _KEY_FILE),
         }
+
+
+def worker_metrics_port(port: int) -> int:
+    """Far from the API's own, a thousand above its port: a world on the next port has its API's there. Two for each
+    world: the payout agent's is the next one."""
+    return 10_000 + 2 * port % 55_000
 
 
 async def _together(*parts: Coroutine[Any, Any, None]) -> None:
