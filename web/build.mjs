@@ -33,8 +33,10 @@ const made = await build({
 const names = Object.keys(made.metafile.outputs).map((file) => path.basename(file));
 const script = names.find((name) => /^app-.*\.js$/.test(name));
 const sheet = names.find((name) => /^look-.*\.css$/.test(name));
+// What the script imports is asked for with it, not after it was read.
+const parts = needed(script).map((name) => `<link rel="modulepreload" href="/app/files/${name}">\n`);
 const page = await readFile(path.join(root, 'web/index.html'), 'utf8');
-await writeFile(path.join(folder, 'index.html'), page.replace('{script}', script).replace('{sheet}', sheet));
+await writeFile(path.join(folder, 'index.html'), page.replace('{script}', script).replace('{sheet}', sheet).replace('{parts}', parts.join('')));
 // The server sends these as they are: compressing costs it nothing.
 for (const name of [...names, 'index.html']) {
   const file = path.join(folder, name);
@@ -42,3 +44,14 @@ for (const name of [...names, 'index.html']) {
 }
 await writeFile(path.join(folder, 'meta.json'), JSON.stringify(made.metafile.outputs));
 await writeFile(path.join(folder, 'ready'), '');
+
+function needed(name, found = new Set()) {
+  const [, output] = Object.entries(made.metafile.outputs).find(([file]) => path.basename(file) === name);
+  for (const { path: file, kind } of output.imports) {
+    const part = path.basename(file);
+    if (kind !== 'import-statement' || found.has(part)) continue;
+    found.add(part);
+    needed(part, found);
+  }
+  return [...found];
+}

@@ -1,15 +1,36 @@
 // How figures are shown: never more digits than are true, grouped, with a sign where the sign is the point.
 const NONE = '–';
 
+// By hand: the first view needs no more than this, and the browser's own formats take longer to load than the table.
+function shown(value: number, least: number, most: number): string {
+  const [whole = '', fraction = ''] = Math.abs(value).toFixed(most).split('.');
+  const cut = fraction.slice(0, least) + fraction.slice(least).replace(/0+$/, '');
+  const text = whole.replace(/\B(?=(\d{3})+$)/g, ',') + (cut && `.${cut}`);
+  return value < 0 && /[1-9]/.test(text) ? `-${text}` : text;
+}
+
+const SIZES: [number, string][] = [[1, ''], [1e3, 'K'], [1e6, 'M'], [1e9, 'B'], [1e12, 'T']];
+
+/** Three digits and a size: 391K, 17.2M. */
+function compact(value: number): string {
+  for (const [size, name] of SIZES) {
+    const scaled = Number((value / size).toPrecision(3));
+    if (Math.abs(scaled) < 1000) return `${scaled}${name}`;
+  }
+  return `${shown(value / 1e12, 0, 0)}T`;
+}
+
+let significant: Intl.NumberFormat | undefined;
+
 export function price(text: string | number | null | undefined): string {
   if (text == null) return NONE;
   const value = Number(text);
   const places = Math.abs(value) >= 1 || value === 0 ? 2 : Math.min(8, 3 - Math.floor(Math.log10(Math.abs(value))));
-  return value.toLocaleString('en-US', { minimumFractionDigits: Math.min(places, 2), maximumFractionDigits: places });
+  return shown(value, Math.min(places, 2), places);
 }
 
 export function usd(text: string | number | null | undefined): string {
-  return text == null ? NONE : `$${Number(text).toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+  return text == null ? NONE : `$${shown(Number(text), 2, 2)}`;
 }
 
 /** Cents matter where a cent is the price. */
@@ -18,11 +39,12 @@ export function exactUsd(text: string | null | undefined): string {
 }
 
 export function short(text: string | number | null | undefined): string {
-  return text == null ? NONE : Number(text).toLocaleString('en-US', { notation: 'compact', maximumSignificantDigits: 3 });
+  return text == null ? NONE : compact(Number(text));
 }
 
 export function tokens(text: string | null | undefined): string {
-  return text == null ? NONE : Number(text).toLocaleString('en-US', { maximumSignificantDigits: 8 });
+  significant ??= new Intl.NumberFormat('en-US', { maximumSignificantDigits: 8 });
+  return text == null ? NONE : significant.format(Number(text));
 }
 
 export function percent(text: string | number | null | undefined): string {

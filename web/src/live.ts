@@ -38,10 +38,13 @@ interface PriceEvent {
 
 const POLL_MS = 5000;
 const SLOW_MS = 30_000;
+const NAMES_AFTER_MS = 300;
+const DEPTHS_WITHIN_MS = 250;
 let market: Market = { rows: null, at: null, trouble: null, isStreaming: false };
 const listeners = new Set<(market: Market) => void>();
-let isRunning = false;
 let since: number | null = null;
+let ready = () => {};
+const firstSlow = new Promise<void>((resolve) => (ready = resolve));
 const depths = new Map<string, string>();
 const halts = new Map<string, boolean>();
 const pending = new Map<string, string>();
@@ -56,31 +59,34 @@ export function useMarket(): Market {
   useEffect(() => {
     listeners.add(setState);
     setState(market);
-    if (!isRunning) {
-      isRunning = true;
-      void keepUp();
-      void keepSlow();
-    }
     return () => void listeners.delete(setState);
   }, []);
   return state;
 }
 
+/** Begins at once, before anything is drawn: the figures are under way while the page is made. */
+export function begin(): void {
+  void keepUp();
+  void keepSlow();
+  void follow();
+  setTimeout(() => void readNames(), NAMES_AFTER_MS);
+}
+
 async function keepUp(): Promise<void> {
-  const hasStream = await offers().then(
-    (index) => index.endpoints.includes('GET /v1/stream'),
-    () => false,
-  );
-  if (hasStream) void listen();
-  void readNames();
   for (;;) {
     await readStats();
     await someoneLooks(market.isStreaming && !market.trouble ? SLOW_MS : market.trouble ? 2000 : POLL_MS);
   }
 }
 
-/** Names come at once, figures a moment later. */
+async function follow(): Promise<void> {
+  const index = await offers().catch(() => null);
+  if (index?.endpoints.includes('GET /v1/stream')) void listen();
+}
+
+/** Names come at once; they stand alone where the figures take a moment longer. */
 async function readNames(): Promise<void> {
+  if (market.rows) return;
   const { assets } = await client.listAssets().catch(() => ({ assets: [] }));
   const rows = assets.map(({ symbol, name }) => ({ symbol, name, price: null, equity: null, premium: null, change: null, depth: null, tvl: 0, halted: false, pending: null, error: null, isComing: true }));
   if (!market.rows && rows.length) tell({ rows });
@@ -89,7 +95,10 @@ async function readNames(): Promise<void> {
 async function readStats(): Promise<void> {
   try {
     const stats = await client.listStats();
-    const rows = stats.stats.map(rowOf);
+    // Rows that stand in their order at once do not jump a moment later.
+    if (market.at === null) await Promise.race([firstSlow, pause(DEPTHS_WITHIN_MS)]);
+    const old = new Map(market.rows?.map((row) => [row.symbol, row]));
+    const rows = stats.stats.map((item) => rowOf(item, old.get(item.symbol)));
     const failed = stats.stats.filter((item) => item.error);
     since = failed.length * 2 > rows.length ? (since ?? Date.now()) : null;
     tell({ rows, at: Date.now(), trouble: since === null ? null : await sourceTrouble(failed[0]!.error!.message) });
@@ -116,8 +125,7 @@ async function sourceTrouble(message: string): Promise<{ title: string; text: st
   return { title: `The ${name === 'node' ? 'chain node' : (name ?? 'source of prices')} is down${down === null ? '' : ` since ${clock(down)}`}.`, text };
 }
 
-function rowOf({ symbol, stats, error }: ManyStats['stats'][number]): Row {
-  const old = market.rows?.find((row) => row.symbol === symbol);
+function rowOf({ symbol, stats, error }: ManyStats['stats'][number], old?: Row): Row {
   const shown = { symbol, name: stats?.name ?? old?.name ?? '', depth: depths.get(symbol) ?? null, tvl: Math.max(0, ...(stats?.pools.map(({ tvlUsd }) => Number(tvlUsd)) ?? [])), halted: halts.get(symbol) ?? false, pending: pending.get(symbol) ?? null };
   return stats ? { ...shown, ...figures(stats), error: null, isComing: false } : { ...shown, price: null, equity: null, premium: null, change: null, error: error?.message ?? 'not known', isComing: false };
 }
@@ -132,23 +140,22 @@ function hidden(row: Row): Row {
 
 /** What changes slowly: depth, halts, corporate actions to come. */
 async function keepSlow(): Promise<void> {
-  // First things first: the table waits for the figures, not for these.
-  while (market.at === null && !market.trouble) await someoneLooks(50);
   for (;;) {
     await Promise.all([readDepths(), readHalts(), readPending()].map((work) => work.catch(() => {})));
-    const rows = market.rows?.map((row) => ({ ...row, depth: depths.get(row.symbol) ?? null, halted: halts.get(row.symbol) ?? false, pending: pending.get(row.symbol) ?? null }));
-    if (rows) tell({ rows });
+    ready();
+    if (market.at !== null) tell({ rows: market.rows?.map((row) => ({ ...row, depth: depths.get(row.symbol) ?? null, halted: halts.get(row.symbol) ?? false, pending: pending.get(row.symbol) ?? null })) ?? null });
     await someoneLooks(market.trouble ? 5000 : SLOW_MS);
   }
 }
 
 async function readDepths(): Promise<void> {
   const found = new Map<string, string>();
-  for (let offset = 0; ; offset += 200) {
-    const { markets, total } = await client.listMarkets({ limit: 200, offset });
+  for (let offset = 0; ; offset += 400) {
+    // Two pages at a time: together they are the whole market, as a rule.
+    const pages = await Promise.all([offset, offset + 200].map((from) => client.listMarkets({ limit: 200, offset: from })));
     // Deepest first: the first of a symbol is its deepest.
-    for (const { symbol, depthUsd } of markets) if (!found.has(symbol)) found.set(symbol, depthUsd);
-    if (offset + 200 >= total || !markets.length) break;
+    for (const { symbol, depthUsd } of pages.flatMap(({ markets }) => markets)) if (!found.has(symbol)) found.set(symbol, depthUsd);
+    if (offset + 400 >= pages[0]!.total) break;
   }
   for (const [symbol, depth] of found) depths.set(symbol, depth);
 }
@@ -179,6 +186,10 @@ async function listen(): Promise<void> {
   } catch {
     tell({ isStreaming: false });
   }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 function someoneLooks(ms: number): Promise<void> {

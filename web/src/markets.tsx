@@ -2,10 +2,11 @@
 import { Component, type JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { client } from './api';
-import { price, short } from './figures';
+import { percent, price, short, trend } from './figures';
 import { type Row, useMarket } from './live';
-import { Change, Empty, Sparkline } from './parts';
-import { go, Link } from './router';
+import { Empty } from './parts';
+import { address, go } from './router';
+import { sparkline } from './sparkline';
 
 type Column = 'symbol' | 'price' | 'premium' | 'change' | 'depth';
 const COLUMNS: [Column, string, string][] = [
@@ -16,11 +17,17 @@ const COLUMNS: [Column, string, string][] = [
   ['depth', 'Depth', 'USDG that moves the price by 1 %'],
 ];
 
+const SCREENFUL = 40;
+// Names without figures are all shown only where these take long: to draw them twice is for nobody.
+const NAMES_ALONE_MS = 2000;
+
 export function Markets(): JSX.Element {
   const { rows, trouble, isStreaming } = useMarket();
   const [text, setText] = useState('');
   const [sort, setSort] = useState<[Column, 1 | -1]>(['depth', -1]);
   const search = useRef<HTMLInputElement>(null);
+  const table = useRef<HTMLTableElement>(null);
+  const [most, setMost] = useState(rows === null ? SCREENFUL : Infinity);
   useEffect(() => {
     const focus = (event: KeyboardEvent) => {
       if (event.key !== '/' || /INPUT|TEXTAREA|SELECT/.test((event.target as Element).tagName)) return;
@@ -31,11 +38,19 @@ export function Markets(): JSX.Element {
     return () => removeEventListener('keydown', focus);
   }, []);
   const shown = useMemo(() => order(rows ?? [], text, sort), [rows, text, sort]);
+  // What fits on a screen stands there first; the rest follows when that is painted, and the lines after all of it.
+  useEffect(() => {
+    if (rows === null) return;
+    if (rows[0]?.isComing) return afterPaint(() => setMost(Infinity), NAMES_ALONE_MS);
+    if (most < rows.length) return afterPaint(() => setMost(Infinity));
+    if (!performance.getEntriesByName('filled').length) performance.mark('filled');
+    return afterPaint(() => watchLines(table.current));
+  }, [shown, most]);
   return (
     <>
       <div class="head">
         <h1>Markets</h1>
-        <input ref={search} type="search" placeholder="Symbol or name  ( / )" aria-label="Search by symbol or name" value={text} onInput={(event) => setText(event.currentTarget.value)} onKeyDown={(event) => event.key === 'Enter' && shown[0] && go(`/asset/${encodeURIComponent(shown[0].symbol)}`)} />
+        <input ref={search} type="search" placeholder="Symbol or name  ( / )" aria-label="Search by symbol or name" value={text} onInput={(event) => setText(event.currentTarget.value)} onKeyDown={(event) => event.key === 'Enter' && shown[0] && go(assetPath(shown[0].symbol))} />
         <span class="live" data-live={isStreaming}>{trouble ? 'waiting' : isStreaming ? 'live' : 'every 5 s'}</span>
         <span class="count">{rows ? `${shown.length} of ${rows.length}` : ''}</span>
       </div>
@@ -44,7 +59,7 @@ export function Markets(): JSX.Element {
       ) : shown.length === 0 ? (
         <Empty title={`Nothing is called “${text}”.`}>Try a ticker such as AAPL, or a part of a company's name.</Empty>
       ) : (
-        <table class="markets" onKeyDown={walk}>
+        <table ref={table} class="markets" onKeyDown={walk} onClick={open}>
           <thead>
             <tr>
               {COLUMNS.map(([column, label, title]) => (
@@ -58,41 +73,51 @@ export function Markets(): JSX.Element {
               <th scope="col" class="line">Day</th>
             </tr>
           </thead>
-          <tbody>{shown.map((row) => <MarketRow key={row.symbol} {...row} />)}</tbody>
+          <tbody>{shown.slice(0, most).map((row) => <MarketRow key={row.symbol} {...row} />)}</tbody>
         </table>
       )}
     </>
   );
 }
 
-/** Drawn again only when one of its figures changed. */
+/** Drawn again only when one of its figures changed. As few elements as will do: there are 194 of them. */
 class MarketRow extends Component<Row> {
   override shouldComponentUpdate(next: Row): boolean {
     return (Object.keys(next) as (keyof Row)[]).some((name) => next[name] !== this.props[name]);
   }
 
   override render(row: Row): JSX.Element {
-    return <Cells {...row} />;
+    const way = trend(row.change);
+    return (
+      <tr>
+        <th scope="row" class="symbol">
+          <a href={address(assetPath(row.symbol))}>{row.symbol}</a>
+          {row.halted && <span class="mark warn" title="Trading of the stock is halted">halted</span>}
+          {row.pending && <span class="mark" title={`Corporate action: ${row.pending}`}>pending</span>}
+          <small>{row.name}</small>
+        </th>
+        <td class="price">{row.isComing ? <span class="coming"><span class="out">loading</span></span> : row.error ? <span class="hidden" title={row.error}>hidden</span> : row.price === null ? <span class="none">no pool</span> : price(row.price)}</td>
+        <td class="premium">{percent(row.premium)}</td>
+        <td class={`change ${way > 0 ? 'up' : way < 0 ? 'down' : 'flat'}`}>{percent(row.change)}</td>
+        <td class="depth">{short(row.depth)}</td>
+        <td class="line" data-symbol={row.symbol} />
+      </tr>
+    );
   }
 }
 
-function Cells(row: Row): JSX.Element {
-  const to = `/asset/${encodeURIComponent(row.symbol)}`;
-  return (
-    <tr onClick={(event) => (event.target as Element).closest('a') || go(to)}>
-      <th scope="row" class="symbol">
-        <Link to={to}>{row.symbol}</Link>
-        {row.halted && <span class="mark warn" title="Trading of the stock is halted">halted</span>}
-        {row.pending && <span class="mark" title={`Corporate action: ${row.pending}`}>pending</span>}
-        <small>{row.name}</small>
-      </th>
-      <td class="price figure">{row.isComing ? <span class="coming"><span class="out">loading</span></span> : row.error ? <span class="hidden" title={row.error}>hidden</span> : row.price === null ? <span class="none">no pool</span> : price(row.price)}</td>
-      <td class="premium"><Change of={row.premium} quiet /></td>
-      <td class="change"><Change of={row.change} /></td>
-      <td class="depth figure">{short(row.depth)}</td>
-      <td class="line"><Day symbol={row.symbol} /></td>
-    </tr>
-  );
+function assetPath(symbol: string): string {
+  return `/asset/${encodeURIComponent(symbol)}`;
+}
+
+/** A click anywhere in a row opens its token: one listener for all rows. */
+function open(event: MouseEvent): void {
+  const target = event.target as Element;
+  const link = target.closest('tbody tr')?.querySelector('a');
+  // The browser's own ways with a link, such as a new tab, stay its own.
+  if (!link || ((event.metaKey || event.ctrlKey || event.shiftKey || event.button) && target.closest('a'))) return;
+  event.preventDefault();
+  go(link.pathname.slice(address('').length));
 }
 
 function order(rows: Row[], text: string, [column, way]: [Column, 1 | -1]): Row[] {
@@ -101,12 +126,18 @@ function order(rows: Row[], text: string, [column, way]: [Column, 1 | -1]): Row[
   const rank = (row: Row) => (wanted && row.symbol.toLowerCase().startsWith(wanted) ? 0 : 1);
   return found.sort((a, b) => {
     if (wanted && rank(a) !== rank(b)) return rank(a) - rank(b);
-    if (column === 'symbol') return way * a.symbol.localeCompare(b.symbol);
+    if (column === 'symbol') return a.symbol < b.symbol ? -way : way;
     // What is unknown comes last, whichever way one sorts.
     if (a[column] === null && b[column] === null) return b.tvl - a.tvl;
     if (a[column] === null || b[column] === null) return Number(a[column] === null) - Number(b[column] === null);
     return way * (Number(a[column]) - Number(b[column]));
   });
+}
+
+function afterPaint(work: () => void, ms = 0): () => void {
+  let timer = 0;
+  const frame = requestAnimationFrame(() => (timer = setTimeout(work, ms)));
+  return () => (cancelAnimationFrame(frame), clearTimeout(timer));
 }
 
 /** Up and down walk through the rows. */
@@ -121,53 +152,46 @@ function walk(event: KeyboardEvent): void {
   }
 }
 
-// A day of closes, asked for when its row comes into view; a few at a time.
+// A day of closes, asked for when its row comes into view; a few at a time. Drawn by hand into a cell that is otherwise
+// left alone, so that a line that comes in costs one cell and not a table.
 const days = new Map<string, number[]>();
-const waiting: (() => Promise<void>)[] = [];
+const waiting: HTMLElement[] = [];
 let running = 0;
-const seen = new WeakMap<Element, () => void>();
-// One observer for all rows.
 const watch = new IntersectionObserver(
   (entries) => {
     for (const { target, isIntersecting } of entries) {
       if (!isIntersecting) continue;
       watch.unobserve(target);
-      seen.get(target)?.();
+      waiting.push(target as HTMLElement);
     }
+    pump();
   },
   { rootMargin: '200px' },
 );
 
-function Day({ symbol }: { symbol: string }): JSX.Element {
-  const [closes, setCloses] = useState(days.get(symbol));
-  const box = useRef<HTMLSpanElement>(null);
-  useEffect(() => {
-    if (closes || !box.current) return;
-    const element = box.current;
-    seen.set(element, () => {
-      waiting.push(async () => {
-        const { candles } = await client.getHistory({ symbol, interval: '1h', limit: 24 });
-        const found = candles.map(({ close }) => close);
-        days.set(symbol, found);
-        setCloses(found);
-      });
-      pump();
-    });
-    watch.observe(element);
-    return () => watch.unobserve(element);
-  }, []);
-  return <span ref={box}>{closes ? <Sparkline of={closes} label={`${symbol}, one day`} /> : <svg class="spark" viewBox="0 0 100 28" aria-hidden="true" />}</span>;
+function watchLines(table: HTMLElement | null): void {
+  table?.querySelectorAll('td.line:empty').forEach((cell) => watch.observe(cell));
 }
 
 function pump(): void {
   while (running < 3 && waiting.length) {
+    const cell = waiting.shift()!;
+    if (!cell.isConnected || cell.firstChild) continue;
     running++;
-    waiting
-      .shift()!()
+    line(cell)
       .catch(() => {})
       .finally(() => {
         running--;
         pump();
       });
   }
+}
+
+async function line(cell: HTMLElement): Promise<void> {
+  const symbol = cell.dataset.symbol!;
+  if (!days.has(symbol)) {
+    const { candles } = await client.getHistory({ symbol, interval: '1h', limit: 24 });
+    days.set(symbol, candles.map(({ close }) => close));
+  }
+  if (!cell.firstChild) cell.append(sparkline(days.get(symbol)!, `${symbol}, one day`));
 }

@@ -81,19 +81,6 @@ export function Facts({ of }: { of: [string, ComponentChildren][] }): JSX.Elemen
   );
 }
 
-export function Sparkline({ of, label }: { of: number[]; label: string }): JSX.Element {
-  if (of.length < 2) return <svg class="spark" viewBox="0 0 100 28" role="img" aria-label={`${label}: no history yet`} />;
-  const low = Math.min(...of);
-  const span = Math.max(...of) - low || 1;
-  const points = of.map((value, index) => `${((index / (of.length - 1)) * 100).toFixed(1)},${(26 - ((value - low) / span) * 24).toFixed(1)}`).join(' ');
-  const way = Math.sign(of.at(-1)! - of[0]!);
-  return (
-    <svg class={`spark ${way > 0 ? 'up' : way < 0 ? 'down' : 'flat'}`} viewBox="0 0 100 28" preserveAspectRatio="none" role="img" aria-label={`${label}: ${way > 0 ? 'rising' : way < 0 ? 'falling' : 'level'}`}>
-      <polyline points={points} />
-    </svg>
-  );
-}
-
 export function Choice<T extends string>({ of, value, onPick, label }: { of: readonly (readonly [T, string])[]; value: T; onPick: (value: T) => void; label: string }): JSX.Element {
   return (
     <div class="choice" role="group" aria-label={label}>

@@ -9,8 +9,13 @@ export function here(): string {
   return location.pathname.startsWith(BASE) ? location.pathname.slice(BASE.length) || '/' : '/';
 }
 
+/** Where a view is, as the browser knows it. */
+export function address(path: string): string {
+  return BASE + (path === '/' ? '' : path);
+}
+
 export function go(path: string, replace = false): void {
-  const target = BASE + (path === '/' ? '' : path);
+  const target = address(path);
   if (target !== location.pathname) {
     history[replace ? 'replaceState' : 'pushState'](null, '', target);
     scrollTo(0, 0);
@@ -37,7 +42,7 @@ export function Link(props: { to: string; children: ComponentChildren; class?: s
     go(props.to);
   };
   return (
-    <a href={BASE + (props.to === '/' ? '' : props.to)} class={props.class} title={props.title} aria-label={props.label} aria-current={props.current ? 'page' : undefined} onClick={follow}>
+    <a href={address(props.to)} class={props.class} title={props.title} aria-label={props.label} aria-current={props.current ? 'page' : undefined} onClick={follow}>
       {props.children}
     </a>
   );
