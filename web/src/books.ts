@@ -1,5 +1,7 @@
-// The public books of an epoch against the chain, computed in this browser: nobody has to be believed.
+// The books of an epoch against the chain, computed in this browser. Of the service only the file is taken, and the desk on
+// the chain says whether it is the right one: nobody has to be believed.
 import type { Earn, EpochBooks } from 'tickyard';
+import { shortAddress } from './figures';
 import type { Provider } from './wallet';
 
 export interface Finding {
@@ -10,35 +12,69 @@ export interface Finding {
 
 interface Line {
   address: string;
-  balance: string;
-  shareUsd: string | null;
-  claim: string | null;
-  tx: string | null;
+  balance: bigint;
+  share: bigint;
 }
 
 const AT_MOST = 200;
-const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+const FILE_MAX_BYTES = 64 * 1024 * 1024;
+const LOGS_AT_ONCE = 100_000;
+// Paid(uint256,address,uint256), books(uint256), pool(uint256), spent(uint256)
+const PAID = '0x4f2d18324ee95128de091ed2adc501295479000ce4c2cec607aeb1b67e189e2f';
+const BOOKS = '0x68744046';
+const POOL = '0xfe313112';
+const SPENT = '0xd5b5cc23';
 
-export async function verify(books: EpochBooks, earn: Earn, provider: Provider | null): Promise<Finding[]> {
-  const paged = books as unknown as { lines?: Line[]; wallets?: Line[] };
-  const lines = paged.wallets ?? paged.lines ?? [];
+export async function verify(books: EpochBooks, earn: Earn, desk: string, provider: Provider | null): Promise<Finding[]> {
+  if (books.poolUsd === null) return [{ ok: null, text: 'The pool is not sealed yet: there is nothing to check before.' }];
+  const file = await download(books.id);
+  const lines = read(new TextDecoder().decode(file));
+  const total = lines.reduce((sum, { balance }) => sum + balance, 0n);
   const findings: Finding[] = [];
-  const isWhole = lines.length === books.eligibleWallets;
-  const total = lines.reduce((sum, { balance }) => sum + BigInt(balance), 0n);
-  findings.push({ ok: isWhole ? total === BigInt(books.eligibleTotal) : null, text: `The balances of ${lines.length} wallets add up to the total.` });
-  if (books.poolUsd !== null) {
-    const pool = cents(books.poolUsd);
-    const wrong = lines.filter(({ balance, shareUsd }) => shareUsd !== null && (pool * BigInt(balance)) / BigInt(books.eligibleTotal) !== cents(shareUsd));
-    findings.push({ ok: !wrong.length, text: wrong.length ? `${wrong.length} shares are not pool × balance ÷ total.` : 'Every share is pool × balance ÷ total, rounded down.' });
-    const shared = lines.reduce((sum, { shareUsd }) => sum + cents(shareUsd ?? '0'), 0n);
-    findings.push({ ok: shared <= pool, text: 'The shares together are not more than the pool.' });
-  }
-  if (!provider) return [...findings, { ok: null, text: 'Connect a wallet to compare with the chain, through its own node.' }];
+  if (!provider) return [{ ok: null, text: 'Connect a wallet to compare with the chain, through its own node.' }];
   const rpc = <T>(method: string, ...params: unknown[]) => provider.request({ method, params }) as Promise<T>;
-  findings.push(await onBlock(books, rpc));
-  findings.push(await onBalances(books, lines, earn.token.address, rpc));
-  findings.push(await onPayouts(lines, earn.payoutAsset.address, rpc));
-  return findings;
+  const told = (name: string) => rpc<string>('eth_call', { to: desk, data: name + word(books.id) }, 'latest');
+  const [onChain, pool, spent] = await Promise.all([told(BOOKS), told(POOL).then(BigInt), told(SPENT).then(BigInt)]);
+  const hash = `0x${[...new Uint8Array(await crypto.subtle.digest('SHA-256', file))].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+  findings.push(
+    hash === onChain
+      ? { ok: true, text: `The file of ${lines.length} wallets has the SHA-256 that the desk ${shortAddress(desk)} holds on the chain: ${shortAddress(hash)}.` }
+      : { ok: false, text: /[1-9a-f]/.test(onChain.slice(2)) ? `This is not the file that the desk was opened with: its SHA-256 is ${shortAddress(hash)}, on the chain stands ${shortAddress(onChain)}.` : 'The desk on the chain was never opened for this epoch.' },
+  );
+  findings.push({ ok: pool === cents(books.poolUsd), text: 'The pool is the one that the desk was opened with.' });
+  const wrong = lines.filter(({ balance, share }) => (pool * balance) / total !== share);
+  findings.push({ ok: !wrong.length, text: wrong.length ? `${wrong.length} shares are not pool × balance ÷ total.` : 'Every share is pool × balance ÷ total, rounded down.' });
+  findings.push({ ok: new Set(lines.map(({ address }) => address)).size === lines.length, text: 'No wallet is in the file twice.' });
+  return [...findings, ...(await Promise.all([onBlock(books, rpc), onBalances(books, lines, earn.token.address, rpc), onPayouts(books.id, lines, desk, pool, spent, rpc)]))];
+}
+
+async function download(id: number): Promise<Uint8Array<ArrayBuffer>> {
+  const answer = await fetch(`/v1/earn/epochs/${id}/books.csv.gz`, { credentials: 'omit', redirect: 'error' });
+  if (!answer.ok) throw new Error('The file of the books could not be loaded.');
+  const packed = new Uint8Array(await answer.arrayBuffer());
+  if (packed.length > FILE_MAX_BYTES) throw new Error('The file of the books is too large for a browser.');
+  return new Uint8Array(await new Blob(await unpacked(packed)).arrayBuffer());
+}
+
+/** A gzip file of several members, which a browser takes one by one only: each begins with the same eight bytes. What merely
+ * looks like a beginning is told by the checksum at the end of what comes before it. */
+async function unpacked(packed: Uint8Array<ArrayBuffer>): Promise<ArrayBuffer[]> {
+  const starts: number[] = [];
+  for (let at = packed.indexOf(0x1f); at >= 0; at = packed.indexOf(0x1f, at + 1)) if (packed[at + 1] === 0x8b && packed[at + 2] === 8 && packed.subarray(at + 3, at + 8).every((byte) => !byte)) starts.push(at);
+  const parts: ArrayBuffer[] = [];
+  let from = 0;
+  for (const to of [...starts.filter((at) => at > 0), packed.length]) {
+    const part = await new Response(new Blob([packed.subarray(from, to)]).stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer().catch(() => null);
+    if (part) [from] = (parts.push(part), [to]);
+  }
+  if (from !== packed.length) throw new Error('The file of the books is damaged.');
+  return parts;
+}
+
+function read(text: string): Line[] {
+  const [head, ...rows] = text.trim().split(/\r?\n/);
+  if (head !== 'address,balance,share' || rows.some((row) => !/^0x[0-9a-f]{40},\d+,\d+$/i.test(row))) throw new Error('The file of the books is not what it should be.');
+  return rows.map((row) => row.split(',')).map(([address, balance, share]) => ({ address: address!.toLowerCase(), balance: BigInt(balance!), share: BigInt(share!) }));
 }
 
 type Rpc = <T>(method: string, ...params: unknown[]) => Promise<T>;
@@ -52,28 +88,37 @@ async function onBlock({ blockNumber, blockHash }: EpochBooks, rpc: Rpc): Promis
 async function onBalances({ blockNumber }: EpochBooks, lines: Line[], token: string, rpc: Rpc): Promise<Finding> {
   const some = lines.slice(0, AT_MOST);
   try {
-    const wrong = [];
-    for (const { address, balance } of some) {
-      const data = `0x70a08231${address.slice(2).toLowerCase().padStart(64, '0')}`;
-      if (BigInt(await rpc<string>('eth_call', { to: token, data }, hex(blockNumber ?? 0))) !== BigInt(balance)) wrong.push(address);
-    }
+    // All at once: one after the other they would wait two hundred times.
+    const held = await Promise.all(some.map(({ address }) => rpc<string>('eth_call', { to: token, data: `0x70a08231${address.slice(2).padStart(64, '0')}` }, hex(blockNumber ?? 0))));
+    const wrong = some.filter(({ balance }, index) => BigInt(held[index]!) !== balance);
     return { ok: !wrong.length, text: wrong.length ? `${wrong.length} balances differ from the chain.` : `The token contract confirms ${some.length} balances at that block.` };
   } catch {
     return { ok: null, text: 'The node no longer knows the balances of that block.' };
   }
 }
 
-async function onPayouts(lines: Line[], asset: string, rpc: Rpc): Promise<Finding> {
-  const paid = lines.filter(({ claim, tx }) => tx && claim === 'confirmed').slice(0, AT_MOST);
-  if (!paid.length) return { ok: null, text: 'No payout is confirmed yet.' };
-  const wrong = [];
-  for (const { address, shareUsd, tx } of paid) {
-    const receipt = await rpc<{ logs: { address: string; topics: string[]; data: string }[] } | null>('eth_getTransactionReceipt', tx);
-    const to = address.slice(2).toLowerCase().padStart(64, '0');
-    const found = receipt?.logs.some((log) => log.address.toLowerCase() === asset.toLowerCase() && log.topics[0] === TRANSFER && log.topics[2]?.slice(2) === to && BigInt(log.data) === cents(shareUsd ?? '0'));
-    if (!found) wrong.push(address);
+/** What the desk says it paid, payment by payment. */
+async function onPayouts(id: number, lines: Line[], desk: string, pool: bigint, spent: bigint, rpc: Rpc): Promise<Finding> {
+  const shares = new Map(lines.map(({ address, share }) => [address, share]));
+  const paid = new Map<string, bigint>();
+  let wrong = 0;
+  const last = Number(await rpc<string>('eth_blockNumber'));
+  for (let first = 0; first <= last; first += LOGS_AT_ONCE) {
+    const query = { address: desk, topics: [PAID, `0x${word(id)}`], fromBlock: hex(first), toBlock: hex(Math.min(last, first + LOGS_AT_ONCE - 1)) };
+    for (const { topics, data } of await rpc<{ topics: string[]; data: string }[]>('eth_getLogs', query)) {
+      const account = `0x${topics[2]!.slice(26).toLowerCase()}`;
+      if (paid.has(account) || BigInt(data) !== shares.get(account)) wrong++;
+      paid.set(account, BigInt(data));
+    }
   }
-  return { ok: !wrong.length, text: wrong.length ? `${wrong.length} payouts are not on the chain.` : `${paid.length === 1 ? 'The one payout is' : `${paid.length} payouts are`} on the chain, to the right wallet with the right amount.` };
+  const sum = [...paid.values()].reduce((all, amount) => all + amount, 0n);
+  if (wrong || sum !== spent || spent > pool) return { ok: false, text: wrong ? `${wrong} payouts are not the share of who got them.` : 'The payouts on the chain do not add up to what the desk spent.' };
+  if (!paid.size) return { ok: null, text: 'Nothing was paid yet.' };
+  return { ok: true, text: `${paid.size === 1 ? 'The one payout is' : `All ${paid.size} payouts are`} on the chain, once and of the right amount, and together not more than the pool.` };
+}
+
+function word(number: number): string {
+  return number.toString(16).padStart(64, '0');
 }
 
 function cents(usd: string): bigint {

@@ -112,7 +112,12 @@ function Books({ id }: { id: number }): JSX.Element {
   const books = useAsk<EpochBooks>(`books ${id}`, (signal) => client.getEpochBooks({ id }, { signal }), 15_000);
   const [findings, setFindings] = useState<Finding[] | null>(null);
   const { act, busy, error } = useAct();
-  const look = () => act(async () => setFindings(await verify(await client.getEpochBooks({ id }), await client.getEarn(), me?.provider ?? null)));
+  const look = () =>
+    act(async () => {
+      setFindings(null);
+      const { desk } = await client.ask<Reserves>('GET', '/v1/earn/reserves');
+      setFindings(await verify(await client.getEpochBooks({ id }), await client.getEarn(), desk, me?.provider ?? null));
+    });
   return (
     <Card title={`Books of ${id}`} aside={<button type="button" disabled={busy} onClick={() => void look()}>{busy ? 'Checking…' : 'Check them here'}</button>}>
       <Shown of={books} what="books">
