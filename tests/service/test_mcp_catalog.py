@@ -169,6 +169,14 @@ def test_a_tool_tells_all_that_a_host_wants_to_know(row):
     assert 100 < len(tool.description) < 1500
 
 
+def test_a_secret_that_http_takes_in_a_header_is_an_argument_that_a_tool_requires():
+    required = {
+        row.name: Tool(row, None, None).input_schema["required"] for row in TOOLS if row.name.endswith("_alert")
+    }
+    assert required["get_alert"] == required["cancel_alert"] == ["id", "secret"]
+    assert "secret" not in required["create_alert"]
+
+
 def test_every_choice_in_a_schema_has_a_type():
     """Some hosts refuse an enum without one."""
     for row in TOOLS:

@@ -31,6 +31,8 @@ Take = Callable[[str], Verdict]
 _REF: Final = "#/$defs/{name}"
 _BUG: Final = "something went wrong on our side; the request id is in the X-Request-Id header"
 HTTP_ONLY: Final = "http_only"
+TOOL_NEEDS: Final = "tool_needs"
+"""Marks a field that may be left out over HTTP, because a header can carry it."""
 """Key of a field's `extra`: it chooses a form of the answer that only HTTP can carry."""
 
 
@@ -113,8 +115,10 @@ def input_schema(row: Operation, hidden: frozenset[str] = frozenset()) -> dict[s
     # What a class of ours is called and says of itself is no news to who knows the tool.
     for name in ("title", "description"):
         schema.pop(name, None)
-    if not schema.get("required"):
-        schema.pop("required", None)
+    needed = [*schema.get("required", ()), *_marked(row, TOOL_NEEDS)]
+    schema.pop("required", None)
+    if needed:
+        schema["required"] = needed
     return {**schema, "properties": shown, "additionalProperties": False}
 
 
@@ -128,10 +132,13 @@ def _without_null(part: dict[str, Any]) -> dict[str, Any]:
 
 def _hidden(row: Operation, binder: Binder) -> frozenset[str]:
     """Fields that only an HTTP request has: headers, the caller's address, forms that are not JSON."""
+    return frozenset({*binder.header_names.values(), *binder.client_names, *_marked(row, HTTP_ONLY)})
+
+
+def _marked(row: Operation, mark: str) -> list[str]:
     described = inspect.type_info(row.ask)
     assert isinstance(described, inspect.StructType)
-    only_http = {field.encode_name for field in described.fields if _extra(field.type).get(HTTP_ONLY)}
-    return frozenset({*binder.header_names.values(), *binder.client_names, *only_http})
+    return [field.encode_name for field in described.fields if _extra(field.type).get(mark)]
 
 
 def _extra(kind: inspect.Type) -> dict[str, Any]:

@@ -75,7 +75,9 @@ class CreateAlertAsk(Ask):
 
 class AlertAsk(Ask):
     id: AlertId
-    secret: Annotated[str, Meta(description="The secret that came with the alert.")] | None = None
+    secret: (
+        Annotated[str, Meta(description="The secret that came with the alert.", extra={"tool_needs": True})] | None
+    ) = None
     secret_header: (
         Annotated[str, Meta(description="The secret, kept out of the URL.", extra={"header": SECRET_HEADER})] | None
     ) = None
