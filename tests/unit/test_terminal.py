@@ -113,6 +113,19 @@ def test_without_candles_it_says_so():
     assert "no candles yet" in chart_screen(history, 80, 24, colours=False)
 
 
+SOURCE = "dex-v3 TOKEN/USDG deepest pool, sampled every 5 minutes, synthetic before 2026-11-16T10:25:00Z"
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_the_headline_of_a_chart_is_told_to_its_end_and_the_screen_is_not_longer(columns):
+    candles = [{"t": "2026-10-03T00:00:00Z", "open": 1, "high": 2, "low": 1, "close": 2, "ticks": 1}]
+    history = {"symbol": "AAPL", "interval": "5m", "source": SOURCE, "candles": candles}
+    shown = chart_screen(history, columns, 24, colours=False).splitlines()
+    assert SOURCE in " ".join(shown)
+    assert all(len(line) <= columns for line in shown)
+    assert len(shown) <= 24
+
+
 prices = st.floats(min_value=0.01, max_value=1e6)
 
 

@@ -29,7 +29,7 @@ export function AssetView({ rest }: { rest: string }): JSX.Element {
     return <Empty title={`There is no token called ${symbol}.`}><Link to="/">All markets</Link></Empty>;
   }
   const shown = stats.data?.price;
-  const live = row && !row.error ? row.price : shown?.dexUsd;
+  const live = row && !row.error && !row.isComing ? row.price : shown?.dexUsd;
   return (
     <>
       <div class="head asset">
@@ -86,7 +86,7 @@ export function AssetView({ rest }: { rest: string }): JSX.Element {
                           <td title={pool.pool}>{shortAddress(pool.pool)}</td>
                           <td class="figure">{(pool.feeTier / 10_000).toFixed(2)} %</td>
                           <td class="figure">{price(pool.price)}</td>
-                          <td class="figure">{short(pool.tvlUsd)}</td>
+                          <td class="figure">${short(pool.tvlUsd)}</td>
                         </tr>
                       ))}
                     </tbody>

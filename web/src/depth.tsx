@@ -26,7 +26,7 @@ export function DepthChart({ symbol }: { symbol: string }): JSX.Element | null {
                 <tbody>
                   {all.up.map((step, index) => (
                     <tr key={step.movePct}>
-                      <td class="figure">±{step.movePct} %</td>
+                      <td class="figure">±{Number(step.movePct)} %</td>
                       <td class="figure">${short(all.down[index]?.usdg)}</td>
                       <td class="figure">${short(step.usdg)}</td>
                     </tr>

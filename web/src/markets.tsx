@@ -66,7 +66,7 @@ export function Markets(): JSX.Element {
                 <th key={column} scope="col" aria-sort={sort[0] === column ? (sort[1] > 0 ? 'ascending' : 'descending') : 'none'} class={column}>
                   <button type="button" title={title} onClick={() => setSort(([old, way]) => [column, old === column ? ((-way) as 1 | -1) : column === 'symbol' ? 1 : -1])}>
                     {label}
-                    <span aria-hidden="true">{sort[0] === column ? (sort[1] > 0 ? ' ↑' : ' ↓') : ''}</span>
+                    <span aria-hidden="true">{sort[0] === column ? (sort[1] > 0 ? '\u00a0↑' : '\u00a0↓') : ''}</span>
                   </button>
                 </th>
               ))}

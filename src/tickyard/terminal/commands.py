@@ -6,6 +6,7 @@ import difflib
 import os
 import shutil
 import sys
+import textwrap
 from typing import Any, Final, Literal, Self, TextIO, get_args, get_origin
 
 import msgspec
@@ -208,5 +209,7 @@ def chart_screen(history: dict[str, Any], columns: int, lines: int, *, colours: 
     bars = msgspec.convert(history["candles"], list[Bar])
     newest = f"{bars[-1].close:g}" if bars else "no sample yet"
     headline = f"{history['symbol']}  {newest}{trouble}  {history['interval']} candles, {history['source']}"
-    chart = draw(bars, width=columns, height=max(4, lines - 3), colours=colours)
-    return "\n".join([headline[:columns], "", *chart])
+    # Where it does not fit it goes on in the next line: what is cut off may be the word that the prices are made up.
+    head = textwrap.wrap(headline, columns)
+    chart = draw(bars, width=columns, height=max(4, lines - 2 - len(head)), colours=colours)
+    return "\n".join([*head, "", *chart])
