@@ -67,7 +67,9 @@ def test_the_first_view_is_small(up, chrome):
 
 def test_filling_the_table_costs_less_than_a_second_on_a_machine_four_times_as_slow(up, chrome):
     """The page's own share, in time of the processor: whoever else runs here at the same time does not count."""
-    best = min(_seconds_to_fill(up, chrome) for _ in range(4))
+    tries = [_seconds_to_fill(up, chrome) for _ in range(4)]
+    assert min(tries) > 0.02, "no page fills a table in no time: the browser told nothing"
+    best = min(tries)
     print(f"{best:.2f} s of the main thread")
     # 0.2 on two small cores with much else to do, 0.5 before the rows were made of less and drawn once.
     assert best <= 0.25
@@ -81,7 +83,7 @@ def _seconds_to_fill(up, chrome):
     events, ended = [], []
     session.on("Tracing.dataCollected", lambda told: events.extend(told["value"]))
     session.on("Tracing.tracingComplete", lambda _: ended.append(True))
-    kinds = {"includedCategories": ["toplevel", "devtools.timeline", "blink.user_timing"]}
+    kinds = {"includedCategories": ["disabled-by-default-devtools.timeline", "devtools.timeline", "blink.user_timing"]}
     session.send("Tracing.start", {"traceConfig": kinds, "transferMode": "ReportEvents"})
     page.goto(f"{up.base}/app", wait_until="commit")
     page.wait_for_selector("table.markets tbody tr:nth-child(194)")

@@ -41,8 +41,10 @@ export function Shell(): JSX.Element {
   ];
   useEffect(() => {
     const title = links.find(([link]) => link === name)?.[1] ?? rest[0] ?? 'tickyard';
+    // On a narrow screen the views do not all fit: the one that is open must be among those that are seen.
+    document.querySelector('.bar nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
     document.title = `${name === 'asset' ? decodeURIComponent(rest[0] ?? '') : title} · tickyard`;
-  }, [path]);
+  }, [path, isSandbox]);
   return (
     <>
       <a class="skip" href="#main">Skip to the content</a>

@@ -26,7 +26,7 @@ export function StatusView(): JSX.Element {
                           <th scope="row">{name}</th>
                           <td class="figure">{lastOkAt ? clock(lastOkAt) : '–'}</td>
                           <td class="figure">{age(ageSeconds)}</td>
-                          <td>{ageSeconds === null ? <span class="mark">not asked yet</span> : ageSeconds > LATE_S ? <span class="mark warn">quiet</span> : <span class="mark good">answers</span>}</td>
+                          <td>{ageSeconds === null ? <span class="mark">no answer yet</span> : ageSeconds > LATE_S ? <span class="mark warn">quiet</span> : <span class="mark good">answers</span>}</td>
                         </tr>
                       ))}
                     </tbody>
