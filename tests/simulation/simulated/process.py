@@ -1,6 +1,7 @@
 """A process that can be killed at any await, and the far ends as it sees them: a store and a node that fail."""
 
 import asyncio
+import sqlite3
 from contextlib import asynccontextmanager
 from typing import ClassVar
 
@@ -183,9 +184,15 @@ class FrailStore(SqliteStore):
     @asynccontextmanager
     async def begin(self, *, serializable=False, patience_s=PATIENCE_S):
         await self._process.point()
-        async with super().begin(serializable=serializable, patience_s=patience_s) as tx:
-            yield FrailTransaction(tx._link, self._process)
-            await self._trouble.at_a_statement()
+        try:
+            async with super().begin(serializable=serializable, patience_s=patience_s) as tx:
+                yield FrailTransaction(tx._link, self._process)
+                await self._trouble.at_a_statement()
+        except sqlite3.ProgrammingError:
+            # It was killed, and its connection went with it while somebody else had their turn.
+            if self._process.is_dead:
+                raise Killed from None
+            raise
         await self._trouble.after_a_commit()
 
     def let_go(self):
