@@ -12,6 +12,8 @@ from typing import Any, Self
 import aiohttp
 import msgspec
 
+from tickyard.kernel.errors import UpstreamDown
+
 START_LIMIT_S = 30
 STOP_LIMIT_S = 1
 CALL_LIMIT_S = 60
@@ -19,7 +21,7 @@ KEEP_S = 2
 _SCRIPTS = Path(__file__).parent
 
 
-class NodeError(RuntimeError):
+class NodeError(UpstreamDown):
     """The node refused a call, or is not there. Carries the node's own words."""
 
 
