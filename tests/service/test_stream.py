@@ -10,6 +10,7 @@ import pytest
 from tickyard.catalog import CATALOG
 from tickyard.client import AsyncClient, BadRequest, Client
 from tickyard.doors.app import Plan, build_app
+from tickyard.features.actions.archive import archive
 from tickyard.features.history.store import record
 from tickyard.features.history.stream.cursor import Cursor
 from tickyard.kernel.clock import WallClock
@@ -19,6 +20,8 @@ from tickyard.sandbox.standins.faults import FaultBoard
 from tickyard.sandbox.standins.issuer import IssuerStandIn
 from tickyard.sandbox.standins.process import open_port
 from tickyard.sandbox.world.listing import load
+from tickyard.sources.issuer.api import IssuerAction
+from tickyard.store.tables import to_micros
 from tickyard.store.tokens import token_ids
 from tickyard.terminal.commands import watch
 from yards import house, paperyard, rpcnode, serving
@@ -68,6 +71,12 @@ class Stage:
             taken = Round(self.slot, 1, "0x", by_id, 0, slot_start(self.slot), doubted)
             await record(tx, taken, history_start=self.deps.settings.history_start_at)
         self.slot += 1
+
+    async def act(self, numbers):
+        """Corporate actions that have just become known."""
+        of = [IssuerAction(f"asset{number:05}", "AAPL", "split", "ANNOUNCED", None, {}) for number in numbers]
+        async with self.deps.store.begin() as tx:
+            await archive(tx, of, self.deps.clock.now())
 
     def listen(self, **query):
         self.open.append(AsyncClient(self.url).stream(**query))
@@ -144,6 +153,48 @@ def test_what_cannot_be_told_again_is_a_gap_and_a_snapshot(tmp_path, last):
         await stage.record({"AAPL": 10**9})
         told = stage.listen(last_event_id=last, events=["sample"])
         assert [(await anext(told)).name for _ in range(2)] == ["gap", "snapshot"]
+
+    on_stage(tmp_path, work)
+
+
+@pytest.mark.parametrize("ahead", [(1, 0), (0, 3_600_000_000)])
+def test_an_id_of_another_database_is_a_gap_and_no_silence(tmp_path, ahead):
+    async def work(stage):
+        await stage.record({"AAPL": 10**9})
+        slots, micros = ahead
+        there = to_micros(stage.deps.clock.now()) if micros else 0
+        forged = Cursor((stage.slot - 1 + slots, 999), (there + micros, "zz")).text()
+        told = stage.listen(last_event_id=forged, events=["sample", "action"])
+        assert [(await anext(told)).name for _ in range(2)] == ["gap", "snapshot"]
+        await stage.record({"AAPL": 7})
+        assert (await anext(told)).data["samples"][0]["price"] == 7e-9
+        await stage.act([1])
+        assert (await anext(told)).name == "action"
+
+    on_stage(tmp_path, work)
+
+
+def test_an_id_that_another_replica_has_just_told_is_no_gap(tmp_path):
+    async def work(stage):
+        await stage.record({"AAPL": 10**9})
+        await anext(stage.listen(events=["sample"]))
+        # This process looks every half second: until then the other one is ahead of it.
+        await stage.record({"AAPL": 5})
+        told = stage.listen(last_event_id=Cursor((stage.slot - 1, 3), (0, "")).text(), events=["sample"])
+        await stage.record({"AAPL": 7})
+        assert (await anext(told)).data["samples"][0]["price"] == 7e-9
+
+    on_stage(tmp_path, work)
+
+
+def test_who_missed_thousands_of_actions_hears_them_all(tmp_path):
+    async def work(stage):
+        await stage.record({"AAPL": 10**9})
+        await stage.act(range(2_500))
+        told = stage.listen(last_event_id=Cursor((stage.slot - 1, 999), (0, "")).text(), events=["action"])
+        heard = [(await anext(told)).data["id"] for _ in range(2_500)]
+        assert heard == sorted(set(heard))
+        assert len(heard) == 2_500
 
     on_stage(tmp_path, work)
 

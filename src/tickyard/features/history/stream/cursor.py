@@ -34,6 +34,10 @@ class Cursor:
         slot, part, micros, action = found.groups()
         return cls((int(slot), int(part)), (int(micros), action))
 
+    def is_at_least(self, other: "Cursor") -> bool:
+        """Whether whoever is here has heard all that is heard there."""
+        return self.round >= other.round and self.action >= other.action
+
     def heard_round(self, place: RoundPlace) -> "Cursor":
         return Cursor(place, self.action)
 

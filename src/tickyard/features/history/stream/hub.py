@@ -77,11 +77,10 @@ class Hub:
     async def past(self, listener: Listener, *, is_resumed: bool) -> AsyncIterator[bytes]:
         """Everything behind their last id, a few rounds at a time, or else a snapshot. Then they are here."""
         yield b"retry: %d\n\n" % BACK_AFTER_MS
-        here = self._here()
-        is_known = listener.cursor is not None
-        if listener.cursor is None or here.round[0] - listener.cursor.round[0] > replay.ROUNDS_MAX:
-            if is_resumed:
-                yield self._gap("you were away for more than a day" if is_known else "this is not an id of ours")
+        reason = await self._why_not(listener.cursor)
+        if listener.cursor is None or reason is not None:
+            if is_resumed and reason is not None:
+                yield self._gap(reason)
             here = self._here()
             listener.cursor, listener.is_here = here, True
             yield self._snapshot(listener, here)
@@ -91,14 +90,33 @@ class Hub:
             target = Cursor(min(here.round, (listener.cursor.round[0] + _ROUNDS_AT_ONCE, LAST_PART)), here.action)
             async with self._deps.store.read() as tx:
                 told = await replay.rounds_between(tx, listener.cursor.round, target.round)
-                told += await replay.actions_between(tx, listener.cursor.action, target.action)
+                actions = await replay.actions_between(tx, listener.cursor.action, target.action)
+            if len(actions) == replay.ACTIONS_MAX:
+                # There may be more: those are told in the next turn.
+                target = Cursor(target.round, actions[-1].action or target.action)
+            told += actions
             if data := listener.framed(told):
                 yield data
             listener.move_to(target)
-            if listener.cursor.round >= here.round and self._here() == here:
+            if listener.cursor.is_at_least(here) and self._here() == here:
                 # Nothing was awaited since the comparison, so nothing was told that they did not hear.
                 listener.is_here = True
                 return
+
+    async def _why_not(self, since: Cursor | None) -> str | None:
+        """What keeps us from telling everything since then; None: nothing."""
+        if since is None:
+            return "this is not an id of ours"
+        here = self._here()
+        if here.round[0] - since.round[0] > replay.ROUNDS_MAX:
+            return "you were away for more than a day"
+        if here.is_at_least(since):
+            return None
+        # Another replica may be ahead of this process, and never of the store: an id from there is of another one, or
+        # of one that was put back, and whoever brought it would hear nothing until it is overtaken.
+        async with self._deps.store.read() as tx:
+            there = await replay.position(tx)
+        return None if there.is_at_least(since) else "this id is ahead of all that has happened here"
 
     def _here(self) -> Cursor:
         """Where this process is. It stays known while anybody listens."""

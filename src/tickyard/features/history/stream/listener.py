@@ -55,7 +55,7 @@ class Listener:
     def move_to(self, there: Cursor) -> None:
         """They have heard everything up to there, also where there was nothing to hear."""
         assert self.cursor is not None
-        self.cursor = Cursor(max(self.cursor.round, there.round), self.cursor.action)
+        self.cursor = Cursor(max(self.cursor.round, there.round), max(self.cursor.action, there.action))
 
     def _one(self, event: Told) -> bytes:
         assert self.cursor is not None

@@ -22,7 +22,7 @@ from tickyard.store.tokens import token
 INTERVALS: Final = {"5m": 300, "15m": 900, "1h": 3_600, "4h": 14_400, "1d": 86_400}
 ROUNDS_MAX: Final = 288
 """A day: who was away for longer is told so."""
-_ACTIONS_MAX: Final = 1_000
+ACTIONS_MAX: Final = 1_000
 
 _ROUNDS: Final = (
     select(recorded.c.slot, recorded.c.block_number)
@@ -135,7 +135,7 @@ async def actions_between(tx: Transaction, after: ActionPlace, upto: ActionPlace
             or_(change.at < until, and_(change.at == until, change.action_id <= upto[1])),
         )
         .order_by(change.at, change.action_id)
-        .limit(_ACTIONS_MAX)
+        .limit(ACTIONS_MAX)
     )
     told = []
     for row in await tx.execute(query):
