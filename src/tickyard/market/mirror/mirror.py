@@ -20,7 +20,7 @@ from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.market.mirror.held import Held, Misfit
 from tickyard.market.mirror.logs import LogReader
-from tickyard.market.swaps.charts import FAR, Chart, ChartReader
+from tickyard.market.swaps.charts import FAR, Chart, ChartReader, Crowded
 from tickyard.market.swaps.pools import Pool
 from tickyard.observe import metrics
 from tickyard.observe.log import log
@@ -31,6 +31,11 @@ _OTHERS_A_STEP: Final = 40
 """Pools that nobody asks about and that are proven in one step: all of a real market's within seconds."""
 _POOLS_MAX: Final = 400
 """Where there are more, those that were asked about last are held."""
+_TICKS_MAX: Final = 1_000
+"""Of one pool; a real one has dozens. Every tick is read again at each step, and anybody can make tens of thousands."""
+_TICKS_IN_ALL: Final = 20_000
+_CROWDED_S: Final = 60.0
+"""A pool with too many is looked at again after so long; who asks about it takes the round trip."""
 NEVER: Final = -(10**9)
 _BUILT_AT_ONCE: Final = 20
 _CHECKED_AT_ONCE: Final = 20
@@ -61,6 +66,8 @@ class Mirror:
         self._every = every
         self._held: dict[Address, Held] = {}
         self._asked: dict[Pool, float] = {}
+        self._crowded: dict[Address, float] = {}
+        """Pools with more ticks than we can bear, and when they are looked at again."""
         self._confirmed_at: float = NEVER
         self._turn = self._others_at = 0
         self.block: Head | None = None
@@ -85,6 +92,7 @@ class Mirror:
         """The pools that somebody has asked about within the last minute, the latest first. None: we sleep."""
         since = self._clock.monotonic() - QUIET_S
         self._asked = {pool: at for pool, at in self._asked.items() if at > since}
+        self._crowded = {pool: at for pool, at in self._crowded.items() if at > since + QUIET_S}
         return sorted(self._asked, key=lambda pool: -self._asked[pool])[:_POOLS_MAX]
 
     def followed(self) -> list[Pool]:
@@ -103,7 +111,7 @@ class Mirror:
         """Go to the newest block; the tokens whose pools have moved. UpstreamDown: nothing was learned."""
         asked_at = self._clock.monotonic()
         head = await self._rpc.head()
-        pools, hot = self.followed(), self.hot()
+        pools, hot = self._bearable(self.followed()), self._bearable(self.hot())
         turn = [*hot, *self._turn_of(pools[len(hot) :])]
         if self.block is not None and head.hash == self.block.hash:
             watched, believed = [pool for pool in turn if not self._is_proven(pool, head)], self._held
@@ -127,9 +135,29 @@ class Mirror:
             self._held.pop(pool.address, None)
         self.block, self._confirmed_at = head, asked_at
         built = await self._build(head, broken)
+        self._lighten()
         metrics.mirror_steps.labels("ok").inc()
         metrics.mirror_pools.set(sum(self._is_proven(pool, head) for pool in pools))
         return moved | built
+
+    def _bearable(self, pools: list[Pool]) -> list[Pool]:
+        return [pool for pool in pools if pool.address not in self._crowded]
+
+    def _crowd(self, pool: Pool) -> None:
+        metrics.mirror_drops.labels("crowded").inc()
+        log.warning("a pool has too many ticks to be held", pool=pool.address)
+        self._crowded[pool.address] = self._clock.monotonic() + _CROWDED_S
+        self._held.pop(pool.address, None)
+
+    def _lighten(self) -> None:
+        """Many pools with many ticks are as bad as one with too many: the worst go first."""
+        ticks = {address: len(held.chart.ticks) for address, held in self._held.items()}
+        excess = sum(ticks.values()) - _TICKS_IN_ALL
+        for address in sorted(ticks, key=ticks.__getitem__, reverse=True) if excess > 0 else ():
+            if excess <= 0:
+                break
+            excess -= ticks[address]
+            self._crowd(self._held[address].pool)
 
     def _turn_of(self, others: list[Pool]) -> list[Pool]:
         """Some of the pools that nobody asks about: looked at now and then, they are known when somebody does."""
@@ -179,8 +207,9 @@ class Mirror:
         self, head: Head, pools: Sequence[Pool], believed: dict[Address, Held]
     ) -> tuple[dict[Address, Held], list[Pool]]:
         """Those pools that stand at this block as we believe, and those that do not or are not known."""
-        known = [believed[pool.address] for pool in pools if pool.address in believed]
-        broken = [pool for pool in pools if pool.address not in believed]
+        bearable = {at: held for at, held in believed.items() if len(held.chart.ticks) <= _TICKS_MAX}
+        known = [bearable[pool.address] for pool in pools if pool.address in bearable]
+        broken = [pool for pool in pools if pool.address not in bearable]
         asked = [held.witness(self._contracts) for held in known]
         audited = self._next_to_audit([held for held in known if held.map_words])
         # The map goes first: where the request must be halved it is the heaviest.
@@ -217,8 +246,11 @@ class Mirror:
                 # The others must not grow old over it: the rest comes with the next step.
                 break
             part = pools[first : first + _BUILT_AT_ONCE]
-            charts, _, _ = await self._charts.read_each(part, reach=FAR, block=head.hash)
+            charts, _, _ = await self._charts.read_each(part, reach=FAR, block=head.hash, ticks_max=_TICKS_MAX)
             for chart in charts:
+                if isinstance(chart, Crowded):
+                    self._crowd(chart.pool)
+                    continue
                 if isinstance(chart, UpstreamDown):
                     log.warning("a pool could not be read", reason=chart.message)
                     continue

@@ -43,10 +43,20 @@ _SPARE: Final = 8
 """One part in so many more is looked at, so that a price which moves a little stays inside; 160 ticks at least."""
 CALLS_MAX: Final = 3_000
 """A multicall of so many of these takes some 20 M gas: nodes allow 50."""
+TICKS_MAX: Final = 5_000
+"""Of one pool, that are read for one answer. Anybody can make tens of thousands for a few dollars."""
 _ROUNDS_MAX: Final = 5
 _WARMED_AT_ONCE: Final = 80
 
 Ticks = dict[int, TickLiquidity]
+
+
+class Crowded(UpstreamDown):
+    """A pool with more ticks than are worth reading."""
+
+    def __init__(self, pool: Pool) -> None:
+        super().__init__("a pool has too many ticks to be read")
+        self.pool = pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +137,7 @@ class ChartReader:
         block: Block = "latest",
         extra: Sequence[Call] = (),
         with_balances: bool = True,
+        ticks_max: int = TICKS_MAX,
     ) -> tuple[list[Chart | UpstreamDown], list[bytes | None], datetime]:
         """The same, where a pool of which the node makes no sense does not cost the others their reading."""
         for _ in range(_ROUNDS_MAX):
@@ -139,7 +150,7 @@ class ChartReader:
             reading = await self._reader.read([*calls, *extra], block=block, max_calls_per_chunk=CALLS_MAX)
             words = iter(reading.results)
             charts = [
-                self._try_chart(pool, reach, guess, _split(list(islice(words, len(its))), with_balances))
+                self._try_chart(pool, reach, guess, _split(list(islice(words, len(its))), with_balances), ticks_max)
                 for pool, guess, its in zip(pools, guesses, asked, strict=True)
             ]
             whole = [chart for chart in charts if chart is not None]
@@ -171,14 +182,16 @@ class ChartReader:
         return _NOTHING if price is None else _Guess(_span(tick_at(price), reach), ())
 
     def _try_chart(
-        self, pool: Pool, reach: int, guess: _Guess, results: Sequence[bytes | None]
+        self, pool: Pool, reach: int, guess: _Guess, results: Sequence[bytes | None], ticks_max: int
     ) -> Chart | UpstreamDown | None:
         try:
-            return self._chart(pool, reach, guess, results)
+            return self._chart(pool, reach, guess, results, ticks_max)
         except UpstreamDown as failure:
             return failure
 
-    def _chart(self, pool: Pool, reach: int, guess: _Guess, results: Sequence[bytes | None]) -> Chart | None:
+    def _chart(
+        self, pool: Pool, reach: int, guess: _Guess, results: Sequence[bytes | None], ticks_max: int
+    ) -> Chart | None:
         """The pool, or None when we did not ask for all of it; then the next guess is better."""
         if None in results:
             raise UpstreamDown("the chain node failed to read a pool")
@@ -198,7 +211,12 @@ class ChartReader:
             self._guesses[pool, reach] = guess
             return Chart(replace(spot, curve=curve), guess.span, ticks, *held)
         span = _span(state.tick, reach)
-        self._guesses[pool, reach] = _Guess(span, tuple(tick for tick in there if tick in span))
+        ticks_there = tuple(tick for tick in there if tick in span)
+        if len(ticks_there) > ticks_max:
+            # Where they are is all that is kept: how much lies on each is not asked for.
+            self._guesses[pool, reach] = _Guess(span, ())
+            raise Crowded(pool)
+        self._guesses[pool, reach] = _Guess(span, ticks_there)
         return None
 
 
