@@ -1,6 +1,7 @@
 """How deep a pool is: over the ticks that are there, the smaller of both directions, and what an impact allows."""
 
 import itertools
+import time
 from dataclasses import replace
 from fractions import Fraction
 from math import isqrt
@@ -137,6 +138,56 @@ def test_the_largest_trade_is_within_the_impact_and_one_unit_more_is_not(case):
             after = swap(pool, zero_for_one=zero_for_one, amount=most + 1, sqrt_price_limit=limit)
             is_dry = after.sqrt_price_after == limit
             assert is_dry or impact(pool, most + 1, limit, zero_for_one, is_buy) > Fraction(bps, 10_000)
+
+
+def by_whole_swaps(pool, bps, limit, zero_for_one, is_buy):
+    """The same by asking for every amount from the start."""
+    fits, too_much = 0, swap(pool, zero_for_one=zero_for_one, amount=2**255 - 1, sqrt_price_limit=limit).amount_in + 1
+    while too_much - fits > 1:
+        amount = (fits + too_much) // 2
+        after = swap(pool, zero_for_one=zero_for_one, amount=amount, sqrt_price_limit=limit).sqrt_price_after
+        is_good = after != limit and impact(pool, amount, limit, zero_for_one, is_buy) <= Fraction(bps, 10_000)
+        fits, too_much = (amount, too_much) if is_good else (fits, amount)
+    return fits
+
+
+@pytest.mark.parametrize("case", range(60))
+def test_walking_once_finds_the_trade_that_whole_swaps_find(case):
+    rng = Random(f"{SEED}/walk/{case}")
+    pool, token_is_0 = random_pool(rng)
+    if rng.random() < 0.5 and any(at <= pool.tick for at, _ in pool.ticks):
+        # Just on a tick: below it, or on it and not yet across.
+        at = rng.choice([tick for tick, _ in pool.ticks])
+        below = rng.randint(0, 1)
+        liquidity = sum(net for tick, net in pool.ticks if tick <= at - below)
+        pool = replace(pool, sqrt_price_x96=sqrt_ratio_at(at), tick=at - below, liquidity=liquidity)
+    for is_buy in (True, False):
+        bps, zero_for_one = rng.choice([1, 10, 100, 1_000, 5_000]), token_is_0 != is_buy
+        limit = price_limit(pool.sqrt_price_x96, zero_for_one)
+        most = largest_trade(pool, bps, limit, token_is_0=token_is_0, is_buy=is_buy)
+        assert most == (by_whole_swaps(pool, bps, limit, zero_for_one, is_buy) if pool.liquidity else 0)
+
+
+def test_a_pool_with_thousands_of_ticks_does_not_hold_up_everybody():
+    """A hundred amounts are tried, and the way is walked once."""
+    pool = flat(10**6, token_is_0=True)
+    middle = pool.tick // 10 * 10
+    dust = [(middle + 10 * k, (-1) ** k * 1000) for k in range(1, 2_001)]
+    pool = replace(pool, ticks=tuple(sorted([*pool.ticks, *[(at, -net) for at, net in dust]])))
+    limit = price_limit(pool.sqrt_price_x96, False)
+
+    def took(work):
+        began = time.process_time()
+        work()
+        return time.process_time() - began
+
+    def walk():
+        swap(pool, zero_for_one=False, amount=2**255 - 1, sqrt_price_limit=limit)
+
+    walk()
+    once = took(walk)
+    found = took(lambda: largest_trade(pool, 5_000, limit, token_is_0=True, is_buy=True))
+    assert found < 10 * once
 
 
 def impact(pool, amount, limit, zero_for_one, is_buy):

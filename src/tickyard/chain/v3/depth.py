@@ -4,11 +4,15 @@ Dollars are USDG, the token is the stock. What must be paid in counts with its f
 A target price is rounded by less than one unit of the pool's square-root price.
 """
 
+from bisect import bisect_left
+from dataclasses import replace
 from functools import lru_cache
 from math import isqrt
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from tickyard.chain.v3.math import HIGHEST_LIMIT, LOWEST_LIMIT, PoolState, SwapResult, swap
+from tickyard.chain.v3.ticks import sqrt_ratio_at
 
 BPS: Final = 10_000
 DEPTH_BPS: Final = 100
@@ -20,6 +24,22 @@ class Move(NamedTuple):
 
     usdg: int
     tokens: int
+
+
+class Filled(NamedTuple):
+    paid: int
+    got: int
+
+
+class Stop(NamedTuple):
+    paid: int
+    """To come here."""
+    got: int
+    here: PoolState
+    """With the next tick and no other."""
+
+
+_paid: Final = itemgetter(0)
 
 
 def sqrt_price_moved(sqrt_price: int, bps: int, *, token_is_0: bool) -> int:
@@ -50,12 +70,16 @@ def largest_trade(pool: PoolState, max_impact_bps: int, limit: int, *, token_is_
     zero_for_one = token_is_0 != is_buy
     if limit == pool.sqrt_price_x96 or not pool.liquidity:
         return 0
-    everything = swap(pool, zero_for_one=zero_for_one, amount=_MOST, sqrt_price_limit=limit).amount_in
+    stops = _stops(pool, limit, zero_for_one=zero_for_one)
+    paid, got, last = stops[-1]
+    everything = paid + swap(last, zero_for_one=zero_for_one, amount=_MOST, sqrt_price_limit=limit).amount_in
     fits, too_much = 0, everything + 1
     while too_much - fits > 1:
         amount = (fits + too_much) // 2
-        filled = swap(pool, zero_for_one=zero_for_one, amount=amount, sqrt_price_limit=limit)
-        is_dry = filled.sqrt_price_after == limit
+        paid, got, stop = stops[max(0, bisect_left(stops, amount, key=_paid) - 1)]
+        rest = swap(stop, zero_for_one=zero_for_one, amount=amount - paid, sqrt_price_limit=limit)
+        filled = Filled(paid + rest.amount_in, got + rest.amount_out)
+        is_dry = rest.sqrt_price_after == limit
         if not is_dry and _is_within(
             pool.sqrt_price_x96, filled, max_impact_bps, zero_for_one=zero_for_one, is_buy=is_buy
         ):
@@ -65,14 +89,38 @@ def largest_trade(pool: PoolState, max_impact_bps: int, limit: int, *, token_is_
     return fits
 
 
-def _is_within(sqrt_price: int, filled: SwapResult, bps: int, *, zero_for_one: bool, is_buy: bool) -> bool:
+def _stops(pool: PoolState, limit: int, *, zero_for_one: bool) -> list["Stop"]:
+    """The pool on its way to the limit: where it begins, and after every tick. A swap is the way to the last stop that
+    its amount reaches, and one stretch from there, to the base unit: what it pays for a stretch does not depend on
+    what it has left. So the way is walked once, and not once for every amount that is tried."""
+    ahead = [each for each in pool.ticks if (each[0] > pool.tick) != zero_for_one]
+    paid, got, here = 0, 0, pool
+    stops = []
+    for tick, net in reversed(ahead) if zero_for_one else ahead:
+        target = sqrt_ratio_at(tick)
+        if target <= limit if zero_for_one else target >= limit:
+            break
+        here = replace(here, ticks=((tick, net),))
+        stops.append(Stop(paid, got, here))
+        if target == here.sqrt_price_x96:
+            # It stands on the tick already, and has yet to cross it: that costs nothing.
+            liquidity = here.liquidity + (-net if zero_for_one else net)
+            here = replace(here, tick=tick - 1 if zero_for_one else tick, liquidity=liquidity)
+            continue
+        made = swap(here, zero_for_one=zero_for_one, amount=_MOST, sqrt_price_limit=target)
+        paid, got = paid + made.amount_in, got + made.amount_out
+        here = replace(here, sqrt_price_x96=target, tick=made.tick_after, liquidity=made.liquidity_after)
+    return [*stops, Stop(paid, got, replace(here, ticks=()))]
+
+
+def _is_within(sqrt_price: int, filled: "Filled", bps: int, *, zero_for_one: bool, is_buy: bool) -> bool:
     """Whether the price of the whole fill is at most so much worse than the one before it.
 
     A buyer's price in dollars is paid / got and may be up to (1 + x) times the spot; a seller's is got / paid and may
     be down to (1 - x) times it. The spot price of token0 in token1 is s^2 / 2^192.
     """
     square = sqrt_price * sqrt_price
-    paid, got = filled.amount_in, filled.amount_out
+    paid, got = filled
     # At the spot price, `paid` would buy `paid * num / den`.
     num, den = (square, 1 << 192) if zero_for_one else (1 << 192, square)
     if is_buy:
