@@ -56,7 +56,7 @@ class Followed:
 
     def offer(self, token, trade):
         """(block, fills by fee: the open leg), or None while the mirror does not answer."""
-        served = self.mirror.serve(self.book.of(token))
+        served = self.mirror.serve(self.book.of(token), to_trade=True)
         if served is None:
             return None
         head, charts = served

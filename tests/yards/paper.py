@@ -151,7 +151,7 @@ class PaperChain:
 
     def _token(self, to: str, data: bytes) -> bytes | None:
         if to == MAINNET.usdg:
-            answers = {"70a08231": word(USDG_BALANCE), "dd62ed3e": word(0), "313ce567": word(6)}
+            answers = {"70a08231": word(USDG_BALANCE), "dd62ed3e": word(0), "23b872dd": word(1), "313ce567": word(6)}
             return answers.get(selector(data))
         listed = self.tokens.get(to)
         if listed is None:
@@ -160,6 +160,8 @@ class PaperChain:
             # Pools hold every token; of the people, each holds a dozen.
             "70a08231": word(TOKEN_BALANCE if int(to, 16) % HELD_ONE_IN == 0 or self._is_pool(data) else 0),
             "dd62ed3e": word(0),
+            # Nobody is blocked: nothing may move from anybody to anybody.
+            "23b872dd": word(1),
             "18160ddd": word(SUPPLY),
             "a60bf13d": word(listed.multiplier_e18),
             "dc767007": word(listed.multiplier_e18),

@@ -9,6 +9,7 @@ _BALANCE_OF: Final = bytes.fromhex("70a08231")
 _ALLOWANCE: Final = bytes.fromhex("dd62ed3e")
 _APPROVE: Final = bytes.fromhex("095ea7b3")
 _TRANSFER: Final = bytes.fromhex("a9059cbb")
+_TRANSFER_FROM: Final = bytes.fromhex("23b872dd")
 TOTAL_SUPPLY: Final = bytes.fromhex("18160ddd")
 SYMBOL: Final = bytes.fromhex("95d89b41")
 DECIMALS: Final = bytes.fromhex("313ce567")
@@ -28,6 +29,12 @@ def approve(spender: Address, amount: int) -> bytes:
 
 def transfer(receiver: Address, amount: int) -> bytes:
     return _TRANSFER + address_word(receiver) + uint_word(amount)
+
+
+def moves(sender: Address, receiver: Address) -> bytes:
+    """A transfer of nothing, which needs nobody's leave, and which the standard wants treated like any other: where the
+    token is paused or blocks one of the two it fails, and else it does nothing."""
+    return _TRANSFER_FROM + address_word(sender) + address_word(receiver) + uint_word(0)
 
 
 def read_amount(data: bytes) -> int:

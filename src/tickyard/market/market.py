@@ -148,7 +148,7 @@ class Market:
         """The fills of many trades, the best among them, all at one block."""
         pools = {token: self.pools.of(token) for token, _ in trades}
         every = [pool for its in pools.values() for pool in its]
-        served = self.live.serve(every) if self.live is not None and every else None
+        served = self.live.serve(every, to_trade=True) if self.live is not None and every else None
         if served is not None:
             charts = {chart.spot.pool: chart for chart in served[1]}
             return NamedBlock.of(served[0]), [

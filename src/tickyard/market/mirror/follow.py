@@ -74,15 +74,15 @@ class LiveMarket:
         self.on_move: list[Callable[[frozenset[Address]], None]] = []
         """Told which tokens' pools have moved."""
 
-    def serve(self, pools: Sequence[Pool]) -> tuple[Head, list[Chart]] | None:
-        served = self.mirror.serve(pools)
+    def serve(self, pools: Sequence[Pool], *, to_trade: bool = False) -> tuple[Head, list[Chart]] | None:
+        served = self.mirror.serve(pools, to_trade=to_trade)
         if served is None and not self._wanted.is_set():
             self._wanted.set()
         return served
 
     def offer(self, pools: Sequence[Pool], trade: Trade) -> tuple[Head, list[Fill]] | None:
         """The fills of these pools at one block, the best among them; None: ask the chain."""
-        served = self.serve(pools)
+        served = self.serve(pools, to_trade=True)
         if served is None:
             return None
         head, charts = served

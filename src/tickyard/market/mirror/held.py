@@ -32,6 +32,16 @@ _MOST = 2**255 - 1
 _EMPTY = TickLiquidity(0, 0)
 
 
+_MOVES = slice(4, 6)
+"""Where the answers to `moving_calls` are among a witness's."""
+
+
+def moving_calls(pool: Pool, contracts: Contracts) -> list[Call]:
+    """Whether the pool could pay the quoter, in either token."""
+    data = erc20.moves(pool.address, contracts.quoter)
+    return [Call(contracts.usdg, data), Call(pool.token, data)]
+
+
 class Misfit(Exception):
     """A log that cannot follow from what we hold."""
 
@@ -47,9 +57,14 @@ class Held:
     """Ticks that logs have taken away since then: that they are empty is to be proven like all else."""
     seen: tuple[Piece, bytes] | None = None
     """What the node was asked then, and what it said: the same bytes say the same again."""
+    moves: bool = False
+    """Whether both tokens left the pool when that was last tried: of a pool that they do not leave the quoter says
+    nothing, whatever its curve."""
 
-    def proven(self, block: str, asked: Piece, told: bytes) -> "Held":
-        return Held(self.chart, block, seen=(asked, told))
+    def proven(self, block: str, asked: Piece, told: Part) -> "Held":
+        if self.seen is not None and self.seen[1] == told.raw:
+            return Held(self.chart, block, seen=self.seen, moves=self.moves)
+        return Held(self.chart, block, seen=(asked, told.raw), moves=None not in told.results()[_MOVES])
 
     @property
     def pool(self) -> Pool:
@@ -107,13 +122,15 @@ class Held:
             return self.seen[0]
         own = erc20.balance_of(self.pool.address)
         ticks = [Call(self.pool.address, tick_info(tick)) for tick in (*self.chart.ticks, *sorted(self.gone))]
-        return piece_of([*state_calls(self.pool), Call(contracts.usdg, own), Call(self.pool.token, own), *ticks])
+        balances = [Call(contracts.usdg, own), Call(self.pool.token, own)]
+        return piece_of([*state_calls(self.pool), *balances, *moving_calls(self.pool, contracts), *ticks])
 
     def is_borne_out(self, part: Part) -> bool:
         """Whether the node says just that. Raises UpstreamDown where it makes no sense."""
         if self.seen is not None and self.seen[1] == part.raw:
             return True
         results = part.results()
+        del results[_MOVES]
         told = [data for data in results if data is not None]
         if len(told) != len(results):
             return False

@@ -1,11 +1,11 @@
 """The mirror: every pool of every listed token, in memory, at one block.
 
 Logs say what has changed, and the node's own state at the block's hash says whether that was all: price, liquidity,
-every tick that we hold or that went, and what the pool holds are read at each step for every pool that is served. So a
-log that is hidden, repeated, altered or of another branch can cost a pool its place here until it is read anew, and can
-never give a wrong figure. Where the chain of blocks is broken everything is read anew. Pools that nobody asks about are
-followed by their logs, proven in turn, and served only at a block at which they were. When nobody has asked for a
-minute nothing is looked at, and nothing is served.
+every tick that we hold or that went, what the pool holds and whether it could pay are read at each step for every pool
+that is served. So a log that is hidden, repeated, altered or of another branch can cost a pool its place here until it
+is read anew, and can never give a wrong figure. Where the chain of blocks is broken everything is read anew. Pools that
+nobody asks about are followed by their logs, proven in turn, and served only at a block at which they were. When nobody
+has asked for a minute nothing is looked at, and nothing is served.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -18,7 +18,7 @@ from tickyard.config.pinned import Contracts
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
-from tickyard.market.mirror.held import Held, Misfit
+from tickyard.market.mirror.held import Held, Misfit, moving_calls
 from tickyard.market.mirror.logs import LogReader
 from tickyard.market.swaps.charts import FAR, Chart, ChartReader, Crowded
 from tickyard.market.swaps.pools import Pool
@@ -72,8 +72,9 @@ class Mirror:
         self._turn = self._others_at = 0
         self.block: Head | None = None
 
-    def serve(self, pools: Sequence[Pool]) -> tuple[Head, list[Chart]] | None:
-        """These pools at one block, proven there and fresh; None: ask the chain. Asking is what keeps us awake."""
+    def serve(self, pools: Sequence[Pool], *, to_trade: bool = False) -> tuple[Head, list[Chart]] | None:
+        """These pools at one block, proven there and fresh; None: ask the chain. Asking is what keeps us awake. `to_trade`:
+        only if their tokens move, for where they do not the quoter has no answer."""
         now = self._clock.monotonic()
         asked, held, block = self._asked, self._held, self.block
         for pool in pools:
@@ -83,7 +84,7 @@ class Mirror:
         charts = []
         for pool in pools:
             one = held.get(pool.address)
-            if one is None or one.block != block.hash:
+            if one is None or one.block != block.hash or (to_trade and not one.moves):
                 return None
             charts.append(one.chart)
         return block, charts
@@ -222,7 +223,7 @@ class Mirror:
                 # After a build every pool is new to us: callers must not wait for all of them to be looked through.
                 await self._clock.sleep(0)
             if _is_so(held.is_borne_out, part) and held.covers(FAR):
-                proven[held.pool.address] = held.proven(head.hash, piece, part.raw)
+                proven[held.pool.address] = held.proven(head.hash, piece, part)
             else:
                 broken.append(held.pool)
         if audited is not None and mapped is not None and audited.pool.address in proven:
@@ -246,15 +247,18 @@ class Mirror:
                 # The others must not grow old over it: the rest comes with the next step.
                 break
             part = pools[first : first + _BUILT_AT_ONCE]
-            charts, _, _ = await self._charts.read_each(part, reach=FAR, block=head.hash, ticks_max=_TICKS_MAX)
-            for chart in charts:
+            moving = [call for pool in part for call in moving_calls(pool, self._contracts)]
+            charts, moved, _ = await self._charts.read_each(
+                part, reach=FAR, block=head.hash, extra=moving, ticks_max=_TICKS_MAX
+            )
+            for chart, *moves in zip(charts, moved[::2], moved[1::2], strict=True):
                 if isinstance(chart, Crowded):
                     self._crowd(chart.pool)
                     continue
                 if isinstance(chart, UpstreamDown):
                     log.warning("a pool could not be read", reason=chart.message)
                     continue
-                self._held[chart.spot.pool.address] = Held(chart, head.hash)
+                self._held[chart.spot.pool.address] = Held(chart, head.hash, moves=None not in moves)
                 built.add(chart.spot.pool.token)
         return frozenset(built)
 
