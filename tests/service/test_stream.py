@@ -46,7 +46,7 @@ async def open_stream(folder, **settings):
                 app = build_app(Plan(CATALOG, deps), access_log=None)
                 keeping = asyncio.create_task(app.hub.keep())
                 async with serving.serving(app.edge) as url:
-                    stage = Stage(url, deps, app)
+                    stage = Stage(url, deps, app, chain)
                     yield stage
                     for told in stage.open:
                         await told.aclose()
@@ -57,8 +57,8 @@ async def open_stream(folder, **settings):
 
 
 class Stage:
-    def __init__(self, url, deps, app):
-        self.url, self.deps, self.app = url, deps, app
+    def __init__(self, url, deps, app, chain):
+        self.url, self.deps, self.app, self.chain = url, deps, app, chain
         self.open = []
         self.slot = slot_number(deps.clock.now()) - 400
 
@@ -296,6 +296,20 @@ def test_prices_are_told_when_they_move(tmp_path):
         assert (price.name, price.id, price.data["symbol"]) == ("price", None, "AAPL")
         assert float(price.data["price"]) > 0
         assert abs(float(price.data["premiumPct"])) < 5
+
+    on_stage(tmp_path, work)
+
+
+def test_a_pool_that_cannot_be_read_costs_no_other_symbol_its_price(tmp_path):
+    async def work(stage):
+        await stage.record({"AAPL": 10**9})
+        apple = {listed.symbol: listed.address for listed in load()}["AAPL"]
+        for pool in stage.deps.market.pools.of(apple):
+            # As if every tick there were one.
+            stage.chain.says[pool.address, "5339c296"] = b"\xff" * 32
+        told = stage.listen(symbols=["AAPL", "MSFT"], events=["price"])
+        await anext(told)
+        assert (await anext(told)).data["symbol"] == "MSFT"
 
     on_stage(tmp_path, work)
 

@@ -144,6 +144,12 @@ class Market:
         reading = await self.charts.read(pools, reach=reach, block=head.hash)
         return NamedBlock.of(head), reading.charts
 
+    async def look_at_each(self, pools: Sequence[Pool], *, reach: int) -> tuple["NamedBlock", dict[Pool, Chart]]:
+        """Those pools that can be read, at the newest block."""
+        head = await self.reader.head()
+        charts, _, _ = await self.charts.read_each(pools, reach=reach, block=head.hash, with_balances=False)
+        return NamedBlock.of(head), {chart.spot.pool: chart for chart in charts if isinstance(chart, Chart)}
+
     async def offers(self, trades: Sequence[tuple[Address, Trade]]) -> tuple["NamedBlock", list[list[Fill]]]:
         """The fills of many trades, the best among them, all at one block."""
         pools = {token: self.pools.of(token) for token, _ in trades}

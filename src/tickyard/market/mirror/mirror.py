@@ -73,8 +73,9 @@ class Mirror:
         self.block: Head | None = None
 
     def serve(self, pools: Sequence[Pool], *, to_trade: bool = False) -> tuple[Head, list[Chart]] | None:
-        """These pools at one block, proven there and fresh; None: ask the chain. Asking is what keeps us awake. `to_trade`:
-        only if their tokens move, for where they do not the quoter has no answer."""
+        """These pools at one block, proven there and fresh; None: ask the chain. Asking is what keeps us awake.
+
+        `to_trade`: only if their tokens move, for where they do not the quoter has no answer."""
         now = self._clock.monotonic()
         asked, held, block = self._asked, self._held, self.block
         for pool in pools:

@@ -1,5 +1,6 @@
 """Prices as they move: each symbol's deepest pool, at most once a second."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from tickyard.deps import Deps
@@ -14,7 +15,7 @@ from tickyard.market.swaps.pools import Pool, deepest
 from tickyard.sources.issuer.api import IssuerQuote
 
 _WITHOUT_MIRROR_S: Final = 5.0
-"""Without the mirror a look costs a round trip for everybody together."""
+"""Where the mirror has no answer a look costs a round trip for everybody together."""
 
 
 class Prices:
@@ -30,16 +31,16 @@ class Prices:
         try:
             assets = [asset for asset in market.registry.all() if asset.address and _is_wanted(asset, symbols)]
             pools = {asset.symbol: market.pools.of(asset.address) for asset in assets if asset.address}
-            seen = await self._look([pool for its in pools.values() for pool in its])
-            quotes = (await market.mids.all()).value if seen is not None else {}
+            seen = await self._look({symbol: its for symbol, its in pools.items() if its})
+            quotes = (await market.mids.all()).value if seen else {}
         except UpstreamDown:
             return []
-        if seen is None:
-            return []
-        block, charts = seen
         told = []
         for asset in assets:
-            best = deepest(charts[pool].spot for pool in pools[asset.symbol] if pool in charts)
+            if asset.symbol not in seen:
+                continue
+            block, charts = seen[asset.symbol]
+            best = deepest(chart.spot for chart in charts)
             price = best.price if best is not None else None
             if best is None or price is None:
                 continue
@@ -49,19 +50,25 @@ class Prices:
                 told.append(Told("price", {asset.symbol: None}, said))
         return told
 
-    async def _look(self, pools: list[Pool]) -> tuple[NamedBlock, dict[Pool, Chart]] | None:
+    async def _look(self, pools: Mapping[str, Sequence[Pool]]) -> dict[str, tuple[NamedBlock, Sequence[Chart]]]:
+        """Each symbol's pools as they stand: from memory those that are held, the others now and then from the chain.
+        One that cannot be read costs no other its price."""
         market = self._deps.market
-        if market.live is not None:
-            served = market.live.serve(pools) if pools else None
-            if served is None:
-                return None
-            return NamedBlock.of(served[0]), {chart.spot.pool: chart for chart in served[1]}
+        seen: dict[str, tuple[NamedBlock, Sequence[Chart]]] = {}
+        for symbol, its in pools.items() if market.live is not None else ():
+            served = market.live.serve(its) if market.live is not None else None
+            if served is not None:
+                seen[symbol] = NamedBlock.of(served[0]), served[1]
+        rest = {symbol: its for symbol, its in pools.items() if symbol not in seen}
         now = self._deps.clock.monotonic()
-        if self._looked_at is not None and now - self._looked_at < _WITHOUT_MIRROR_S:
-            return None
+        if not rest or (self._looked_at is not None and now - self._looked_at < _WITHOUT_MIRROR_S):
+            return seen
         self._looked_at = now
-        block, charts = await market.look_at_block(pools, reach=NEAR)
-        return block, {chart.spot.pool: chart for chart in charts}
+        block, charts = await market.look_at_each([pool for its in rest.values() for pool in its], reach=NEAR)
+        for symbol, its in rest.items():
+            if all(pool in charts for pool in its):
+                seen[symbol] = block, [charts[pool] for pool in its]
+        return seen
 
     def _said(self, asset: Asset, price: str, block: NamedBlock, quote: IssuerQuote | None) -> dict[str, Any]:
         premium = None
