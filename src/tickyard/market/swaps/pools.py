@@ -83,6 +83,8 @@ class PoolBook:
         self._by_token: dict[Address, tuple[Pool, ...]] | None = None
         self._prices: dict[Address, int] = {}
         self._told: dict[Address, tuple[bytes, bytes, PoolSpot]] = {}
+        self._lost: set[Address] = set()
+        """Pools of which a node said that they have no price, although they had one."""
         self.discovered = asyncio.Event()
         """Set once the pools of the first registry are known."""
         self._has_news = asyncio.Event()
@@ -113,7 +115,11 @@ class PoolBook:
                 raise UpstreamDown("the chain node tells a price that no pool can have")
             self._prices[pool.address] = state.sqrt_price_x96
         elif pool.address in self._prices:
-            # A pool never loses its price again: the node lies.
+            # A pool loses its price only with the block that gave it one. Whether that is so, or the node lies,
+            # is found out where pools are looked for.
+            if pool.address not in self._lost:
+                self._lost.add(pool.address)
+                self.look_soon()
             raise UpstreamDown("the chain node contradicts what it said before")
         self._told[pool.address] = (slot0, liquidity, state)
         return state
@@ -125,7 +131,9 @@ class PoolBook:
     async def discover(self, tokens: Sequence[Address]) -> None:
         """Ask the factory for every pool we do not know yet, and check what it names: two round trips."""
         unknown = [(token, fee) for token in tokens for fee in self._fee_tiers if (token, fee) not in self._pools]
-        bare = [pool for pool in self._pools.values() if self.last_sqrt_price(pool) is None]
+        bare = [
+            pool for pool in self._pools.values() if self.last_sqrt_price(pool) is None or pool.address in self._lost
+        ]
         found = await self._checked([*await self._named(unknown), *bare])
         if self.on_found is not None and found:
             await self.on_found(found)
@@ -168,6 +176,11 @@ class PoolBook:
             if token0 is None or token1 is None or fee is None:
                 raise UpstreamDown("the chain node failed to read a pool")
             if (v3.read_token(token0), v3.read_token(token1), v3.read_fee(fee)) == (*pair, pool.fee):
+                if pool.address in self._lost:
+                    # In the same breath it has said who it is: its node does not just say nothing but zeros.
+                    self._lost.discard(pool.address)
+                    self._prices.pop(pool.address, None)
+                    self._told.pop(pool.address, None)
                 self.read_state(pool, slot0, liquidity)
                 good.append(pool)
             else:
