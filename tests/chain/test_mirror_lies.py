@@ -13,7 +13,7 @@ from yards.mirroring import Bustle, Followed, asked, random_trade
 
 pytestmark = pytest.mark.node
 
-LIES = ("hide", "repeat", "reorder", "alter", "alter more", "lag", "empty", "orphan")
+LIES = ("hide", "repeat", "reorder", "alter", "alter more", "lag", "empty", "orphan", "clock")
 
 
 class Liar:
@@ -45,6 +45,10 @@ class Liar:
         if question["method"] == "eth_getBlockByNumber" and question["params"][0] == "latest" and self.lie == "lag":
             self.head = self.head or result
             reply["result"] = self.head
+        if question["method"] == "eth_getBlockByNumber" and question["params"][0] == "latest" and self.lie == "clock":
+            # A block like any other, with another time.
+            self.told += 1
+            result["timestamp"] = hex(int(result["timestamp"], 16) - 1)
         if question["method"] != "eth_getLogs" or not result:
             return
         self.told += 1
@@ -96,8 +100,9 @@ def test_a_lying_node_never_makes_the_mirror_say_a_wrong_figure(world, proof):
                 seen["absent"] += 1
                 continue
             head, fills = offered
-            newest = (await world.node.call("eth_getBlockByNumber", ["latest", False]))["hash"]
-            if head.hash == newest:
+            newest = await world.node.call("eth_getBlockByNumber", ["latest", False])
+            if head.hash == newest["hash"]:
+                assert head.timestamp == int(newest["timestamp"], 16), bustle.done
                 assert fills == await asked(world.node, followed.book, token, trade), (token, trade, bustle.done)
                 seen["right"] += 1
 

@@ -19,7 +19,7 @@ from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 
-_BLOCK_TIME: Final = bytes.fromhex("0f28c97d")  # getCurrentBlockTimestamp()
+BLOCK_TIME: Final = bytes.fromhex("0f28c97d")  # getCurrentBlockTimestamp()
 _CODE: Final = re.compile(r"0x(?:[0-9a-fA-F]{2}){1,24576}")
 _LAG_MAX_S: Final = 30
 """Nodes behind one address may differ by a few blocks; more than this is a node that is stuck or lies."""
@@ -44,7 +44,7 @@ class CallTemplate:
     """
 
     def __init__(self, multicall: Address, calls: Callable[..., Sequence[Call]], gaps: Sequence[Gap]) -> None:
-        self._head = Call(multicall, _BLOCK_TIME)
+        self._head = Call(multicall, BLOCK_TIME)
         self._calls = calls
         # Any values that no call mentions will do to mark the gaps.
         marks = [_mark(example, index) for index, example in enumerate(gaps)]
@@ -85,7 +85,7 @@ class ChainReader:
         self, calls: Sequence[Call], *, block: Block = "latest", max_calls_per_chunk: int = LIGHT_CALLS
     ) -> ChainReading:
         """Return data per call, None where one failed. UpstreamDown when the node is silent, lies or lags."""
-        asked = [Call(self._multicall, _BLOCK_TIME), *calls]
+        asked = [Call(self._multicall, BLOCK_TIME), *calls]
         if block == "latest" and len(asked) <= max_calls_per_chunk:
             return await self._read_whole(aggregate3.encode(asked), len(asked), lambda: asked)
         results = await aggregate(

@@ -11,8 +11,9 @@ has asked for a minute nothing is looked at, and nothing is served.
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from tickyard.chain.aggregate3 import Part
-from tickyard.chain.multicall import aggregate_pieces
+from tickyard.chain.abi import read_uint
+from tickyard.chain.aggregate3 import Part, piece_of
+from tickyard.chain.multicall import Call, aggregate_pieces
 from tickyard.chain.rpc.client import Head, Rpc
 from tickyard.config.pinned import Contracts
 from tickyard.kernel.clock import Clock
@@ -20,6 +21,7 @@ from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.market.mirror.held import Held, Misfit, moving_calls
 from tickyard.market.mirror.logs import LogReader
+from tickyard.market.reading import BLOCK_TIME
 from tickyard.market.swaps.charts import FAR, Chart, ChartReader, Crowded
 from tickyard.market.swaps.pools import Pool
 from tickyard.observe import metrics
@@ -116,6 +118,8 @@ class Mirror:
         pools, hot = self._bearable(self.followed()), self._bearable(self.hot())
         turn = [*hot, *self._turn_of(pools[len(hot) :])]
         if self.block is not None and head.hash == self.block.hash:
+            # What was proven of it is not for this answer to change.
+            head = self.block
             watched, believed = [pool for pool in turn if not self._is_proven(pool, head)], self._held
         else:
             if self.block is not None and head.number < self.block.number and self._is_fresh(asked_at):
@@ -216,7 +220,13 @@ class Mirror:
         audited = self._next_to_audit([held for held in known if held.map_words])
         # The map goes first: where the request must be halved it is the heaviest.
         pieces = ([audited.map_piece()] if audited else []) + asked
-        told = await aggregate_pieces(self._rpc, self._contracts.multicall3, pieces, block=head.hash)
+        multicall = self._contracts.multicall3
+        if pieces:
+            pieces.append(piece_of([Call(multicall, BLOCK_TIME)]))
+        told = await aggregate_pieces(self._rpc, multicall, pieces, block=head.hash)
+        if told:
+            [word] = told.pop().results()
+            _check_time(head, read_uint(word) if word is not None else None)
         mapped = told.pop(0) if audited else None
         proven = {}
         for index, (held, piece, part) in enumerate(zip(known, asked, told, strict=True)):
@@ -249,9 +259,12 @@ class Mirror:
                 break
             part = pools[first : first + _BUILT_AT_ONCE]
             moving = [call for pool in part for call in moving_calls(pool, self._contracts)]
-            charts, moved, _ = await self._charts.read_each(
+            charts, moved, at = await self._charts.read_each(
                 part, reach=FAR, block=head.hash, extra=moving, ticks_max=_TICKS_MAX
             )
+            if int(at.timestamp()) != head.timestamp:
+                self.drop("time")
+            _check_time(head, int(at.timestamp()))
             for chart, *moves in zip(charts, moved[::2], moved[1::2], strict=True):
                 if isinstance(chart, Crowded):
                     self._crowd(chart.pool)
@@ -262,6 +275,12 @@ class Mirror:
                 self._held[chart.spot.pool.address] = Held(chart, head.hash, moves=None not in moves)
                 built.add(chart.spot.pool.token)
         return frozenset(built)
+
+
+def _check_time(head: Head, seconds: int | None) -> None:
+    """`asOf` is the block's time: the one it has for those who run in it, whatever its header says."""
+    if seconds != head.timestamp:
+        raise UpstreamDown("the chain node tells two times of one block")
 
 
 def _is_so(claim: Callable[[Part], bool], part: Part) -> bool:
