@@ -28,9 +28,9 @@ from yards import house, paperyard, rpcnode, serving
 
 
 @contextlib.asynccontextmanager
-async def open_stream(folder, **settings):
+async def open_stream(folder, clock=None, **settings):
     """The service on a socket, with the address, its parts and a hand that records rounds."""
-    clock = WallClock()
+    clock = clock or WallClock()
     chain = paperyard.LyingChain()
     async with rpcnode.Node() as node:
         node.results = {
@@ -236,6 +236,33 @@ def test_who_does_not_read_is_cut_off_and_the_others_are_not(tmp_path):
         writer.transport.abort()
 
     on_stage(tmp_path, work)
+
+
+class Fast(WallClock):
+    """A quarter of a minute in a quarter of a second."""
+
+    def monotonic(self):
+        return super().monotonic() * 60
+
+
+def test_who_stops_reading_in_the_middle_of_the_past_is_cut_off(tmp_path):
+    async def work(stage):
+        symbols = [asset.symbol for asset in stage.deps.market.registry.all() if asset.address]
+        # More than a socket and its buffers hold.
+        for price in range(200):
+            await stage.record(dict.fromkeys(symbols, 10**9 + price))
+        since = Cursor((stage.slot - 199, 999), (0, "")).text()
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(stage.url.rsplit(":", 1)[1]), limit=1024)
+        writer.write(b"GET /v1/stream HTTP/1.1\r\nHost: x\r\nLast-Event-ID: %b\r\n\r\n" % since.encode())
+        await reader.readuntil(b"sample")
+        [deaf] = stage.app.hub._listeners
+        while stage.app.hub._listeners:
+            await WallClock().sleep(0.01)
+        assert deaf.is_cut
+        assert not deaf.is_here
+        writer.transport.abort()
+
+    on_stage(tmp_path, work, clock=Fast())
 
 
 def test_a_process_that_goes_away_says_when_to_come_back(tmp_path):

@@ -162,14 +162,22 @@ class Hub:
                     await self._tell_prices()
                 if now - beat >= HEARTBEAT_S:
                     beat = now
-                    for listener in self._present:
-                        listener.push(_HEARTBEAT)
+                    self._beat()
             else:
                 # Nobody listens: who comes next begins where the store is then.
                 self._cursor = None
                 self._prices.latest.clear()
                 beat = now
             await clock.sleep(LOOK_S)
+
+    def _beat(self) -> None:
+        """A sign of life to those who are here. Who stands still on the way here, from one sign to the next, is as deaf
+        as those for whom too much waits."""
+        for listener in [*self._listeners]:
+            if listener.is_here:
+                listener.push(_HEARTBEAT)
+            elif listener.is_stuck():
+                listener.cut()
 
     async def _tell_durable(self) -> None:
         here = self._cursor

@@ -14,6 +14,7 @@ class Listener:
         "_queue",
         "_queued",
         "_ready",
+        "_taken",
         "client",
         "cursor",
         "events",
@@ -42,6 +43,7 @@ class Listener:
         self._queue: deque[bytes] = deque()
         self._queued = 0
         self._ready: asyncio.Future[None] | None = None
+        self._taken: Cursor | None = None
 
     def hear(self, told: Iterable[Told]) -> None:
         """Queue what is news to this listener."""
@@ -77,13 +79,21 @@ class Listener:
             return
         self._queued += len(data)
         if self._queued > self._bytes_max:
-            self.is_cut = True
-            self.end()
-            if self.on_cut is not None:
-                self.on_cut()
+            self.cut()
             return
         self._queue.append(data)
         self._wake()
+
+    def is_stuck(self) -> bool:
+        """Whether they have taken nothing of the past since this was last asked."""
+        before, self._taken = self._taken, self.cursor
+        return before is not None and before == self.cursor
+
+    def cut(self) -> None:
+        self.is_cut = True
+        self.end()
+        if self.on_cut is not None:
+            self.on_cut()
 
     def end(self) -> None:
         self.is_over = True
