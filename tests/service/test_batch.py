@@ -132,3 +132,23 @@ def test_a_batch_is_kept_under_one_spelling(tmp_path):
         assert first.headers["etag"] == again.headers["etag"]
 
     in_yard(tmp_path, work)
+
+
+class Backdated(paperyard.LyingChain):
+    """A node whose headers tell another time than its blocks have."""
+
+    def rpc(self, method, params):
+        told = super().rpc(method, params)
+        return {**told, "timestamp": hex(self.time - 20)} if method == "eth_getBlockByNumber" else told
+
+
+@pytest.mark.parametrize("kind", ["quotes", "depth"])
+def test_a_header_with_another_time_than_its_block_is_not_believed(tmp_path, kind):
+    async def run():
+        async with asyncio.timeout(60), paperyard.open_yard(tmp_path, chain=Backdated()) as yard:
+            wanted = {"quotes": [{"symbol": "AAPL", "side": "buy", "amount": "100"}]}
+            asked = yard.post("/v1/quotes", wanted) if kind == "quotes" else yard.get("/v1/depth/AAPL")
+            answer = await asked
+            assert (answer.status, answer.json()["error"]["code"]) == (502, "upstream_error")
+
+    asyncio.run(run())

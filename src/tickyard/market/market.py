@@ -45,6 +45,14 @@ class NamedBlock:
     def of(cls, head: Head) -> Self:
         return cls(head.number, datetime.fromtimestamp(head.timestamp, UTC), head.hash)
 
+    @classmethod
+    def proven(cls, head: Head, at: datetime) -> Self:
+        """A block whose header says the time that it had for what was read in it."""
+        named = cls.of(head)
+        if named.at != at:
+            raise UpstreamDown("the chain node tells two times of one block")
+        return named
+
 
 @dataclass(frozen=True, slots=True)
 class Market:
@@ -142,13 +150,13 @@ class Market:
         if not pools:
             return NamedBlock.of(head), []
         reading = await self.charts.read(pools, reach=reach, block=head.hash)
-        return NamedBlock.of(head), reading.charts
+        return NamedBlock.proven(head, reading.at), reading.charts
 
     async def look_at_each(self, pools: Sequence[Pool], *, reach: int) -> tuple["NamedBlock", dict[Pool, Chart]]:
         """Those pools that can be read, at the newest block."""
         head = await self.reader.head()
-        charts, _, _ = await self.charts.read_each(pools, reach=reach, block=head.hash, with_balances=False)
-        return NamedBlock.of(head), {chart.spot.pool: chart for chart in charts if isinstance(chart, Chart)}
+        charts, _, at = await self.charts.read_each(pools, reach=reach, block=head.hash, with_balances=False)
+        return NamedBlock.proven(head, at), {chart.spot.pool: chart for chart in charts if isinstance(chart, Chart)}
 
     async def offers(self, trades: Sequence[tuple[Address, Trade]]) -> tuple["NamedBlock", list[list[Fill]]]:
         """The fills of many trades, the best among them, all at one block."""
@@ -171,12 +179,13 @@ class Market:
         if not asked:
             return NamedBlock.of(head), [[] for _ in trades]
         told = await self.reader.read(asked, block=head.hash, max_calls_per_chunk=HEAVY_CALLS)
+        named = NamedBlock.proven(head, told.at)
         words = iter(told.results)
         offered: list[list[Fill]] = []
         for question, its in zip(questions, calls, strict=True):
             fills = question.fills(self.pools, list(islice(words, len(its))))
             offered.append([replace(fill, before=spots[fill.before.pool]) for fill in fills])
-        return NamedBlock.of(head), offered
+        return named, offered
 
     def remembered_offer(self, token: Address, trade: Trade) -> tuple["NamedBlock", list[Fill]] | None:
         """The fills of one trade at the mirror's block, the best among them; None: ask the chain."""
@@ -192,7 +201,7 @@ class Market:
             raise NoLiquidity("this asset has no TOKEN/USDG pool with a price")
         head = await self.reader.head()
         reading = await self.charts.read(pools, reach=FAR, block=head.hash)
-        return NamedBlock.of(head), fills_of(reading.charts, trade)
+        return NamedBlock.proven(head, reading.at), fills_of(reading.charts, trade)
 
     async def _ask_pools(self, question: Question, extra: Sequence[Call]) -> Offer:
         if extra:
