@@ -11,7 +11,7 @@ from math import isqrt
 from operator import itemgetter
 from typing import Final, NamedTuple
 
-from tickyard.chain.v3.math import HIGHEST_LIMIT, LOWEST_LIMIT, PoolState, SwapResult, swap
+from tickyard.chain.v3.math import HIGHEST_LIMIT, LOWEST_LIMIT, PoolState, SwapResult, is_ahead, swap
 from tickyard.chain.v3.ticks import sqrt_ratio_at
 
 BPS: Final = 10_000
@@ -52,9 +52,9 @@ def sqrt_price_moved(sqrt_price: int, bps: int, *, token_is_0: bool) -> int:
 def to_move(pool: PoolState, bps: int, *, token_is_0: bool) -> Move:
     """What it takes to move the stock's price by this much; negative is down."""
     target = sqrt_price_moved(pool.sqrt_price_x96, bps, token_is_0=token_is_0)
-    if target == pool.sqrt_price_x96:
+    zero_for_one = token_is_0 == (bps < 0)
+    if not is_ahead(target, pool.sqrt_price_x96, zero_for_one):
         return Move(0, 0)
-    zero_for_one = target < pool.sqrt_price_x96
     moved = swap(pool, zero_for_one=zero_for_one, amount=_MOST, sqrt_price_limit=target)
     return _legs(moved, is_up=bps > 0)
 
@@ -68,7 +68,7 @@ def largest_trade(pool: PoolState, max_impact_bps: int, limit: int, *, token_is_
     """The most that can be paid in before the average price, fee included, is worse than the spot price by more than
     this. One base unit more is too much, or more than the pool can fill before `limit`. Zero: not even a little."""
     zero_for_one = token_is_0 != is_buy
-    if limit == pool.sqrt_price_x96 or not pool.liquidity:
+    if not is_ahead(limit, pool.sqrt_price_x96, zero_for_one) or not pool.liquidity:
         return 0
     stops = _stops(pool, limit, zero_for_one=zero_for_one)
     paid, got, last = stops[-1]

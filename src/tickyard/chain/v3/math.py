@@ -113,14 +113,19 @@ def swap(pool: PoolState, *, zero_for_one: bool, amount: int, sqrt_price_limit: 
     return SwapResult(total_in, total_out, price, liquidity, crossed, steps, not remaining, stopped_at)
 
 
+def is_ahead(limit: int, price: int, zero_for_one: bool) -> bool:
+    """Whether a swap can go towards this limit. From the very lowest price, at which anybody can open a pool, none can
+    go down: the lowest limit is above it."""
+    return LOWEST_LIMIT <= limit < price if zero_for_one else price < limit <= HIGHEST_LIMIT
+
+
 def _limit(price: int, asked: int | None, *, zero_for_one: bool) -> int:
     if not MIN_SQRT_RATIO <= price < MAX_SQRT_RATIO:
         raise ValueError("the pool has no price yet")
     if asked is None:
         # A pool that was drained stands at the end already: there is nothing to swap, and no mistake either.
         return min(price, LOWEST_LIMIT) if zero_for_one else max(price, HIGHEST_LIMIT)
-    is_ahead = LOWEST_LIMIT <= asked < price if zero_for_one else price < asked <= HIGHEST_LIMIT
-    if not is_ahead:
+    if not is_ahead(asked, price, zero_for_one):
         raise ValueError("the price limit is not ahead of the price")
     return asked
 

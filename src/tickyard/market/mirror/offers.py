@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from tickyard.chain.v3.math import PoolState, swap
+from tickyard.chain.v3.math import PoolState, is_ahead, swap
 from tickyard.chain.v3.quoter import price_limit
 from tickyard.chain.v3.steps import FEE_UNIT
 from tickyard.market.swaps.charts import Chart
@@ -58,7 +58,7 @@ def _fill(chart: Chart, curve: PoolState, trade: Trade) -> Fill | None:
     is_exact_in = trade.mode is Mode.EXACT_IN
     zero_for_one = spot.pool.token_is_0 == (trade.side is Side.SELL)
     limit = price_limit(curve.sqrt_price_x96, zero_for_one)
-    if limit == curve.sqrt_price_x96:
+    if not is_ahead(limit, curve.sqrt_price_x96, zero_for_one):
         return None
     amount = int(trade.fixed) if is_exact_in else -int(trade.fixed)
     result = swap(curve, zero_for_one=zero_for_one, amount=amount, sqrt_price_limit=limit)
