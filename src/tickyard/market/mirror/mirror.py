@@ -143,7 +143,7 @@ class Mirror:
         built = await self._build(head, broken)
         self._lighten()
         metrics.mirror_steps.labels("ok").inc()
-        metrics.mirror_pools.set(sum(self._is_proven(pool, head) for pool in pools))
+        metrics.mirror_pools.set(sum(held.moves and held.block == head.hash for held in self._held.values()))
         return moved | built
 
     def _bearable(self, pools: list[Pool]) -> list[Pool]:
