@@ -68,6 +68,8 @@ def test_ten_thousand_quotes_over_three_hundred_blocks_equal_the_quoters(world, 
                         await bustle.act()
                     seen["reorganised"] += 1
                     await followed.mirror.step()
+                    # Whoever keeps the book looks again when a pool that it knows is not there.
+                    await followed.book.discover(tokens)
                 await followed.mirror.step()
                 await compare(followed, quotes // blocks)
                 # Whoever was absent has been asked for by now.

@@ -197,9 +197,9 @@ class ChartReader:
             raise UpstreamDown("the chain node failed to read a pool")
         words = iter([data for data in results if data is not None])
         slot0, liquidity, usdg, tokens = (next(words) for _ in range(4))
+        spot = self._book.read_state(pool, slot0, liquidity)
         bitmap = {word: read_bitmap(next(words)) for word in guess.words(pool)}
         ticks = {tick: read_tick(next(words)) for tick in guess.ticks}
-        spot = self._book.read_state(pool, slot0, liquidity)
         held = (UsdgAmount(erc20.read_amount(usdg)), TokenAmount(erc20.read_amount(tokens)))
         if not spot.sqrt_price_x96:
             return Chart(spot, range(0), {}, *held)

@@ -105,6 +105,10 @@ class PoolBook:
         """What the two calls of `state_calls` say of the pool."""
         if slot0 is None or liquidity is None:
             raise UpstreamDown("the chain node failed to read a pool")
+        if not slot0:
+            # No contract says nothing: the block that made the pool may have left the chain.
+            self._doubt(pool)
+            raise UpstreamDown("the chain node does not know a pool")
         told = self._told.get(pool.address)
         if told is not None and told[:2] == (slot0, liquidity):
             # Nobody has traded here since we last looked.
@@ -117,9 +121,7 @@ class PoolBook:
         elif pool.address in self._prices:
             # A pool loses its price only with the block that gave it one. Whether that is so, or the node lies,
             # is found out where pools are looked for.
-            if pool.address not in self._lost:
-                self._lost.add(pool.address)
-                self.look_soon()
+            self._doubt(pool)
             raise UpstreamDown("the chain node contradicts what it said before")
         self._told[pool.address] = (slot0, liquidity, state)
         return state
@@ -130,6 +132,7 @@ class PoolBook:
 
     async def discover(self, tokens: Sequence[Address]) -> None:
         """Ask the factory for every pool we do not know yet, and check what it names: two round trips."""
+        await self._forget_gone()
         unknown = [(token, fee) for token in tokens for fee in self._fee_tiers if (token, fee) not in self._pools]
         bare = [
             pool for pool in self._pools.values() if self.last_sqrt_price(pool) is None or pool.address in self._lost
@@ -144,6 +147,23 @@ class PoolBook:
             by_token.setdefault(token, []).append(pool)
         self._by_token = {token: tuple(pools) for token, pools in by_token.items()}
         self.discovered.set()
+
+    def _doubt(self, pool: Pool) -> None:
+        if pool.address not in self._lost:
+            self._lost.add(pool.address)
+            self.look_soon()
+
+    async def _forget_gone(self) -> None:
+        """Pools that the factory has never made, now that another branch is the chain."""
+        lost = {key: pool for key, pool in self._pools.items() if pool.address in self._lost}
+        there = {pool.address for pool in await self._named([*lost])}
+        for key, pool in lost.items():
+            if pool.address not in there:
+                log.warning("a pool is gone with the block that made it", pool=pool.address)
+                del self._pools[key]
+                self._lost.discard(pool.address)
+                self._prices.pop(pool.address, None)
+                self._told.pop(pool.address, None)
 
     async def _named(self, wanted: Sequence[tuple[Address, int]]) -> list[Pool]:
         """The pools that the factory has for these tokens and fees."""
