@@ -272,6 +272,8 @@ def bought(*turns):
                         end = (await buy(client)).symbol
                     except errors.ServiceError as failure:
                         end = failure.status
+                    except errors.Unreachable as failure:
+                        end = type(failure).__name__
                 ends.append((end, [headers.get("payment-signature") for _, _, headers, _ in stand.asked]))
         return ends
 
@@ -307,6 +309,37 @@ def test_a_payment_taken_late_brings_its_answer_without_a_new_one():
     assert lost[0] == 502
     assert found == ("AAPL", [lost[1][1]])
     assert payer.spent_usd == "0.010000"
+
+
+@pytest.mark.parametrize(
+    "answer", [ok(b"<html>a gateway</html>"), ok(json.dumps(QUOTE).encode()[:40]), ok(b"", 204), ok({"status": "fine"})]
+)
+def test_a_payment_stays_until_its_answer_can_be_read(answer):
+    payer = Payer(KEY, limit_usd="1")
+    # Somebody between us and the service says 200 in its place, and the money may be gone.
+    lost, found = bought((payer, challenge(), answer), (payer, ok(QUOTE)))
+    assert lost[0] == "Unreachable"
+    assert found == ("AAPL", [lost[1][1]])
+    assert payer.spent_usd == "0.010000"
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 407, 431])
+def test_only_the_services_own_refusal_ends_a_payment_that_may_have_been_taken(status):
+    clock = MovedClock()
+    payer = Payer(KEY, limit_usd="1", clock=clock)
+
+    def much_later():
+        clock.move(400)
+        return payer
+
+    lost, turned_away, found = bought(
+        (payer, challenge(), error(502, "upstream_error")),
+        # A firewall, or a service that is being put in place: it knows nothing of the payment.
+        (much_later, error(status, "not_found")),
+        (payer, ok(QUOTE)),
+    )
+    assert turned_away == (status, [lost[1][1]])
+    assert found == ("AAPL", [lost[1][1]])
 
 
 def test_of_several_payments_for_one_request_all_are_presented_before_a_new_one_is_signed(tmp_path):

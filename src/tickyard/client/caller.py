@@ -42,6 +42,10 @@ class RawReply:
     tries: int = 1
     """How often it was asked for."""
 
+    @property
+    def is_good(self) -> bool:
+        return 200 <= self.status < 300
+
 
 class Caller:
     def __init__(
@@ -66,12 +70,10 @@ class Caller:
     async def call(self, route: Route, values: Mapping[str, Any]) -> Any:
         """The decoded answer; raises a TickyardError."""
         paid = self._payer is not None and route.is_paid
-        reply = await self.fetch(route.request(values, paid=paid), is_repeatable=route.is_read_only)
-        if 200 <= reply.status < 300:
-            try:
-                return msgspec.json.decode(reply.body, type=route.answer)
-            except msgspec.DecodeError as error:
-                raise Unreachable(f"the service answered something else than expected ({error})") from None
+        request = route.request(values, paid=paid)
+        reply = await self.fetch(request, is_repeatable=route.is_read_only, answer=route.answer)
+        if reply.is_good:
+            return _decoded(reply, route.answer)
         raise failure_of(reply)
 
     @property
@@ -87,18 +89,20 @@ class Caller:
             await self._session.close()
             self._session = None
 
-    async def fetch(self, request: Request, *, is_repeatable: bool) -> RawReply:
-        """The answer to one request, paid for if that is asked for. What was signed for it before comes first."""
+    async def fetch(self, request: Request, *, is_repeatable: bool, answer: Any = Any) -> RawReply:
+        """The answer to one request, paid for if that is asked for. What was signed for it before comes first.
+
+        `answer`: what it must be readable as before a payment counts as answered."""
         name = self._name_of(request)
         # All of them, one after the other: any may be the one that was taken.
         while self._payer is not None and (uncertain := self._payer.uncertain(name)) is not None:
-            reply, is_over = await self._present(request, uncertain, is_first=False)
+            reply, is_over = await self._present(request, uncertain, answer, is_first=False)
             if reply.status != 402 or not is_over:
                 return reply
         reply = await self._repeat(request, {}, is_repeatable)
         if reply.status == 402 and self._payer is not None:
             signed = await self._payer.sign(reply.headers, name, is_local=self._is_local)
-            reply, _ = await self._present(request, signed, is_first=True)
+            reply, _ = await self._present(request, signed, answer, is_first=True)
         return reply
 
     def is_uncertain(self, request: Request) -> bool:
@@ -108,10 +112,15 @@ class Caller:
     def _name_of(self, request: Request) -> str:
         return f"{request.method} {self._base_url}{request.path} {sha256(request.body or b'').hexdigest()}"
 
-    async def _present(self, request: Request, signed: SignedPayment, *, is_first: bool) -> tuple[RawReply, bool]:
+    async def _present(
+        self, request: Request, signed: SignedPayment, answer: Any, *, is_first: bool
+    ) -> tuple[RawReply, bool]:
         """The same payment again is never a second one: the service keeps the answer that was paid for."""
         assert self._payer is not None
         reply = await self._repeat(request, signed.headers, is_repeatable=True)
+        if reply.is_good:
+            # What cannot be read is no answer, whoever gave it: the payment stays, and is presented again.
+            _decoded(reply, answer)
         return reply, self._payer.judge(signed, reply.status, is_first=is_first and reply.tries == 1)
 
     async def _repeat(self, request: Request, headers: Mapping[str, str], is_repeatable: bool) -> RawReply:
@@ -143,6 +152,13 @@ class Caller:
             request.method, _as_is(url), data=request.body, headers=sent, allow_redirects=False
         ) as response:
             return RawReply(response.status, dict(response.headers), await _read(response))
+
+
+def _decoded(reply: RawReply, answer: Any) -> Any:
+    try:
+        return msgspec.json.decode(reply.body, type=answer)
+    except msgspec.DecodeError as error:
+        raise Unreachable(f"the service answered something else than expected ({error})") from None
 
 
 def _as_is(url: str) -> URL:

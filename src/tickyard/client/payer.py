@@ -110,7 +110,8 @@ class Payer:
     def judge(self, signed: SignedPayment, status: int, *, is_first: bool) -> bool:
         """What an answer says about the payment that was sent with it. True: it is over, and a new one may be signed.
 
-        An answer ends it; so does a refusal once nobody can take it any more. A 4xx to its very first presentation
+        An answer ends it; so does a refusal once nobody can take it any more, but no other 4xx: that may be the word of
+        a proxy that knows nothing of it. A 4xx to its very first presentation
         (`is_first`) says that nothing was taken, and it pays for the next call on the same terms. After anything else
         its end is not known, and it stays: what was presented before may have been taken then.
         """
@@ -121,7 +122,7 @@ class Payer:
             return True
         if not 400 <= status < 500 or status in _SAYS_NOTHING:
             return False
-        if self._clock.timestamp() >= signed.until + _OVER_AFTER_S:
+        if status == 402 and self._clock.timestamp() >= signed.until + _OVER_AFTER_S:
             self._kept.forget(signed)
             self._give_back(signed)
             return True
