@@ -12,7 +12,9 @@ import jsonschema
 import pytest
 from x402.schemas import PaymentRequired
 
+from tickyard.kernel.clock import WallClock
 from tickyard.sandbox.commands.reference_payer import pay
+from yards.payer import Wallet, as_header, envelope
 
 pytestmark = pytest.mark.node
 
@@ -173,6 +175,31 @@ def test_an_error_is_never_charged_and_the_payment_works_afterwards(shop):
             answered, answer, receipt = shop.pay_python(path, None, network)
             assert (answered, receipt) == (status, None), answer
     assert {network: shop.earned(network) for network in NETWORKS} == had
+
+
+def test_behind_https_the_address_of_an_unnamed_proxy_opens_no_answer(shop, running, tmp_path):
+    """Whoever comes through it has that address. It adds no header, and we speak plain HTTP: somebody is there."""
+    settings = json.loads((shop.up.run_dir / "settings.json").read_text())
+    statuses = {}
+    for public in ("http://shop.example", "https://shop.example"):
+        port = running.free_port()
+        own = {"TICKYARD_PORT": str(port), "TICKYARD_METRICS_PORT": str(port + 1000), "TICKYARD_BASE_URL": public}
+        with running.service("serve", tmp_path / f"{port}.log", settings | own) as behind:
+            behind.wait_ready()
+            wanted = behind.base + "/v1/x402/quote?symbol=KO&side=buy&amount=61"
+            entry = json.loads(asked(wanted)[1])["accepts"][1]
+            paid = dict([as_header(envelope(entry, Wallet(shop.demo).pay(entry, WallClock().seconds())))])
+            statuses[public] = [asked(wanted, paid)[0] for _ in range(2)]
+    assert statuses == {"http://shop.example": [200, 200], "https://shop.example": [200, 402]}
+
+
+def asked(url, headers=None):
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers or {}), timeout=30) as answer:
+            return answer.status, answer.read()
+    except urllib.error.HTTPError as refusal:
+        with refusal:
+            return refusal.code, refusal.read()
 
 
 def test_a_preflight_passes_with_the_payment_headers(shop):

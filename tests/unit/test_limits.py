@@ -187,3 +187,20 @@ def test_an_address_that_a_proxy_gives_to_all_of_its_clients_is_nobodys_own(peer
     asked = {"client": peer and (peer, 4000), "headers": [(b"host", b"x"), *headers]}
     own = own_address(asked, PROXIES)
     assert own == (client_key(asked, PROXIES) if is_own else None)
+
+
+@pytest.mark.parametrize(
+    ("peer", "headers", "is_own"),
+    [
+        # The service speaks plain HTTP: behind an address of https, whoever calls it directly is a proxy.
+        ("198.51.100.1", [], False),
+        ("127.0.0.1", [], False),
+        ("10.1.1.1", [], False),
+        ("10.1.1.1", [(b"x-forwarded-for", b"203.0.113.9")], True),
+    ],
+)
+def test_behind_https_only_a_proxy_that_we_know_says_whose_an_address_is(peer, headers, is_own):
+    asked = {"client": (peer, 4000), "headers": [(b"host", b"x"), *headers]}
+    own = own_address(asked, PROXIES, is_direct=False)
+    assert own == (client_key(asked, PROXIES) if is_own else None)
+    assert own_address({"client": (peer, 4000), "headers": []}, (), is_direct=False) is None

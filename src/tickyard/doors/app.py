@@ -73,7 +73,10 @@ def build_app(plan: Plan, *, access_log: AccessLog | None) -> App:
     routes: Routes = [
         (row.method, row.path, {**endpoints, **controls}[row.name]) for row in (*plan.rows, *plan.sandbox_rows)
     ]
-    routes += _paid_twins(plan, endpoints, client_of, partial(own_address, trusted_proxies=proxies))
+    # We speak plain HTTP: where the public address is one of https, somebody stands before us, named or not.
+    is_direct = not settings.base_url.startswith("https:")
+    address_of: OwnAddress = partial(own_address, trusted_proxies=proxies, is_direct=is_direct)
+    routes += _paid_twins(plan, endpoints, client_of, address_of)
     pages = make_pages(
         plan.rows,
         plan.sandbox_rows,

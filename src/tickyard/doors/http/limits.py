@@ -71,16 +71,16 @@ def client_key(scope: Mapping[str, Any], trusted_proxies: Networks = ()) -> str:
     return key
 
 
-def own_address(scope: Mapping[str, Any], trusted_proxies: Networks = ()) -> str | None:
+def own_address(scope: Mapping[str, Any], trusted_proxies: Networks = (), *, is_direct: bool = True) -> str | None:
     """The client's address, where nobody else has it as far as can be seen: all clients of a proxy that we do not know,
-    or that does not say whom it speaks for, have the same."""
+    or that does not say whom it speaks for, have the same. Not `is_direct`: all clients come through a proxy."""
     peer = scope["client"]
     if peer is None:
         return None
     key = client_key(scope, trusted_proxies)
     if trusted_proxies and _is_trusted(peer[0], trusted_proxies):
         return None if key == _bucket_name(peer[0]) or _is_trusted(key, trusted_proxies) else key
-    return None if any(name in _BY_PROXIES for name, _ in scope["headers"]) else key
+    return None if not is_direct or any(name in _BY_PROXIES for name, _ in scope["headers"]) else key
 
 
 def _read_hop(text: str) -> IPv4Address | IPv6Address | None:
