@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from sqlalchemy import select
 
+from tickyard.kernel.clock import breathe
 from tickyard.payments.books.look_up import PaymentAsk, get_payment
 from tickyard.payments.books.tables import payment as rows
 from tickyard.payments.facilitators.reasons import NOTHING_SENT
@@ -13,10 +14,11 @@ from tickyard.payments.proof.reconcile import look_after
 from tickyard.payments.refusal import EXPIRED, NONCE_SPENT
 from tickyard.store.revenue import revenue
 from yards import paying
-from yards.payer import Wallet
+from yards.payer import Wallet, as_header, envelope
 
 call = paying.call
 URL = "/v1/x402/item/AAPL"
+NOBODYS = "0x" + "00" * 66
 BOTH = pytest.mark.parametrize("network", [FIRST, SECOND])
 
 
@@ -482,6 +484,48 @@ def test_unknown_outcomes_count_against_their_payer(tmp_path):
             assert (await call(world.app, "GET", URL, world.payment())).is_retry_advice
         assert (await call(world.app, "GET", URL, world.payment())).status == 429
         assert (await call(world.app, "GET", URL, world.payment(wallet=Wallet()))).status == 502
+
+    run(tmp_path, scenario, unsettled_per_minute=3)
+
+
+def test_strangers_who_name_a_payer_do_not_take_the_payers_places(tmp_path):
+    async def scenario(world):
+        far, over, entry = world.facilitators[SECOND], asyncio.Event(), world.entry()
+
+        async def hold(stage):
+            # Whoever comes first is looked at for a long time.
+            if stage == "verify asked" and len(far.asked["verify"]) <= 3:
+                await over.wait()
+
+        far.on_stage = hold
+
+        def forged():
+            return as_header(envelope(entry, world.wallet.pay(entry, world.clock.seconds()) | {"signature": NOBODYS}))
+
+        strangers = [
+            asyncio.create_task(call(world.app, "GET", URL, forged(), client=(f"203.0.113.{n}", 1))) for n in range(3)
+        ]
+        while world.verifies() < 3:
+            await breathe()
+        far.script["verify"] = ["ok"]
+        assert (await call(world.app, "GET", URL, world.payment())).status == 200
+        over.set()
+        await asyncio.gather(*strangers)
+
+    run(tmp_path, scenario, unsettled_per_minute=3, verify_s=20.0)
+
+
+def test_a_contracts_calls_without_a_settlement_count_against_it_from_wherever_they_come(tmp_path):
+    async def scenario(world):
+        entry = world.entry()
+        world.facilitators[SECOND].modes["settle"] = "cut"
+        statuses = []
+        for n in range(4):
+            # What is no ordinary signature the facilitator judges: here it finds it good.
+            inner = world.wallet.pay(entry, world.clock.seconds()) | {"signature": NOBODYS}
+            asked = call(world.app, "GET", URL, as_header(envelope(entry, inner)), client=(f"203.0.113.{n}", 1))
+            statuses.append((await asked).status)
+        assert statuses == [502, 502, 502, 429]
 
     run(tmp_path, scenario, unsettled_per_minute=3)
 

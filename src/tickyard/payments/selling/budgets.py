@@ -65,6 +65,16 @@ class Budget:
                 return Place(self, name)
             await self._turn(name, deadline - now)
 
+    async def exchange(self, place: Place, name: str) -> Place:
+        """A place under another name for this one. Raises TooMany; then this one is spent."""
+        try:
+            other = await self.take(name)
+        except TooMany:
+            place.spend()
+            raise
+        place.give_back()
+        return other
+
     async def _turn(self, name: str, patience_s: float) -> None:
         """Until somebody leaves the queue's place to us."""
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -37,7 +37,7 @@ from tickyard.payments.selling.deliveries import Deliveries
 from tickyard.payments.selling.pickup import Pickup
 from tickyard.payments.selling.sale import Flight, Name, Sale, claim_of, name_of, sale_of
 from tickyard.payments.selling.settlement import Settlement
-from tickyard.payments.selling.standing import Order, is_payer, may_be_payer, shows_more
+from tickyard.payments.selling.standing import Order, is_payer, may_be_payer, shows_more, stranger_of
 from tickyard.payments.selling.steps import is_free, next_step
 from tickyard.payments.signed.authorization import check_times
 
@@ -163,7 +163,7 @@ class Cashier:
     async def _as_stranger(self, order: Order) -> Sale:
         """A payment whose nonce we know, from somebody who may not hear of it: all goes as if we did not, and it ends
         as a payment ends whose nonce somebody else has used. Nothing is reserved, nothing is settled."""
-        place = await self._unsettled.take(f"stranger {order.payment.key.payer} {order.client}")
+        place = await self._unsettled.take(stranger_of(order))
         try:
             await self._verify(order)
         except (Refusal, UpstreamDown):
@@ -191,8 +191,12 @@ class Cashier:
         trouble = place = None
         try:
             check_times(order.payment, order.payment.entry.clock.seconds())
-            place = await self._unsettled.take(order.payment.key.payer)
+            payer, is_theirs = order.payment.key.payer, order.bearer.is_signature_seen
+            # Anybody can name a payer: what nobody has found good yet takes none of the payer's places.
+            place = await self._unsettled.take(payer if is_theirs else stranger_of(order))
             facilitator = await self._verify(order)
+            if not is_theirs:
+                place = await self._unsettled.exchange(place, payer)
             order.place.give_back()
             if await order.is_gone():
                 # Nobody knows of this sale yet, and who hung up may be about to pay anew.

@@ -66,6 +66,11 @@ def bearer_of(payment: Payment, address: str | None, *, is_signature_seen: bool,
     )
 
 
+def stranger_of(order: Order) -> str:
+    """What budgets call somebody who names a payer and has not shown to be theirs."""
+    return f"stranger {order.payment.key.payer} {order.client}"
+
+
 def is_payer(bearer: Bearer, row: PaymentRow, is_early: bool) -> bool:
     """Whether a request may hear of this row. `is_early`: it came before the payment may have been on the chain."""
     if not _has_signed(bearer, row.digest, row.signature):
