@@ -136,14 +136,21 @@ def test_a_withdrawn_network_leaves_the_challenge_and_finishes_what_was_begun(tm
     run(tmp_path, scenario)
 
 
-@pytest.mark.parametrize("network", [FIRST, SECOND])
-def test_other_prices_or_another_address_finish_what_was_begun_and_take_nothing_more_at_the_old(tmp_path, network):
+@pytest.mark.parametrize(
+    ("network", "changed"),
+    [
+        (FIRST, PaymentSettings(selling.BASE_URL, "0x" + "5e" * 20)),
+        (SECOND, PaymentSettings(selling.BASE_URL, "0x" + "5e" * 20)),
+        (FIRST, PaymentSettings(selling.BASE_URL, selling.PAY_TO, "0x" + "5f" * 20)),
+    ],
+)
+def test_other_prices_or_addresses_finish_what_was_begun_and_take_nothing_more_at_the_old(tmp_path, network, changed):
     async def scenario(world):
         done, begun, late = (world.payment(network=network) for _ in range(3))
         sold = await call(world.app, "GET", URL_, done)
         world.facilitators[network].script["settle"] = ["cut"]
         assert (await call(world.app, "GET", URL_, begun)).is_retry_advice
-        world.terms = Terms(PaymentSettings(selling.BASE_URL, "0x" + "5e" * 20), world.clock)
+        world.terms = Terms(changed, world.clock)
         after = await world.new_process()
         settles, verifies = world.settles(network), world.verifies(network)
         assert (await call(after.app, "GET", URL_, late)).reason.startswith("invalid_payment_requirements")

@@ -97,12 +97,14 @@ class Terms:
         return None if is_open else "invalid_network: this network takes no new payments"
 
 
-def former(entry: AcceptsEntry, amount_raw: int, pay_to: Address) -> AcceptsEntry:
-    """The entry as it may have been, before the price or the address to be paid at was changed."""
+def former(entry: AcceptsEntry, amount_raw: int, pay_to: Address, spender: Address) -> AcceptsEntry:
+    """The entry as it may have been, before the price, the address to be paid at or the spender was changed."""
     wire = {**entry.wire, "amount": str(amount_raw), "payTo": checksum(pay_to)}
-    return replace(
-        entry, amount_raw=amount_raw, pay_to=pay_to, wire=wire, text=encode(wire), closed=entry.closed or NOT_OFFERED
-    )
+    if entry.method == "permit2":
+        wire["extra"] = {**entry.wire["extra"], "spender": checksum(spender)}
+    closed = entry.closed or NOT_OFFERED
+    terms = replace(entry, amount_raw=amount_raw, pay_to=pay_to, spender=spender)
+    return replace(terms, wire=wire, text=encode(wire), closed=closed)
 
 
 def _wire(network: str, asset: Address, price: UsdgAmount, pay_to: Address, extra: dict[str, str]) -> dict[str, Any]:

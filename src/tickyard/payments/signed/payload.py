@@ -90,15 +90,20 @@ def _choose_v1(envelope: dict[str, Any], entries: Sequence[AcceptsEntry]) -> Cho
 
 
 def _as_it_was(accepted: Any, entry: AcceptsEntry) -> AcceptsEntry:
-    """The entry with the price and payee that the client names; itself when these are no such things, or its own."""
+    """The entry with the price, payee and spender that the client names; itself when these are no such things, or its
+    own."""
     amount, pay_to = (accepted.get("amount"), accepted.get("payTo")) if isinstance(accepted, dict) else (None, None)
     if not isinstance(amount, str) or not NUMBER.fullmatch(amount):
         return entry
     if not isinstance(pay_to, str) or not ADDRESS.fullmatch(pay_to):
         return entry
-    if (int(amount), pay_to.lower()) == (entry.amount_raw, entry.pay_to):
+    extra = accepted.get("extra")
+    spender = extra.get("spender") if isinstance(extra, dict) else None
+    if entry.method != "permit2" or not isinstance(spender, str) or not ADDRESS.fullmatch(spender):
+        spender = entry.spender
+    if (int(amount), pay_to.lower(), spender.lower()) == (entry.amount_raw, entry.pay_to, entry.spender):
         return entry
-    return former(entry, int(amount), Address(pay_to.lower()))
+    return former(entry, int(amount), Address(pay_to.lower()), Address(spender.lower()))
 
 
 def _identifier(extensions: Any) -> str | None:
