@@ -3,15 +3,17 @@
 import asyncio
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
-from tickyard.kernel.clock import breathe
+from tickyard.kernel.clock import WallClock, breathe
 from tickyard.payments.books.look_up import PaymentAsk, get_payment
 from tickyard.payments.books.tables import payment as rows
 from tickyard.payments.facilitators.reasons import NOTHING_SENT
 from tickyard.payments.offer.terms import FIRST, SECOND
 from tickyard.payments.proof.reconcile import look_after
 from tickyard.payments.refusal import EXPIRED, NONCE_SPENT
+from tickyard.payments.selling.deliveries import Deliveries
+from tickyard.payments.signed.key import Key
 from tickyard.store.revenue import revenue
 from yards import paying
 from yards.payer import Wallet, as_header, envelope
@@ -543,6 +545,34 @@ def test_answers_that_left_the_house_are_noted_and_others_are_not(tmp_path):
         assert [moment is not None for moment in noted] == [True, False]
 
     run(tmp_path, scenario)
+
+
+def test_what_is_just_being_noted_when_the_process_stops_is_noted(tmp_path):
+    async def scenario(world):
+        process = world.processes[0]
+        assert (await call(world.app, "GET", URL, world.payment())).status == 200
+        await process.cashier.deliveries.close()
+        async with process.store.begin() as tx:
+            # Somebody else writes: the note waits for them, and the process stops.
+            deliveries = Deliveries(process.ledger, Restless())
+            (found,) = (await tx.execute(select(rows.c.network, rows.c.asset, rows.c.payer, rows.c.nonce))).all()
+            await tx.execute(update(rows).values(delivered_at=None))
+            deliveries.add(Key(*found))
+            for _ in range(10):
+                await breathe()
+            stopping = asyncio.create_task(deliveries.close())
+            for _ in range(10):
+                await breathe()
+        await stopping
+        async with process.store.read() as tx:
+            assert (await tx.execute(select(rows.c.delivered_at))).scalar_one() is not None
+
+    run(tmp_path, scenario)
+
+
+class Restless(WallClock):
+    async def sleep(self, seconds):
+        await breathe()
 
 
 def test_a_browser_may_send_what_the_stock_client_sends(tmp_path):

@@ -46,3 +46,7 @@ class Deliveries:
         except UpstreamDown:
             # They stay on the list of answers that nobody fetched, which a person looks at.
             log.warning("deliveries could not be written down", count=len(keys))
+        except asyncio.CancelledError:
+            # Whoever stops us writes them: an answer that is not noted is refunded by a person who believes the list.
+            self._made = keys | self._made
+            raise
