@@ -132,7 +132,7 @@ SABOTAGES = (
     # The client pays twice.
     broken(
         "the client signs anew after a refusal",
-        (PAYER, "        if self._clock.timestamp() >= signed.until + _OVER_AFTER_S:\n", "        if status == 402:\n"),
+        (PAYER, "if status == 402 and self._clock.timestamp() >= signed.until + _OVER_AFTER_S:", "if status == 402:"),
     ),
     broken(
         "the client forgets what got no answer",
