@@ -7,6 +7,7 @@ from eth_account.messages import encode_typed_data
 from tickyard.kernel.errors import BadRequest, NoLiquidity, NotFound
 from tickyard.kernel.units import Price
 from tickyard.sandbox.node.abi import call_data
+from tickyard.sandbox.node.process import NodeError
 from tickyard.sandbox.node.transact import QueuedCall, send
 from tickyard.sandbox.world.listing import by_symbol
 from tickyard.sandbox.world.market import read_spots
@@ -155,5 +156,5 @@ def test_a_signed_authorization_moves_dollars_once(world, form):
     world.run(send(world.node, world.world.maker, QueuedCall(USDG, data)))
     assert world.run(balance_of(world.node, USDG, bob.address)) == before + 5_000_000
     assert world.read(USDG, "authorizationState(address,bytes32)", demo.address, 7) == [1]
-    with pytest.raises(RuntimeError, match="used or canceled"):
+    with pytest.raises(NodeError, match="used or canceled"):
         world.run(send(world.node, world.world.maker, QueuedCall(USDG, data)))
