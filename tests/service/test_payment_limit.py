@@ -166,7 +166,9 @@ def test_what_may_have_been_taken_once_never_pays_for_another_request():
     payer.judge(signed, 404, is_first=False)
     assert payer.uncertain("GET /x") == signed
     clock.move(400)
-    assert payer.judge(signed, 404, is_first=False)
+    assert not payer.judge(signed, 404, is_first=False), "somebody on the way may have said it"
+    assert payer.uncertain("GET /x") == signed
+    assert payer.judge(signed, 402, is_first=False)
     assert payer.uncertain("GET /x") is None
 
 
