@@ -14,16 +14,16 @@ from typing import Final
 ROOT: Final = Path(__file__).parents[1]
 FOLDER: Final = ROOT / ".coverage"
 SOURCE: Final = "src/tickyard/"
-# Percent of lines and of branches. What is reached today, less half a percent for the luck of a seed: raise them.
+# Percent of lines and of branches. What is reached today, less what the luck of a seed moves: raise them.
 LEAST: Final = {
-    "payments/": (95, 86),
-    "payout/": (88, 80),
-    "features/earn/": (94, 80),
-    "features/trades/": (87, 75),
-    "features/alerts/": (94, 88),
-    "features/history/": (94, 88),
-    "market/": (84, 78),
-    "chain/": (92, 84),
+    "payments/": (96.4, 89),
+    "payout/": (95.2, 86),
+    "features/earn/": (96.8, 85),
+    "features/trades/": (96.8, 88),
+    "features/alerts/": (96.2, 90.5),
+    "features/history/": (96.8, 89.5),
+    "market/": (94.7, 87),
+    "chain/": (96, 90),
 }
 
 
