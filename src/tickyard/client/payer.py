@@ -110,10 +110,10 @@ class Payer:
     def judge(self, signed: SignedPayment, status: int, *, is_first: bool) -> bool:
         """What an answer says about the payment that was sent with it. True: it is over, and a new one may be signed.
 
-        An answer ends it; so does a refusal once nobody can take it any more, but no other 4xx: that may be the word of
-        a proxy that knows nothing of it. A 4xx to its very first presentation
-        (`is_first`) says that nothing was taken, and it pays for the next call on the same terms. After anything else
-        its end is not known, and it stays: what was presented before may have been taken then.
+        An answer ends it; so does a 402 once nobody can take it any more, but no other 4xx: that may be the word of a
+        proxy that knows nothing of it. A 4xx to its very first presentation (`is_first`) says that nothing was taken,
+        and it pays for the next call on the same terms. After anything else its end is not known, and it stays: what
+        was presented before may have been taken then.
         """
         if 200 <= status < 300:
             # What is paid for is handed over whatever becomes of the file: presented again, it brings the same.
