@@ -185,7 +185,7 @@ async def run(minutes, callers, seed):
         alert = {"symbol": "AAPL", "condition": "above", "price": 99999, "webhookUrl": f"{inbox}/storm"}
         traffic = Traffic(base, paths, build, alert, seed)
         storm = Storm(crew, database, node, issuer, traffic, pair, seed)
-        calls = asyncio.create_task(traffic.run(callers))
+        calls = asyncio.create_task(traffic.run(callers, up.base))
         await CLOCK.sleep(8)
         await storm.blow(time.monotonic() + 60 * minutes)
         traffic.is_over = True
