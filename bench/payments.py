@@ -46,7 +46,7 @@ from tickyard.payments.facilitators.till import Till
 from tickyard.payments.offer.challenge import PaidOffer
 from tickyard.payments.offer.terms import FIRST, SECOND, USDC_NAME, USDC_VERSION, PaymentSettings, Terms
 from tickyard.payments.selling.cashier import Cashier
-from tickyard.payments.selling.identity import Identity
+from tickyard.payments.selling.identity import PayerIdentity
 from tickyard.payments.signed.key import Key
 from tickyard.store.migrate import migrate
 from tickyard.store.opening import open_store
@@ -149,7 +149,7 @@ def quotes(ledger: Ledger | None) -> Edge:
     if ledger is not None:
         till = Till([Agreeable()], None, clock)
         cashier = Cashier(ledger, {FIRST: till, SECOND: till}, clock)
-        keeper = Doorkeeper(cashier, clock, lambda _: "", Identity({}))
+        keeper = Doorkeeper(cashier, clock, lambda _: "", PayerIdentity({}))
         terms = Terms(PaymentSettings("http://127.0.0.1", PAY_TO), clock)
         offer = offer_of(terms)
         gate = Gate(SOLD, endpoint, offer, keeper)

@@ -17,7 +17,7 @@ from tickyard.features.trades import check as trades_check
 from tickyard.features.trades import operations as trades
 from tickyard.features.votes import operations as votes
 from tickyard.kernel.errors import BadRequest, NoLiquidity, NotFound, UpstreamDown
-from tickyard.kernel.operation import Event, Operation, row
+from tickyard.kernel.operation import Operation, PushedEvent, row
 from tickyard.kernel.units import UsdgAmount
 from tickyard.kernel.wire import TextAnswer
 from tickyard.payments.books import look_up as books
@@ -75,7 +75,7 @@ CATALOG: tuple[Operation, ...] = (
 )
 
 # What the service tells its callers without being asked.
-EVENTS: tuple[Event, ...] = (Event("price_alert", "alerts", payload.AlertEvent, payload.HEADER_TEXTS),)
+EVENTS: tuple[PushedEvent, ...] = (PushedEvent("price_alert", "alerts", payload.AlertEvent, payload.HEADER_TEXTS),)
 
 
 def rows_of(*, has_earn: bool, prices: Mapping[str, UsdgAmount] | None = None) -> tuple[Operation, ...]:

@@ -9,7 +9,7 @@ from sqlalchemy import text
 from tickyard.catalog import CATALOG
 from tickyard.doors.app import Plan, build_app
 from tickyard.kernel.clock import WallClock
-from tickyard.store.engine import Refused
+from tickyard.store.engine import StoreRefused
 from tickyard.store.leases import try_write
 from tickyard.store.opening import open_store
 from yards import asgi, house, operators, paperyard
@@ -64,12 +64,12 @@ def test_an_account_without_a_right_is_told_to_the_operator_by_its_name(postgres
             "CREATE TABLE nowhere.x (y INTEGER)",
             "SET TRANSACTION READ ONLY; DELETE FROM alert",
         ):
-            with pytest.raises(Refused) as caught:
+            with pytest.raises(StoreRefused) as caught:
                 await _do(store, *statement.split(";"))
             assert "'reader'" in caught.value.found
             assert caught.value.mend
             assert caught.value.message == "the store does not answer", "callers hear nothing of accounts"
-        with pytest.raises(Refused, match="the store does not answer"):
+        with pytest.raises(StoreRefused, match="the store does not answer"):
             await try_write(store)
         async with store.begin() as tx:
             assert (await tx.execute(text("SELECT 1"))).scalar_one() == 1

@@ -17,7 +17,7 @@ from tickyard.features.history import store as history
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.market.sampling.rounds import Round, slot_number
-from tickyard.store.engine import Contended, Refused
+from tickyard.store.engine import Contended, StoreRefused
 from tickyard.store.opening import open_store
 from yards.schema import lay
 
@@ -123,10 +123,10 @@ def test_a_server_that_is_starting_or_full_refuses_nobody_for_good(tmp_path):
         return caught.value
 
     for words in SOON:
-        assert not isinstance(asyncio.run(ask(words)), Refused), words
+        assert not isinstance(asyncio.run(ask(words)), StoreRefused), words
     for words in NEVER:
         told = asyncio.run(ask(words))
-        assert isinstance(told, Refused), words
+        assert isinstance(told, StoreRefused), words
         assert words in told.found
 
 

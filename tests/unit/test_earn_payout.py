@@ -22,7 +22,7 @@ from tickyard.features.earn.books.digest import HEADER, Books
 from tickyard.kernel.ids import Address
 from tickyard.payout.accepted import AcceptedBooks
 from tickyard.payout.halt import Halted
-from tickyard.payout.judge import Allowance, Held, PayoutCaps
+from tickyard.payout.judge import Allowance, CapReached, PayoutCaps
 from tickyard.payout.keystore import KeystoreRefused, open_keystore, write_keystore
 from tickyard.payout.signer import LocalSigner
 from tickyard.payout.transaction import CallTransaction, rlp, transaction_hash
@@ -162,14 +162,14 @@ def test_a_torn_line_swallows_neither_the_one_before_nor_the_one_after(tmp_path,
 
 def test_nothing_is_spent_over_a_cap():
     allowance = Allowance(PayoutCaps(50, 120, 200), pool_raw=100, epoch_raw=0, day_raw=90)
-    with pytest.raises(Held, match="claim"):
+    with pytest.raises(CapReached, match="claim"):
         allowance.spend(51)
     allowance.spend(50)
     allowance.spend(50)
-    with pytest.raises(Held, match="epoch"):
+    with pytest.raises(CapReached, match="epoch"):
         allowance.spend(1)
     assert (allowance.epoch_raw, allowance.day_raw) == (100, 190)
-    with pytest.raises(Held, match="day"):
+    with pytest.raises(CapReached, match="day"):
         Allowance(PayoutCaps(50, 120, 200), 1000, 0, 190).spend(11)
 
 

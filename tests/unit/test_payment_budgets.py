@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tickyard.kernel.clock import WallClock, breathe
-from tickyard.payments.refusal import TooMany
+from tickyard.payments.refusal import TooManyPayments
 from tickyard.payments.selling.budgets import Budget
 from yards.clocks import MovedClock
 
@@ -23,7 +23,7 @@ def test_a_budget_is_spent_by_name_and_comes_back_after_a_minute():
     async def scenario(budget, clock):
         for _ in range(2):
             (await budget.take("a")).spend()
-        with pytest.raises(TooMany) as refused:
+        with pytest.raises(TooManyPayments) as refused:
             await budget.take("a")
         assert 59 <= refused.value.retry_after_s <= 61
         (await budget.take("b")).give_back()
@@ -49,7 +49,7 @@ def test_the_first_word_about_a_place_counts():
         again = await budget.take("a")
         again.spend()
         again.give_back()
-        with pytest.raises(TooMany):
+        with pytest.raises(TooManyPayments):
             await budget.take("a")
 
     run(scenario, 1)
@@ -76,7 +76,7 @@ def test_those_who_wait_are_refused_once_everything_is_spent():
         for place in places:
             place.spend()
         ends = await asyncio.gather(*waiting, return_exceptions=True)
-        assert all(isinstance(end, TooMany) for end in ends)
+        assert all(isinstance(end, TooManyPayments) for end in ends)
 
     run(scenario, 3)
 
@@ -84,7 +84,7 @@ def test_those_who_wait_are_refused_once_everything_is_spent():
 def test_nobody_waits_longer_than_their_patience():
     async def scenario(budget, _clock):
         await budget.take("a")
-        with pytest.raises(TooMany) as refused:
+        with pytest.raises(TooManyPayments) as refused:
             await budget.take("a")
         assert refused.value.retry_after_s == 1
 
@@ -119,7 +119,7 @@ def test_whoever_gives_up_is_told_so_whatever_happens_in_that_moment(held_s):
         async def use(n):
             try:
                 place = await budget.take("a")
-            except TooMany:
+            except TooManyPayments:
                 return "too many"
             await WallClock().sleep(held_s)
             (place.spend if n % 7 == 0 else place.give_back)()

@@ -26,7 +26,7 @@ from tickyard.payments.offer.challenge import PaidOffer
 from tickyard.payments.offer.terms import PaymentSettings
 from tickyard.payments.proof.chain import ChainProof
 from tickyard.payments.selling.cashier import Cashier
-from tickyard.payments.selling.identity import Identity
+from tickyard.payments.selling.identity import PayerIdentity
 from yards.clocks import SkippingClock
 
 PAY_TO = Address("0x" + "ab" * 20)
@@ -134,7 +134,7 @@ class Process:
             self.cashier,
             clock,
             lambda scope: scope["client"][0],
-            Identity(self.proofs),
+            PayerIdentity(self.proofs),
             bad_payments_per_minute=world.bad_payments_per_minute,
             receipt_key=getattr(world, "receipt_key", None),
             own_address=own_address,

@@ -64,7 +64,7 @@ def encode_pieces(pieces: Sequence[Piece]) -> str:
     return f"{AGGREGATE3.hex()}{WORD:064x}{len(sizes):064x}{heads}{''.join([piece.body for piece in pieces])}"
 
 
-class Part:
+class CallPart:
     """What one piece was answered. The same bytes say the same, whatever the other pieces were."""
 
     __slots__ = ("_at", "_count", "_data", "raw")
@@ -78,7 +78,7 @@ class Part:
         return [told if has_succeeded else None for has_succeeded, told in _outcomes(self._data, self._at, self._count)]
 
 
-def cut(data: bytes, pieces: Sequence[Piece]) -> list[Part]:
+def cut(data: bytes, pieces: Sequence[Piece]) -> list[CallPart]:
     """The answer to `encode_pieces`, piece by piece. No piece may be empty."""
     base, counts = 2 * WORD, [len(piece.sizes) for piece in pieces]
     heads = list(accumulate(counts, initial=0))
@@ -89,7 +89,7 @@ def cut(data: bytes, pieces: Sequence[Piece]) -> list[Part]:
     if any(start >= end for start, end in zip(starts, ends, strict=True)):
         raise malformed()
     return [
-        Part(data, head, count, data[start:end])
+        CallPart(data, head, count, data[start:end])
         for head, count, start, end in zip(at, counts, starts, ends, strict=True)
     ]
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from tickyard.chain.aggregate3 import Part, Piece, cut, decode, encode, encode_pieces
+from tickyard.chain.aggregate3 import CallPart, Piece, cut, decode, encode, encode_pieces
 from tickyard.chain.rpc.client import Block, Rpc
 from tickyard.chain.rpc.trouble import RpcError
 from tickyard.kernel.errors import UpstreamDown
@@ -56,7 +56,7 @@ async def aggregate(
     return results
 
 
-async def aggregate_pieces(rpc: Rpc, multicall: Address, pieces: Sequence[Piece], *, block: Block) -> list[Part]:
+async def aggregate_pieces(rpc: Rpc, multicall: Address, pieces: Sequence[Piece], *, block: Block) -> list[CallPart]:
     """What each piece is answered at a block that is named; halved where all of it is too much for the node."""
     if not pieces:
         return []

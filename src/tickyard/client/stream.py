@@ -27,7 +27,7 @@ class StreamEvent:
     data: dict[str, Any]
 
 
-class Refused(Exception):
+class NotAStream(Exception):
     """The service answered, and not with a stream."""
 
     def __init__(self, status: int, body: bytes, retry_after_s: int | None) -> None:
@@ -96,17 +96,17 @@ async def listen(
                             yield event
             except (aiohttp.ClientError, TimeoutError, OSError, msgspec.DecodeError):
                 pause_s = min(pause_s * 2, _PAUSE_MAX_S)
-            except Refused as refused:
+            except NotAStream as refused:
                 if refused.status not in (429, 502, 503):
                     raise _failure(refused) from None
                 pause_s = float(refused.retry_after_s or min(pause_s * 2, _PAUSE_MAX_S))
             await clock.sleep(reader.retry_s if reader.retry_s is not None else pause_s)
 
 
-async def _refused(answer: aiohttp.ClientResponse) -> Refused:
+async def _refused(answer: aiohttp.ClientResponse) -> NotAStream:
     after = answer.headers.get("Retry-After", "")
-    return Refused(answer.status, await answer.read(), int(after) if after.isdigit() and len(after) < 7 else None)
+    return NotAStream(answer.status, await answer.read(), int(after) if after.isdigit() and len(after) < 7 else None)
 
 
-def _failure(refused: Refused) -> ServiceError:
+def _failure(refused: NotAStream) -> ServiceError:
     return failure_of(RawReply(refused.status, {}, refused.body))

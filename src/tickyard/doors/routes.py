@@ -25,7 +25,7 @@ from tickyard.doors.http.answers import (
 from tickyard.doors.http.bodies import BodyRefused, read_json_body
 from tickyard.doors.http.cache import FrontCache, send_entry
 from tickyard.doors.http.edge import ROUTE
-from tickyard.doors.http.limits import TokenBuckets, Verdict, client_key
+from tickyard.doors.http.limits import LimitVerdict, TokenBuckets, client_key
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import Failure
 from tickyard.kernel.operation import Operation
@@ -56,7 +56,7 @@ class Endpoint:
     def has_quota(self) -> bool:
         return self._buckets is not None
 
-    def take(self, client: str) -> Verdict:
+    def take(self, client: str) -> LimitVerdict:
         """Count one call of this client against the operation's own quota."""
         assert self._buckets is not None
         return self._buckets.take(client, self._clock.monotonic())

@@ -97,7 +97,7 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class PushedEvent:
     """What the service sends by itself. The docstring of its body is public."""
 
     name: str

@@ -7,7 +7,7 @@ from tickyard.payments.offer.terms import Terms
 from tickyard.payments.proof.chain import ChainProof
 from tickyard.payments.receipts import ReceiptKey
 from tickyard.payments.selling.cashier import Cashier
-from tickyard.payments.selling.identity import Identity
+from tickyard.payments.selling.identity import PayerIdentity
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class Payments:
     terms: Terms
     ledger: Ledger
     cashier: Cashier
-    identity: Identity
+    identity: PayerIdentity
     chains: dict[str, ChainProof]
     """Our own eyes on each network."""
     receipt_key: ReceiptKey | None = None

@@ -39,7 +39,7 @@ class NotSettled(Refusal):
         self.key = key
 
 
-class TooMany(Exception):
+class TooManyPayments(Exception):
     def __init__(self, message: str, retry_after_s: int) -> None:
         super().__init__(message)
         self.message = message

@@ -25,7 +25,7 @@ from tickyard.payout import ledger
 from tickyard.payout.accepted import AcceptedBooks
 from tickyard.payout.ending import Ended, Endings
 from tickyard.payout.halt import Halted, halt, must_not_be_halted
-from tickyard.payout.judge import Allowance, Claim, ClaimRefused, Held, PayoutCaps, amount_of
+from tickyard.payout.judge import Allowance, CapReached, Claim, ClaimRefused, PayoutCaps, amount_of
 from tickyard.payout.sending import Outbound
 from tickyard.payout.signer import Signer
 from tickyard.store.engine import Store
@@ -217,12 +217,12 @@ class Agent:
                     log.error("a claim is refused", epoch=epoch, address=claim.address, why=str(refused))
                     await ledger.refuse(tx, claim, str(refused), now)
                     did.refused += 1
-                except Held as held:
+                except CapReached as held:
                     log.error("a claim is held", epoch=epoch, address=claim.address, why=str(held))
                     self._held[epoch, claim.address] = self.store.clock.monotonic() + _HELD_S
                     did.held += 1
                 else:
-                    lines.append(ledger.Line(claim, amount))
+                    lines.append(ledger.PayoutLine(claim, amount))
         if not lines:
             return
         data = pay_call(epoch, [(line.claim.address, line.amount_raw) for line in lines])

@@ -34,7 +34,7 @@ class ClaimRefused(Exception):
     """This claim is never paid: it cannot have been made by our own API."""
 
 
-class Held(Exception):
+class CapReached(Exception):
     """Not now: a cap is reached. It stays reserved until an operator raises the cap."""
 
 
@@ -68,10 +68,10 @@ class Allowance:
     def spend(self, amount: int) -> None:
         """Raises Held, and then nothing is spent."""
         if amount > self.caps.per_claim_raw:
-            raise Held("the cap per claim")
+            raise CapReached("the cap per claim")
         if self.epoch_raw + amount > min(self.caps.per_epoch_raw, self.pool_raw):
-            raise Held("the cap per epoch")
+            raise CapReached("the cap per epoch")
         if self.day_raw + amount > self.caps.per_day_raw:
-            raise Held("the cap per day")
+            raise CapReached("the cap per day")
         self.epoch_raw += amount
         self.day_raw += amount

@@ -76,7 +76,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PayoutLine:
     claim: Claim
     amount_raw: int
 
@@ -159,7 +159,7 @@ async def batch_lines(tx: Transaction, batch: Batch) -> list[tuple[Address, int]
     return [(Address(row.address), row.amount_raw) for row in found]
 
 
-async def add_batch(tx: Transaction, batch: Batch, lines: Iterable[Line] = ()) -> None:
+async def add_batch(tx: Transaction, batch: Batch, lines: Iterable[PayoutLine] = ()) -> None:
     """A new transaction and what is in it, before it is sent."""
     await tx.execute(insert(earn_batch), _row(batch))
     sent = list(lines)
@@ -198,7 +198,7 @@ async def count(tx: Transaction, epoch: int, *, wallets: int = 0, live_raw: int 
         await _add_tally.run(tx, [row])
 
 
-async def _due_among(tx: Transaction, epoch: int, lines: Sequence[Line]) -> set[tuple[str, int]]:
+async def _due_among(tx: Transaction, epoch: int, lines: Sequence[PayoutLine]) -> set[tuple[str, int]]:
     addresses = [line.claim.address for line in lines]
     found = await tx.execute(
         select(earn_line.c.address, earn_line.c.attempt).where(

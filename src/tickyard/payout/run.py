@@ -17,7 +17,7 @@ LEASE: Final = "payout"
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class Pauses:
     """How long the agent pauses, and what for."""
 
     round_s: float = 0.2
@@ -27,10 +27,10 @@ class Pace:
     renew_s: float = RENEW_S
 
 
-PACE: Final = Pace()
+PACE: Final = Pauses()
 
 
-async def run_agent(agent: Agent, owner: str, pace: Pace = PACE) -> None:
+async def run_agent(agent: Agent, owner: str, pace: Pauses = PACE) -> None:
     """Pay until cancelled. While payouts are halted nothing is signed, and every agent waits for a person."""
     while True:
         lease = await _take(agent, owner, pace)
@@ -40,7 +40,7 @@ async def run_agent(agent: Agent, owner: str, pace: Pace = PACE) -> None:
             log.warning("another payout agent has taken over")
 
 
-async def _take(agent: Agent, owner: str, pace: Pace) -> Lease:
+async def _take(agent: Agent, owner: str, pace: Pauses) -> Lease:
     while True:
         with contextlib.suppress(UpstreamDown):
             lease = await take(agent.store, LEASE, owner)
@@ -49,7 +49,7 @@ async def _take(agent: Agent, owner: str, pace: Pace) -> Lease:
         await agent.store.clock.sleep(pace.stand_by_s)
 
 
-async def _work(agent: Agent, lease: Lease, pace: Pace) -> None:
+async def _work(agent: Agent, lease: Lease, pace: Pauses) -> None:
     keeping, drift = asyncio.create_task(_keep(agent, lease, pace)), DriftWatch()
     told: str | None = None
     try:
@@ -86,7 +86,7 @@ async def _work(agent: Agent, lease: Lease, pace: Pace) -> None:
             await release(agent.store, lease)
 
 
-async def _keep(agent: Agent, lease: Lease, pace: Pace) -> None:
+async def _keep(agent: Agent, lease: Lease, pace: Pauses) -> None:
     """Renew until it is lost; a store in trouble is asked again, the fence tells whether it was in time."""
     while True:
         await agent.store.clock.sleep(pace.renew_s)

@@ -75,7 +75,7 @@ class Outbound:
     async def has_room(self) -> bool:
         return len({batch.nonce for batch in await self._unmined()}) < UNMINED_MAX
 
-    async def send(self, lease: Lease, epoch: int, data: bytes, lines: Sequence[ledger.Line] = ()) -> int:
+    async def send(self, lease: Lease, epoch: int, data: bytes, lines: Sequence[ledger.PayoutLine] = ()) -> int:
         """Sign, write down, send; without lines it is an opening. 0: the node says that it would fail."""
         gas = await self._gas(data)
         if gas is None:

@@ -7,7 +7,7 @@ from tickyard.chain.boot import WrongChain
 from tickyard.config.settings import SettingsError
 from tickyard.kernel.errors import Failure
 from tickyard.store.copying.backup import BackupRefused
-from tickyard.store.engine import Refused
+from tickyard.store.engine import StoreRefused
 
 _OPTIONAL = {
     "eth_account": ("eth-account", "requirements.payout.lock"),
@@ -23,7 +23,7 @@ def in_words(error: BaseException) -> str | None:
     match error:
         case SettingsError() | WrongChain() | BackupRefused():
             return str(error)
-        case Refused():
+        case StoreRefused():
             return f"{error.found}: {error.mend}"
         case Failure():
             return error.message

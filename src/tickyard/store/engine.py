@@ -46,7 +46,7 @@ class Contended(Busy):
     """Another transaction won. The same work may succeed when it is run again from its beginning."""
 
 
-class Refused(UpstreamDown):
+class StoreRefused(UpstreamDown):
     """The database answers, and will not have us as we are: nothing heals until a person mends it.
 
     They are told what was found and what to do; callers hear no more than of a store that does not answer.

@@ -47,7 +47,7 @@ _ROW: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class AssetIdentity:
     symbol: Symbol
     address: Address
     uid: str
@@ -64,13 +64,13 @@ class KeptBody:
     body: str
 
 
-async def identities(tx: Transaction) -> dict[Symbol, Identity]:
+async def identities(tx: Transaction) -> dict[Symbol, AssetIdentity]:
     """Every pin, those of tokens that have left the list included."""
     rows = await tx.execute(select(pinned_token.c.symbol, pinned_token.c.address, pinned_token.c.uid))
-    return {Symbol(symbol): Identity(Symbol(symbol), Address(address), uid) for symbol, address, uid in rows}
+    return {Symbol(symbol): AssetIdentity(Symbol(symbol), Address(address), uid) for symbol, address, uid in rows}
 
 
-async def pin(tx: Transaction, new: Iterable[Identity], now: datetime) -> None:
+async def pin(tx: Transaction, new: Iterable[AssetIdentity], now: datetime) -> None:
     """Pin what is new. A row that contradicts one that is there is left out: look again to see who was first."""
     # In one order, so that two processes that begin together cannot wait for each other.
     rows = [
@@ -81,7 +81,7 @@ async def pin(tx: Transaction, new: Iterable[Identity], now: datetime) -> None:
         await tx.execute(insert_new(tx, pinned_token), rows)
 
 
-async def repin(tx: Transaction, accepted: Identity, now: datetime) -> list[Identity]:
+async def repin(tx: Transaction, accepted: AssetIdentity, now: datetime) -> list[AssetIdentity]:
     """A person says that this is the token now. Whoever held its symbol, address or uid loses them; who that was."""
     pins = pinned_token.c
     clashes = or_(pins.symbol == accepted.symbol, pins.address == accepted.address, pins.uid == accepted.uid)
@@ -94,7 +94,7 @@ async def repin(tx: Transaction, accepted: Identity, now: datetime) -> list[Iden
     return before
 
 
-def _clash(one: Identity, other: Identity) -> bool:
+def _clash(one: AssetIdentity, other: AssetIdentity) -> bool:
     return one.symbol == other.symbol or one.address == other.address or one.uid == other.uid
 
 

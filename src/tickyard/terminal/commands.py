@@ -142,7 +142,7 @@ async def watch(
     out, clock = out or sys.stdout, clock or WallClock()
     is_live = out.isatty() and not once
     history: dict[str, Any] = {}
-    async with AsyncClient(url) as client, _Ticker(client, symbol) as ticker:
+    async with AsyncClient(url) as client, _LivePrice(client, symbol) as ticker:
         while True:
             trouble = f"  now {ticker.price}" if ticker.price else ""
             try:
@@ -160,7 +160,7 @@ async def watch(
             await ticker.wait(clock)
 
 
-class _Ticker:
+class _LivePrice:
     """The price as it moves, from the stream: a screen is drawn again when it does, and every few seconds anyway."""
 
     def __init__(self, client: AsyncClient, symbol: str) -> None:

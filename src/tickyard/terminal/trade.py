@@ -21,7 +21,7 @@ from tickyard.kernel.units import TokenAmount, UsdgAmount
 from tickyard.terminal.commands import INTERRUPTED, WrongCommand, base_url, said
 
 
-class Signer(NamedTuple):
+class SigningWallet(NamedTuple):
     account: Any
     rpc_url: str
 
@@ -98,7 +98,7 @@ def shown(check: TradeCheck) -> str:
     return "\n".join(lines)
 
 
-async def _signer(url: str, args: argparse.Namespace) -> Signer:
+async def _signer(url: str, args: argparse.Namespace) -> SigningWallet:
     try:
         from eth_account import Account
     except ImportError:
@@ -106,13 +106,13 @@ async def _signer(url: str, args: argparse.Namespace) -> Signer:
     if args.keystore:
         if not args.rpc:
             raise WrongCommand("a keystore needs --rpc, the address of your own node")
-        return Signer(_open(Account, Path(args.keystore), args.password_file), args.rpc)
+        return SigningWallet(_open(Account, Path(args.keystore), args.password_file), args.rpc)
     try:
         async with aiohttp.ClientSession() as session, session.get(f"{url}/sandbox") as response:
             if response.status != 200:
                 raise WrongCommand("this is no sandbox: give --keystore FILE and --rpc URL of your own")
             sandbox = await response.json()
-        return Signer(Account.from_key(sandbox["wallets"][0]["privateKey"]), args.rpc or sandbox["rpcUrl"])
+        return SigningWallet(Account.from_key(sandbox["wallets"][0]["privateKey"]), args.rpc or sandbox["rpcUrl"])
     except (aiohttp.ClientError, KeyError, ValueError):
         raise WrongCommand(f"there is no service at {url}; start one with: make up") from None
 

@@ -19,7 +19,7 @@ from tickyard.payments.offer.terms import FIRST, SECOND, PaymentSettings, Terms
 from tickyard.payments.proof.chain import ChainProof
 from tickyard.payments.receipts import ReceiptKey
 from tickyard.payments.selling.cashier import Cashier
-from tickyard.payments.selling.identity import Identity
+from tickyard.payments.selling.identity import PayerIdentity
 from tickyard.store.engine import Store
 
 
@@ -49,7 +49,7 @@ async def open_payments(settings: Settings, store: Store, rpc: Rpc, clock: Clock
         # Nothing between taking the money and sending the answer may be lost when we stop.
         stack.push_async_callback(cashier.drain)
         yield Payments(
-            _terms(settings, clock, second_clock), ledger, cashier, Identity(chains), chains, receipt_key(settings)
+            _terms(settings, clock, second_clock), ledger, cashier, PayerIdentity(chains), chains, receipt_key(settings)
         )
 
 

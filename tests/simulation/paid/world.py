@@ -27,7 +27,7 @@ from tickyard.payments.offer.terms import FIRST, SECOND, PaymentSettings, Terms
 from tickyard.payments.proof.chain import ChainProof
 from tickyard.payments.proof.reconcile import look_after
 from tickyard.payments.selling.cashier import Cashier
-from tickyard.payments.selling.identity import Identity
+from tickyard.payments.selling.identity import PayerIdentity
 
 FINALITY = 12
 PRICE = UsdgAmount(10_000)
@@ -216,7 +216,7 @@ class World:
         }
         cashier = Cashier(process.ledger, tills, self.clock)
         client = lambda scope: scope["client"][0]  # noqa: E731
-        keeper = Doorkeeper(cashier, self.clock, client, Identity(process.proofs), bad_payments_per_minute=1000)
+        keeper = Doorkeeper(cashier, self.clock, client, PayerIdentity(process.proofs), bad_payments_per_minute=1000)
         process.gate = Gate(ITEM, lambda *how: self._sell(process, *how), self.paid_offer, keeper)
         self.apis[process.name] = process
         while True:

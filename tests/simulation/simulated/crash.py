@@ -17,7 +17,7 @@ from simulated.run import scratch
 from simulated.world import World
 from tickyard.features.earn import rules
 from tickyard.kernel.errors import Failure
-from tickyard.payout.run import LEASE, Pace, run_agent
+from tickyard.payout.run import LEASE, Pauses, run_agent
 from tickyard.store.leases import release, take
 
 EPOCH = rules.accruing_epoch(START)
@@ -93,7 +93,7 @@ async def _prepare(world):
 
 
 async def _agent(world, process):
-    await run_agent(world.agent_of(process), f"agent {world.lives}", Pace(round_s=1.9))
+    await run_agent(world.agent_of(process), f"agent {world.lives}", Pauses(round_s=1.9))
 
 
 async def _mine(world):

@@ -50,14 +50,14 @@ class Resized(NamedTuple):
     amount1: int
 
 
-class Paid(NamedTuple):
+class TokensMoved(NamedTuple):
     """Tokens that came in or went out without a change of the curve."""
 
     amount0: int
     amount1: int
 
 
-Event = Initialized | Swapped | Resized | Paid
+PoolEvent = Initialized | Swapped | Resized | TokensMoved
 
 
 class PoolLog(NamedTuple):
@@ -66,7 +66,7 @@ class PoolLog(NamedTuple):
     """Its index in the block."""
     pool: Address
     block_hash: str
-    event: Event
+    event: PoolEvent
 
 
 def read_log(log: Any) -> PoolLog:
@@ -86,7 +86,7 @@ def read_log(log: Any) -> PoolLog:
     )
 
 
-def _event(topics: list[bytes], data: bytes) -> Event:
+def _event(topics: list[bytes], data: bytes) -> PoolEvent:
     name = "0x" + topics[0].hex()
     if name == SWAP:
         amount0, amount1, price, liquidity, tick = words(data, 5)
@@ -112,10 +112,10 @@ def _event(topics: list[bytes], data: bytes) -> Event:
         return Initialized(read_uint(price, bits=160), read_int(tick, bits=24))
     if name in (_COLLECT, _COLLECT_PROTOCOL):
         amounts = words(data, 3)[1:] if name == _COLLECT else words(data, 2)
-        return Paid(-read_uint(amounts[0], bits=128), -read_uint(amounts[1], bits=128))
+        return TokensMoved(-read_uint(amounts[0], bits=128), -read_uint(amounts[1], bits=128))
     if name == _FLASH:
         *_, paid0, paid1 = words(data, 4)
-        return Paid(read_uint(paid0), read_uint(paid1))
+        return TokensMoved(read_uint(paid0), read_uint(paid1))
     raise malformed()
 
 

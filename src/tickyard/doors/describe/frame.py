@@ -8,7 +8,7 @@ import msgspec
 from tickyard.doors.describe.examples import example_of
 from tickyard.doors.describe.index import Index
 from tickyard.doors.describe.paths import MCP_PATH
-from tickyard.kernel.operation import Event
+from tickyard.kernel.operation import PushedEvent
 from tickyard.kernel.wire import ErrorBody
 
 FRAME_TAG: Final = {"name": "service", "description": "The service itself: its index and its tool server."}
@@ -85,7 +85,7 @@ _CALL: Final = {
 }
 
 
-def webhooks(events: Iterable[Event]) -> dict[str, Any]:
+def webhooks(events: Iterable[PushedEvent]) -> dict[str, Any]:
     """What a receiver gets from us."""
     return {
         event.name: {

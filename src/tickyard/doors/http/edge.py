@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tickyard.doors.http.answers import JSON, NO_STORE, Headers, is_worth_squeezing, send_error, send_too_many
 from tickyard.doors.http.cache import FrontCache, KeptEntry, head_lines, send_entry
 from tickyard.doors.http.heads import GOOD_HOSTS
-from tickyard.doors.http.limits import RateLimit, Verdict
+from tickyard.doors.http.limits import LimitVerdict, RateLimit
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.wire import iso
 from tickyard.observe.log import AccessLog, log
@@ -190,7 +190,7 @@ class Edge:
         target, query = scope["raw_path"], scope["query_string"]
         return self._cache.get(target + b"?" + query if query else target, self._clock.timestamp())
 
-    def _count(self, scope: Scope) -> Verdict | None:
+    def _count(self, scope: Scope) -> LimitVerdict | None:
         """Count the request against its client's limit. None: it does not count."""
         if self._limit is None or scope["method"] == "OPTIONS" or scope["raw_path"].startswith(_UNLIMITED):
             return None

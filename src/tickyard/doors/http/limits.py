@@ -37,7 +37,7 @@ class RateLimit:
         self._buckets = TokenBuckets(max(1, quota // replicas))
         self._trusted = read_networks(trusted_proxies)
 
-    def take(self, scope: Mapping[str, Any], now: float) -> "Verdict":
+    def take(self, scope: Mapping[str, Any], now: float) -> "LimitVerdict":
         """Count this request against its client; `now` is monotonic seconds."""
         return self._buckets.take(client_key(scope, self._trusted), now)
 
@@ -111,7 +111,7 @@ def _is_trusted(text: str, networks: Networks) -> bool:
     return address is not None and any(address in network for network in networks)
 
 
-class Verdict(msgspec.Struct, frozen=True, gc=False):
+class LimitVerdict(msgspec.Struct, frozen=True, gc=False):
     is_allowed: bool
     remaining: int
     """Requests left right now."""
@@ -142,7 +142,7 @@ class TokenBuckets:
     def __len__(self) -> int:
         return len(self._full_at)
 
-    def take(self, key: str, now: float) -> Verdict:
+    def take(self, key: str, now: float) -> LimitVerdict:
         """Draw one request from this client's bucket; `now` is monotonic seconds."""
         moment = int(now * _SECOND)
         buckets, interval = self._full_at, self._interval
@@ -155,10 +155,10 @@ class TokenBuckets:
         missing = full_at - moment + interval
         room = self._depth - missing
         if room < 0:
-            return Verdict(False, 0, -(-(missing - interval) // _SECOND), -(room // _SECOND), self._policy)
+            return LimitVerdict(False, 0, -(-(missing - interval) // _SECOND), -(room // _SECOND), self._policy)
         buckets[key] = full_at + interval
         buckets.move_to_end(key)
-        return Verdict(True, room // interval, -(-missing // _SECOND), 0, self._policy)
+        return LimitVerdict(True, room // interval, -(-missing // _SECOND), 0, self._policy)
 
     def _forget(self, moment: int) -> None:
         """Make room for a newcomer. Two at most: faster than they arrive, and nobody pays for a sweep."""

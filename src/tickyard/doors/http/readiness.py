@@ -32,7 +32,7 @@ _ASK_STORE: Final = Query(text("SELECT version_num FROM alembic_version"))
 
 
 @dataclass(slots=True)
-class _Look:
+class _Probe:
     """One look, as far as it has come."""
 
     began: float
@@ -54,7 +54,7 @@ class ReadyReport:
 class Lookout:
     def __init__(self, deps: Deps) -> None:
         self._deps = deps
-        self._look: _Look | None = None
+        self._look: _Probe | None = None
         self._store_well_at = self._chain_well_at = _NEVER
         """When each last answered well, by the monotonic clock."""
         self._newest_s = 0
@@ -70,7 +70,7 @@ class Lookout:
         if look is not None:
             self._unlearn(look)
         if look is None or (clock.monotonic() - look.began >= _KEPT_S and all(task.done() for task in look.tasks())):
-            look = self._look = _Look(
+            look = self._look = _Probe(
                 clock.monotonic(),
                 asyncio.create_task(self._ask_store()),
                 asyncio.create_task(self._ask_head()),
@@ -84,7 +84,7 @@ class Lookout:
             await asyncio.wait([*look.tasks(), *([self._write] if self._write else [])], timeout=left)
         return self._judge(look)
 
-    def _unlearn(self, look: _Look) -> None:
+    def _unlearn(self, look: _Probe) -> None:
         """Who has answered badly since is not well because of what it answered before."""
         if look.store.done() and _problem(look.store, ""):
             self._store_well_at = _NEVER
@@ -98,7 +98,7 @@ class Lookout:
             self._wrote, self._write = now, asyncio.create_task(_write(self._deps.store))
             self._write.add_done_callback(_hear)
 
-    def _judge(self, look: _Look) -> ReadyReport:
+    def _judge(self, look: _Probe) -> ReadyReport:
         registry, tasks = self._deps.market.registry, self._deps.tasks
         now = self._deps.clock.monotonic()
         store = _problem(look.store, "the store", is_well=now - self._store_well_at < _WELL_S)

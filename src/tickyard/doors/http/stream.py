@@ -11,7 +11,7 @@ from tickyard.doors.http.answers import NO_STORE, Headers, send_bytes, send_fail
 from tickyard.doors.http.binding import Binder
 from tickyard.doors.http.edge import ROUTE
 from tickyard.features.history.stream.ask import StreamAsk
-from tickyard.features.history.stream.hub import GOODBYE, Hub, TooMany
+from tickyard.features.history.stream.hub import GOODBYE, Hub, TooManyListeners
 from tickyard.features.history.stream.listener import Listener
 from tickyard.features.history.stream.told import EVENTS
 from tickyard.kernel.errors import Failure
@@ -62,7 +62,7 @@ class StreamDoor:
         except Failure as failure:
             await send_failure(send, failure)
             return
-        except TooMany:
+        except TooManyListeners:
             await send_too_many(send, _AGAIN_AFTER_S)
             return
         gone = asyncio.ensure_future(_gone(receive, listener))

@@ -17,7 +17,7 @@ from tickyard.doors.describe.examples import with_wallet
 from tickyard.doors.describe.openapi import typed_enums
 from tickyard.doors.http.binding import Binder
 from tickyard.doors.http.cache import FrontCache
-from tickyard.doors.http.limits import Verdict
+from tickyard.doors.http.limits import LimitVerdict
 from tickyard.doors.mcp.texts import describe_tool
 from tickyard.kernel.errors import BadRequest, Failure, UpstreamDown
 from tickyard.kernel.ids import EXAMPLE_WALLET
@@ -25,7 +25,7 @@ from tickyard.kernel.operation import Operation
 from tickyard.kernel.wire import StreamAnswer, error_body
 from tickyard.observe.log import log
 
-Take = Callable[[str], Verdict]
+Take = Callable[[str], LimitVerdict]
 """Counts one call against a client's quota."""
 
 _REF: Final = "#/$defs/{name}"

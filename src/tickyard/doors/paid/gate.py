@@ -23,12 +23,12 @@ from tickyard.payments.offer.challenge import PaidOffer, header_value
 from tickyard.payments.offer.sign_in import HEADER as SIGN_IN
 from tickyard.payments.offer.sign_in import SignedIn
 from tickyard.payments.receipts import ReceiptKey
-from tickyard.payments.refusal import BadPayment, NotSettled, Refusal, TooMany
+from tickyard.payments.refusal import BadPayment, NotSettled, Refusal, TooManyPayments
 from tickyard.payments.selling.budgets import Budget, Place
 from tickyard.payments.selling.cashier import Cashier
-from tickyard.payments.selling.identity import Identity
+from tickyard.payments.selling.identity import PayerIdentity
 from tickyard.payments.selling.sale import Sale, sale_of
-from tickyard.payments.selling.standing import Bearer, Order, bearer_of
+from tickyard.payments.selling.standing import Bearer, PaidRequest, bearer_of
 from tickyard.payments.signed.authorization import Payment, read_authorization
 from tickyard.payments.signed.key import Key
 from tickyard.payments.signed.payload import Given, choose, payment_header
@@ -57,7 +57,7 @@ class Doorkeeper:
         cashier: Cashier,
         clock: Clock,
         client_key: ClientKey,
-        identity: Identity,
+        identity: PayerIdentity,
         *,
         bad_payments_per_minute: int | None = BAD_PAYMENTS_PER_MINUTE,
         body_wait_s: float = BODY_WAIT_S,
@@ -103,7 +103,7 @@ class Gate:
             challenge = self._offer.challenge(raw_path, refusal.reason)
             failed = failure_headers(refusal) if isinstance(refusal, NotSettled) else []
             await send_challenge(send, challenge, header_value(challenge), failed, has_body=method != "HEAD")
-        except TooMany as trouble:
+        except TooManyPayments as trouble:
             wait = (b"retry-after", b"%d" % trouble.retry_after_s)
             await send_error(send, 429, "bad_request", trouble.message, [wait])
         except UpstreamDown as failure:
@@ -121,7 +121,7 @@ class Gate:
             if body is None:
                 await send_error(send, 400, "bad_request", "the body did not arrive whole; nothing was taken")
                 return
-            order = Order(
+            order = PaidRequest(
                 payment=payment,
                 bearer=bearer,
                 client=client,

@@ -20,7 +20,7 @@ class RawCandle(NamedTuple):
     ticks: int
 
 
-class Part(NamedTuple):
+class CandlePart(NamedTuple):
     """The candle of some samples of a bucket, and where they lie in it: parts join in any order."""
 
     candle: RawCandle
@@ -64,10 +64,10 @@ def fold(samples: Iterable[Sample], interval_s: int) -> list[RawCandle]:
     return [RawCandle(*bar) for bar in bars(sorted(samples), interval_s)]
 
 
-def parts(samples: Iterable[Sample], interval_s: int) -> Iterator[Part]:
+def parts(samples: Iterable[Sample], interval_s: int) -> Iterator[CandlePart]:
     """The same candles, ready to be joined with what other samples of their buckets gave."""
     per_bucket = interval_s // SLOT_S
     for _bucket, group in groupby(sorted(samples), lambda each: each[0] // per_bucket):
         inside = list(group)
         (candle,) = fold(inside, interval_s)
-        yield Part(candle, inside[0][0], inside[-1][0])
+        yield CandlePart(candle, inside[0][0], inside[-1][0])

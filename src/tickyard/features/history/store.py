@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from sqlalchemy import Table, case
 
-from tickyard.features.history.candles import Part, Sample, parts
+from tickyard.features.history.candles import CandlePart, Sample, parts
 from tickyard.features.history.tables import ROLLUPS, recorded, sample, suspect, synthetic
 from tickyard.market.sampling.rounds import Round, slot_number
 from tickyard.store.engine import Transaction
@@ -61,7 +61,7 @@ async def _open_round(tx: Transaction, taken: Round) -> bool:
     return (await tx.execute(insert_new(tx, recorded), row)).rowcount == 1
 
 
-def _row(token_id: int, part: Part) -> dict[str, int]:
+def _row(token_id: int, part: CandlePart) -> dict[str, int]:
     ends = {"first_slot": part.first_slot, "last_slot": part.last_slot}
     return {"token_id": token_id, **part.candle._asdict(), **ends}
 

@@ -32,7 +32,7 @@ from tickyard.features.trades.issues import find_issues
 from tickyard.features.trades.look import Look, look
 from tickyard.features.trades.note import impact_of, premium_of, premium_sentence
 from tickyard.features.trades.plan import Planned, Wanted, equity_quote
-from tickyard.features.trades.reasons import Refusal
+from tickyard.features.trades.reasons import Revert
 from tickyard.features.trades.rehearse import Run, holdings
 from tickyard.features.trades.wire import TradeBuild, TransactionStep
 from tickyard.kernel.errors import NoLiquidity, UpstreamDown
@@ -117,7 +117,7 @@ def _with_gas_money(seen: Look, limits: list[int]) -> Run | None:
     left, steps = seen.ether, []
     for step, limit in zip(seen.run.steps, limits, strict=True):
         if left < limit * seen.fees.most and step.refusal is None:
-            step = replace(step, refusal=Refusal("gas_short", None, b""))
+            step = replace(step, refusal=Revert("gas_short", None, b""))
         left -= step.gas * seen.fees.price
         steps.append(step)
     return replace(seen.run, steps=steps)
@@ -180,7 +180,7 @@ def _simulation(build: TradeBuild, seen: Look, run: Run, symbol: str) -> Simulat
     return Simulation(success=run.is_success, steps=steps, balance_changes=changes)
 
 
-def _reason(refusal: Refusal | None) -> Reason | None:
+def _reason(refusal: Revert | None) -> Reason | None:
     if refusal is None:
         return None
     return Reason(code=refusal.code, message=refusal.text, data="0x" + refusal.data[:1024].hex())

@@ -41,7 +41,7 @@ class Circumstances:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Concern:
     code: IssueCode | None
     """None: said in the note alone."""
     severity: Severity
@@ -110,33 +110,33 @@ def premium_of(swap: Swap, equity_mid: Price | None) -> Share | None:
     return Share(worse if swap.trade.side is Side.BUY else -worse, equity_mid.num * paid.den)
 
 
-def warnings(swap: Swap, symbol: str, seen: Circumstances) -> list[Finding]:
-    found: list[Finding] = []
+def warnings(swap: Swap, symbol: str, seen: Circumstances) -> list[Concern]:
+    found: list[Concern] = []
     if seen.balance < swap.spends_at_most:
         held = _amount(swap, seen.balance, symbol, is_in=True)
         # What is quoted may be affordable although the most that it may cost is not.
         is_sure = seen.balance < swap.fill.amounts(swap.trade.side)[0]
         severity: Severity = "error" if is_sure else "warning"
-        found.append(Finding("balance_short", severity, f"The recipient holds only {held}: the swap may revert."))
+        found.append(Concern("balance_short", severity, f"The recipient holds only {held}: the swap may revert."))
     if seen.is_recipient_blocked:
         text = "The token contract blocks the recipient: the swap will revert."
-        found.append(Finding("recipient_blocked", "error", text))
+        found.append(Concern("recipient_blocked", "error", text))
     if seen.is_paused:
         text = "The token is paused for a corporate action: the swap may revert."
-        found.append(Finding("token_paused", "warning", text))
+        found.append(Concern("token_paused", "warning", text))
     if not seen.is_active:
-        found.append(Finding("inactive", "warning", f"The issuer lists {symbol} as not active."))
+        found.append(Concern("inactive", "warning", f"The issuer lists {symbol} as not active."))
     if seen.is_halted is None:
         text = "The equity quote could not be read, so halt and premium were not checked."
-        found.append(Finding("quote_unreadable", "warning", text))
+        found.append(Concern("quote_unreadable", "warning", text))
     elif seen.is_halted:
-        found.append(Finding("halted", "warning", "Trading in the underlying is halted."))
+        found.append(Concern("halted", "warning", "Trading in the underlying is halted."))
     premium = premium_of(swap, seen.equity_mid)
     if premium is not None and premium.is_over(_PREMIUM_MAX_PERCENT * 100):
-        found.append(Finding("premium_high", "warning", premium_sentence(swap, premium)))
+        found.append(Concern("premium_high", "warning", premium_sentence(swap, premium)))
     if seen.has_bad_checksum:
         text = "The recipient's mixed-case checksum is wrong: make sure that the address is yours."
-        found.append(Finding(None, "warning", text))
+        found.append(Concern(None, "warning", text))
     return found
 
 

@@ -73,7 +73,7 @@ _VAGUE: Final = frozenset({"transfer_failed", "other", "out_of_gas_or_assertion"
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class Revert:
     code: ReasonCode
     said: str | None
     """The contract's own word."""
@@ -97,16 +97,16 @@ def _named() -> dict[bytes, tuple[str, ReasonCode]]:
     }
 
 
-def read_refusal(data: bytes) -> Refusal:
+def read_refusal(data: bytes) -> Revert:
     text = revert_text(data)
     if text is not None:
-        return Refusal(_TEXTS.get(text, "other"), printable(text), data)
+        return Revert(_TEXTS.get(text, "other"), printable(text), data)
     if data[:4] == _PANIC and len(data) == 4 + WORD:
-        return Refusal("out_of_gas_or_assertion", f"Panic {int.from_bytes(data[4:], 'big'):#x}"[:40], data)
+        return Revert("out_of_gas_or_assertion", f"Panic {int.from_bytes(data[4:], 'big'):#x}"[:40], data)
     named = _named().get(data[:4])
     if named is not None:
-        return Refusal(named[1], named[0], data)
-    return Refusal("other" if data else "out_of_gas_or_assertion", None, data)
+        return Revert(named[1], named[0], data)
+    return Revert("other" if data else "out_of_gas_or_assertion", None, data)
 
 
 def printable(text: str) -> str:
@@ -114,13 +114,13 @@ def printable(text: str) -> str:
     return "".join(each if each.isprintable() else "?" for each in text)[:100]
 
 
-def explained(refusal: Refusal, doubts: list[Refusal | None], *, is_balance_short: bool) -> Refusal:
+def explained(refusal: Revert, doubts: list[Revert | None], *, is_balance_short: bool) -> Revert:
     """What is behind a vague refusal: an empty purse, or what the tokens say when they are asked directly."""
     if not refusal.is_vague:
         return refusal
     if is_balance_short:
-        return Refusal("balance_short", refusal.said, refusal.data)
+        return Revert("balance_short", refusal.said, refusal.data)
     for doubt in doubts:
         if doubt is not None and doubt.code in ("recipient_blocked", "token_paused", "balance_short"):
-            return Refusal(doubt.code, refusal.said or doubt.said, refusal.data)
+            return Revert(doubt.code, refusal.said or doubt.said, refusal.data)
     return refusal

@@ -14,7 +14,7 @@ from tickyard.chain.multicall import Call
 from tickyard.chain.rpc.client import Block
 from tickyard.chain.v3 import pools as v3
 from tickyard.features.trades.calldata import Swap
-from tickyard.features.trades.reasons import Refusal, explained, read_refusal
+from tickyard.features.trades.reasons import Revert, explained, read_refusal
 from tickyard.kernel.ids import Address
 from tickyard.market.swaps.fills import Mode
 
@@ -37,7 +37,7 @@ _OTHER_SLOT: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class StepRun:
-    refusal: Refusal | None
+    refusal: Revert | None
     """None: it succeeds."""
     gas: int
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from tickyard.kernel.ids import Symbol
 from tickyard.sources.issuer.border import BrokenEntry, ListedAsset
-from tickyard.store.identities import Identity
+from tickyard.store.identities import AssetIdentity
 
 _VANISHED_MAX_PERCENT: Final = 20
 
@@ -19,9 +19,9 @@ class ListingRefused(Exception):
         """Whose identity a person must look at."""
 
 
-def identity_of(asset: ListedAsset) -> Identity | None:
+def identity_of(asset: ListedAsset) -> AssetIdentity | None:
     """None: it has no token on our chain, so there is nothing to be mistaken for it yet."""
-    return Identity(asset.symbol, asset.address, asset.id) if asset.address else None
+    return AssetIdentity(asset.symbol, asset.address, asset.id) if asset.address else None
 
 
 def check_listing(new: Iterable[ListedAsset]) -> None:
@@ -36,7 +36,7 @@ def check_listing(new: Iterable[ListedAsset]) -> None:
         raise ListingRefused("two symbols share a token uid")
 
 
-def check_identities(pins: Mapping[Symbol, Identity], listed: Iterable[ListedAsset]) -> None:
+def check_identities(pins: Mapping[Symbol, AssetIdentity], listed: Iterable[ListedAsset]) -> None:
     """Raise ListingRefused when somebody on the list is not who they were, departed ones who come back included."""
     of_address = {pin.address: pin.symbol for pin in pins.values()}
     of_uid = {pin.uid: pin.symbol for pin in pins.values()}
@@ -70,7 +70,7 @@ def last_good(
     return [known for known in missing if any(entry.is_perhaps(known) for entry in broken)]
 
 
-def check_refresh(old: Iterable[ListedAsset], new: Iterable[ListedAsset], pins: Mapping[Symbol, Identity]) -> None:
+def check_refresh(old: Iterable[ListedAsset], new: Iterable[ListedAsset], pins: Mapping[Symbol, AssetIdentity]) -> None:
     """Raise ListingRefused when the new list cannot be an honest successor of the old one."""
     old, new = list(old), list(new)
     check_listing(new)

@@ -12,7 +12,7 @@ from tickyard.market.listing.identity import ListingRefused, check_identities, c
 from tickyard.sources.issuer.border import ListedAsset
 from tickyard.store import identities as rows
 from tickyard.store.engine import Store
-from tickyard.store.identities import Identity
+from tickyard.store.identities import AssetIdentity
 
 _CONFIRM_EVERY: Final = timedelta(minutes=5)
 """How exactly the store knows when the list was last confirmed: not every process must write it every minute."""
@@ -81,7 +81,7 @@ class ListingBook:
         self._store = store
         self._version: int | None = None
         self._confirmed_at: datetime | None = None
-        self.pins: dict[Symbol, Identity] = {}
+        self.pins: dict[Symbol, AssetIdentity] = {}
 
     async def news(self) -> KeptListing | None:
         """The pins as they are now; and the list, when another process or a person has changed it since we looked."""
@@ -123,7 +123,7 @@ class ListingBook:
             version = await rows.listing_version(tx)
         self.pins, self._version, self._confirmed_at = pins, version, now
 
-    async def accept(self, asset: ListedAsset) -> list[Identity]:
+    async def accept(self, asset: ListedAsset) -> list[AssetIdentity]:
         """A person has looked: from now on this is the token. Who had its symbol, address or uid before."""
         identity = identity_of(asset)
         assert identity is not None

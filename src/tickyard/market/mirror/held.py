@@ -7,7 +7,7 @@ what the log says. A log that does not fit is not argued with, the pool is read 
 from dataclasses import dataclass, replace
 
 from tickyard.chain import erc20
-from tickyard.chain.aggregate3 import Part, Piece, piece_of
+from tickyard.chain.aggregate3 import CallPart, Piece, piece_of
 from tickyard.chain.multicall import Call
 from tickyard.chain.v3.bitmap import (
     TickLiquidity,
@@ -18,7 +18,7 @@ from tickyard.chain.v3.bitmap import (
     ticks_in,
     words_around,
 )
-from tickyard.chain.v3.events import Event, Initialized, Paid, Resized, Swapped
+from tickyard.chain.v3.events import Initialized, PoolEvent, Resized, Swapped, TokensMoved
 from tickyard.chain.v3.math import HIGHEST_LIMIT, LOWEST_LIMIT, PoolState, SwapResult, swap
 from tickyard.chain.v3.pools import read_liquidity, read_slot0
 from tickyard.chain.v3.steps import amount0_owed, amount0_paid, amount1_owed, amount1_paid
@@ -61,7 +61,7 @@ class Held:
     """Whether both tokens left the pool when that was last tried: of a pool that they do not leave the quoter says
     nothing, whatever its curve."""
 
-    def proven(self, block: str, asked: Piece, told: Part) -> "Held":
+    def proven(self, block: str, asked: Piece, told: CallPart) -> "Held":
         if self.seen is not None and self.seen[1] == told.raw:
             return Held(self.chart, block, seen=self.seen, moves=self.moves)
         return Held(self.chart, block, seen=(asked, told.raw), moves=None not in told.results()[_MOVES])
@@ -76,7 +76,7 @@ class Held:
         held = (self.chart.tokens, self.chart.usdg)
         return held if self.pool.token_is_0 else (held[1], held[0])
 
-    def after(self, event: Event) -> "Held":
+    def after(self, event: PoolEvent) -> "Held":
         """The pool after this log. Raises Misfit."""
         curve = self.chart.spot.curve
         if curve is None or isinstance(event, Initialized):
@@ -93,7 +93,9 @@ class Held:
             gone = (gone | self.chart.ticks.keys()) - ticks.keys()
         return self._with(curve, ticks, gone, event)
 
-    def _with(self, curve: PoolState, ticks: Ticks, gone: frozenset[int], event: Swapped | Resized | Paid) -> "Held":
+    def _with(
+        self, curve: PoolState, ticks: Ticks, gone: frozenset[int], event: Swapped | Resized | TokensMoved
+    ) -> "Held":
         # What is burned is owed to its owner, and leaves the pool when it is collected.
         is_burn = isinstance(event, Resized) and event.liquidity <= 0
         in0, in1 = (0, 0) if is_burn else (event.amount0, event.amount1)
@@ -125,7 +127,7 @@ class Held:
         balances = [Call(contracts.usdg, own), Call(self.pool.token, own)]
         return piece_of([*state_calls(self.pool), *balances, *moving_calls(self.pool, contracts), *ticks])
 
-    def is_borne_out(self, part: Part) -> bool:
+    def is_borne_out(self, part: CallPart) -> bool:
         """Whether the node says just that. Raises UpstreamDown where it makes no sense."""
         if self.seen is not None and self.seen[1] == part.raw:
             return True
@@ -153,7 +155,7 @@ class Held:
     def map_piece(self) -> Piece:
         return piece_of([Call(self.pool.address, tick_bitmap(word)) for word in self.map_words])
 
-    def is_mapped(self, part: Part) -> bool:
+    def is_mapped(self, part: CallPart) -> bool:
         """Whether the pool's own bitmap has the ticks that we hold, and no other. Raises UpstreamDown."""
         there: list[int] = []
         for word, data in zip(self.map_words, part.results(), strict=True):

@@ -16,7 +16,7 @@ _ADDRESSES_MIN: Final = 10
 """A node that refuses so few refuses for another reason."""
 
 
-class LogReader:
+class PoolLogReader:
     def __init__(self, rpc: Rpc) -> None:
         self._rpc = rpc
         self._addresses_max = _ADDRESSES_MAX

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from tickyard.chain.abi import read_uint
-from tickyard.chain.aggregate3 import Part, piece_of
+from tickyard.chain.aggregate3 import CallPart, piece_of
 from tickyard.chain.multicall import Call, aggregate_pieces
 from tickyard.chain.rpc.client import Head, Rpc
 from tickyard.config.pinned import Contracts
@@ -20,7 +20,7 @@ from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.market.mirror.held import Held, Misfit, moving_calls
-from tickyard.market.mirror.logs import LogReader
+from tickyard.market.mirror.logs import PoolLogReader
 from tickyard.market.reading import BLOCK_TIME
 from tickyard.market.swaps.charts import FAR, Chart, ChartReader, Crowded
 from tickyard.market.swaps.pools import Pool
@@ -60,7 +60,7 @@ class Mirror:
     ) -> None:
         """`every`: the pools that there are; they are held as soon as somebody asks about any."""
         self._rpc = rpc
-        self._logs = LogReader(rpc)
+        self._logs = PoolLogReader(rpc)
         self._charts = charts
         self._contracts = contracts
         self._clock = clock
@@ -241,7 +241,7 @@ class Mirror:
             self._audit(audited, mapped)
         return proven, broken
 
-    def _audit(self, held: Held, mapped: Part) -> None:
+    def _audit(self, held: Held, mapped: CallPart) -> None:
         is_same = _is_so(held.is_mapped, mapped)
         metrics.mirror_audits.labels("same" if is_same else "different").inc()
         if not is_same:
@@ -283,7 +283,7 @@ def _check_time(head: Head, seconds: int | None) -> None:
         raise UpstreamDown("the chain node tells two times of one block")
 
 
-def _is_so(claim: Callable[[Part], bool], part: Part) -> bool:
+def _is_so(claim: Callable[[CallPart], bool], part: CallPart) -> bool:
     """What makes no sense does not bear anything out."""
     try:
         return claim(part)

@@ -28,7 +28,7 @@ class Filter(msgspec.Struct, frozen=True):
     until: datetime | None = None
 
 
-class Standing(msgspec.Struct, frozen=True):
+class NetworkStanding(msgspec.Struct, frozen=True):
     """What an alarm should know about one network."""
 
     oldest_unknown: datetime | None
@@ -65,7 +65,7 @@ async def find_orphans(store: Store, until: datetime) -> list[PaymentRow]:
     return await _read(store, and_(_orphaned(), payment.c.settled_at < until), payment.c.settled_at, None)
 
 
-async def take_stock(store: Store, network: str, until: datetime) -> Standing:
+async def take_stock(store: Store, network: str, until: datetime) -> NetworkStanding:
     ours = payment.c.network == network
     async with store.read() as tx:
         oldest = await tx.execute(
@@ -75,7 +75,7 @@ async def take_stock(store: Store, network: str, until: datetime) -> Standing:
         )
         waiting = await tx.execute(select(func.count()).where(ours, payment.c.proof == "waiting"))
         orphans = await tx.execute(select(func.count()).where(ours, _orphaned(), payment.c.settled_at < until))
-        return Standing(oldest.scalar(), waiting.scalar() or 0, orphans.scalar() or 0)
+        return NetworkStanding(oldest.scalar(), waiting.scalar() or 0, orphans.scalar() or 0)
 
 
 def book_entry(row: PaymentRow) -> dict[str, Any]:

@@ -22,9 +22,9 @@ from tickyard.kernel.ids import Address
 from tickyard.payments.books.row import PaymentRow
 from tickyard.payments.offer.terms import SECOND
 from tickyard.payments.proof import account as account_rules
-from tickyard.payments.proof.logs import LogReader, Span
+from tickyard.payments.proof.logs import Span, TransferReader
 from tickyard.payments.proof.span import BlockTimes
-from tickyard.payments.proof.transfer import Entry, PaidTransfer, is_cancelled_by, is_end, is_transfer, is_use
+from tickyard.payments.proof.transfer import PaidTransfer, ReadLog, is_cancelled_by, is_end, is_transfer, is_use
 from tickyard.payments.signed.key import Key
 
 _AUTHORIZATION_STATE: Final = bytes.fromhex("e94a0102")
@@ -81,7 +81,7 @@ class ChainProof:
         self._rpc = rpc
         self._is_eip3009 = network == SECOND
         self._times = BlockTimes()
-        self._logs = LogReader(rpc, self._times, is_eip3009=self._is_eip3009)
+        self._logs = TransferReader(rpc, self._times, is_eip3009=self._is_eip3009)
 
     async def tip(self, finality: Finality = 0) -> Tip:
         if isinstance(finality, int):
@@ -156,7 +156,7 @@ class ChainProof:
         """Whether the account is a contract that takes this for its owner's signature, made so long ago at least."""
         return await account_rules.accepts(self._rpc, account, digest, signature, age_s=age_s)
 
-    def _by_use(self, rows: Sequence[PaymentRow], entries: Sequence[Entry]) -> dict[Key, Finding]:
+    def _by_use(self, rows: Sequence[PaymentRow], entries: Sequence[ReadLog]) -> dict[Key, Finding]:
         transfers = {(each.place.transaction, each.place.log_index): each for each in entries}
         found: dict[Key, Finding] = {}
         for use in entries:
@@ -169,7 +169,7 @@ class ChainProof:
                     found[row.key] = Paid((after.place,))
         return found
 
-    async def _by_flip(self, rows: Sequence[PaymentRow], entries: Sequence[Entry]) -> dict[Key, Finding]:
+    async def _by_flip(self, rows: Sequence[PaymentRow], entries: Sequence[ReadLog]) -> dict[Key, Finding]:
         asked: list[tuple[PaymentRow, int, tuple[PaidTransfer, ...]]] = []
         for row in rows:
             mine = [each.place for each in entries if is_transfer(each, row.key, row.pay_to, row.amount_raw)]

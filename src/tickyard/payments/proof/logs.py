@@ -21,7 +21,7 @@ from tickyard.payments.proof.transfer import (
     AUTHORIZATION_CANCELED,
     AUTHORIZATION_USED,
     NONCES_INVALIDATED,
-    Entry,
+    ReadLog,
     owner_topic,
     read_entry,
     topic,
@@ -48,7 +48,7 @@ class _Range:
     rows: tuple[PaymentRow, ...]
 
 
-class LogReader:
+class TransferReader:
     def __init__(self, rpc: Rpc, times: BlockTimes, *, is_eip3009: bool) -> None:
         self._rpc = rpc
         self._times = times
@@ -57,7 +57,7 @@ class LogReader:
         """How many blocks the node shows at once, as far as it has told. Who asks for more each time then asks for the
         parts one after the other, and loses all of them with any one that fails."""
 
-    async def read(self, spans: Sequence[Span], head: int) -> list[Entry]:
+    async def read(self, spans: Sequence[Span], head: int) -> list[ReadLog]:
         """Every log of these payments up to the block `head`."""
         if not spans:
             return []
@@ -68,7 +68,7 @@ class LogReader:
                 return entries
         raise UpstreamDown("the chain node shows no block before a payment")
 
-    async def block(self, row: PaymentRow, number: int) -> list[Entry]:
+    async def block(self, row: PaymentRow, number: int) -> list[ReadLog]:
         """The logs of one block."""
         return await self._read([_Range(number, number, (row,))])
 
@@ -98,14 +98,14 @@ class LogReader:
                 return False
         return True
 
-    async def _read(self, ranges: Sequence[_Range]) -> list[Entry]:
+    async def _read(self, ranges: Sequence[_Range]) -> list[ReadLog]:
         bounds = {number for each in ranges for number in (each.first, each.last)}
         entries = await self._read_parts([part for each in ranges for part in _cut(each, self._widest)], bounds)
         # A node may have been busy, or be another by now.
         self._widest = min(self._widest + self._widest // 8, _WIDEST)
         return entries
 
-    async def _read_parts(self, parts: Sequence[_Range], bounds: Container[int]) -> list[Entry]:
+    async def _read_parts(self, parts: Sequence[_Range], bounds: Container[int]) -> list[ReadLog]:
         """Only the times of `bounds` are learned: those of every part would crowd out the ones that are needed."""
         calls: list[tuple[str, Sequence[Any]]] = []
         for each in parts:
@@ -118,7 +118,7 @@ class LogReader:
             calls += [*around, *(("eth_getLogs", [{**where, **query}]) for query in queries), around[1]]
         answers = await self._rpc.batch(calls)
         size = len(calls) // len(parts)
-        entries: list[Entry] = []
+        entries: list[ReadLog] = []
         smaller: list[_Range] = []
         for n, each in enumerate(parts):
             first, last, *logs, again = answers[n * size : (n + 1) * size]
@@ -131,7 +131,7 @@ class LogReader:
 
     def _take(
         self, asked: _Range, first: Any, last: Any, logs: list[Any], again: Any, bounds: Container[int]
-    ) -> list[Entry]:
+    ) -> list[ReadLog]:
         if any(isinstance(answer, RpcError) for answer in (first, last, *logs, again)):
             raise UpstreamDown("the chain node refused to show logs")
         begin, end = read_header(first), read_header(last)

@@ -33,7 +33,7 @@ class PaidTransfer:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ReadLog:
     """One log, its shape checked."""
 
     address: Address
@@ -49,7 +49,7 @@ def permit_words(key: Key, amount_raw: int, deadline: int) -> str:
     return before.hex() + key.nonce[2:] + after.hex()
 
 
-def read_entry(log: Any) -> Entry:
+def read_entry(log: Any) -> ReadLog:
     if not isinstance(log, dict) or not isinstance(topics := log.get("topics"), list) or log.get("removed") is True:
         raise malformed()
     address, data = log.get("address"), log.get("data")
@@ -61,7 +61,7 @@ def read_entry(log: Any) -> Entry:
         quantity(log.get("blockNumber")),
         hash_text(log.get("blockHash")),
     )
-    return Entry(Address(address.lower()), tuple(hash_text(topic) for topic in topics), data, place)
+    return ReadLog(Address(address.lower()), tuple(hash_text(topic) for topic in topics), data, place)
 
 
 def topic(word: bytes) -> str:
@@ -72,24 +72,24 @@ def owner_topic(key: Key) -> str:
     return topic(address_word(key.payer))
 
 
-def is_transfer(entry: Entry, key: Key, pay_to: Address, amount_raw: int) -> bool:
+def is_transfer(entry: ReadLog, key: Key, pay_to: Address, amount_raw: int) -> bool:
     """Whether this is a transfer of the amount from the payer to us."""
     parties = (TRANSFER, owner_topic(key), topic(address_word(pay_to)))
     return entry.address == key.asset and entry.topics == parties and quantity(entry.data) == amount_raw
 
 
-def is_use(entry: Entry, key: Key) -> bool:
+def is_use(entry: ReadLog, key: Key) -> bool:
     """Whether this is the token's word that the payment's own nonce was used."""
     return entry.address == key.asset and entry.topics == (AUTHORIZATION_USED, owner_topic(key), key.nonce)
 
 
-def is_end(entry: Entry, key: Key) -> bool:
+def is_end(entry: ReadLog, key: Key) -> bool:
     """Whether this is the token's word about the payment's own nonce: used, or cancelled."""
     owner, kinds = owner_topic(key), (AUTHORIZATION_USED, AUTHORIZATION_CANCELED)
     return entry.address == key.asset and any(entry.topics == (kind, owner, key.nonce) for kind in kinds)
 
 
-def is_cancelled_by(entry: Entry, permit2: Address, key: Key) -> bool:
+def is_cancelled_by(entry: ReadLog, permit2: Address, key: Key) -> bool:
     """Whether Permit2 says here that the owner crossed out the payment's nonce by hand."""
     if entry.address != permit2 or entry.topics != (NONCES_INVALIDATED, owner_topic(key)) or len(entry.data) != 130:
         return False

@@ -9,7 +9,7 @@ from collections import OrderedDict, deque
 from typing import Final
 
 from tickyard.kernel.clock import Clock
-from tickyard.payments.refusal import TooMany
+from tickyard.payments.refusal import TooManyPayments
 
 WINDOW_S: Final = 60
 PATIENCE_S: Final = 8.0
@@ -59,7 +59,7 @@ class Budget:
             now = self._clock.monotonic()
             wait_s = self._wait_s(name, now)
             if wait_s:
-                raise TooMany(self._message, wait_s)
+                raise TooManyPayments(self._message, wait_s)
             if self._taken.get(name, 0) + len(self._spent.get(name, ())) < self._quota:
                 self._taken[name] = self._taken.get(name, 0) + 1
                 return Place(self, name)
@@ -69,7 +69,7 @@ class Budget:
         """A place under another name for this one. Raises TooMany; then this one is spent."""
         try:
             other = await self.take(name)
-        except TooMany:
+        except TooManyPayments:
             place.spend()
             raise
         place.give_back()
@@ -86,7 +86,7 @@ class Budget:
             if turn.done() and not turn.cancelled():
                 # Called up in the very moment of giving up: the next one is.
                 self._call_up(name, 1)
-            raise TooMany(self._message, 1) from None
+            raise TooManyPayments(self._message, 1) from None
         finally:
             # By now the queue may be another, or gone: whoever leaves a place takes those who wait no more out of it.
             queue = self._waiting.get(name)

@@ -28,7 +28,7 @@ from tickyard.payments.refusal import (
     BadPayment,
     NotSettled,
     Refusal,
-    TooMany,
+    TooManyPayments,
     outcome_unknown,
     still_running,
 )
@@ -37,7 +37,7 @@ from tickyard.payments.selling.deliveries import Deliveries
 from tickyard.payments.selling.pickup import Pickup
 from tickyard.payments.selling.sale import Flight, Name, Sale, claim_of, name_of, sale_of
 from tickyard.payments.selling.settlement import Settlement
-from tickyard.payments.selling.standing import Order, is_payer, may_be_payer, shows_more, stranger_of
+from tickyard.payments.selling.standing import PaidRequest, is_payer, may_be_payer, shows_more, stranger_of
 from tickyard.payments.selling.steps import is_free, next_step
 from tickyard.payments.signed.authorization import check_times
 
@@ -76,11 +76,11 @@ class Cashier:
         self._flights: dict[tuple[Name, str], Flight] = {}
         self._alone: set[asyncio.Task[Sale]] = set()
         """Sales that nobody may join."""
-        self._taking: dict[Name, asyncio.Future[Refusal | TooMany | UpstreamDown | None]] = {}
+        self._taking: dict[Name, asyncio.Future[Refusal | TooManyPayments | UpstreamDown | None]] = {}
         self._name = secrets.token_hex(8)
         self._count = 0
 
-    async def sell(self, order: Order) -> Sale:
+    async def sell(self, order: PaidRequest) -> Sale:
         """The answer to a paid request. Raises Refusal, TooMany or UpstreamDown."""
         name = name_of(order), order.fingerprint
         flight = self._flights.get(name)
@@ -113,10 +113,10 @@ class Cashier:
         del self._flights[name]
         # Looking at it is also what keeps a failed sale, whose caller hung up, from being called lost.
         trouble = None if task.cancelled() else task.exception()
-        if trouble is not None and not isinstance(trouble, Refusal | TooMany | UpstreamDown):
+        if trouble is not None and not isinstance(trouble, Refusal | TooManyPayments | UpstreamDown):
             log.error("a sale crashed", network=name[0][0].network, kind=type(trouble).__name__)
 
-    async def _sell(self, order: Order, flight: Flight) -> Sale:
+    async def _sell(self, order: PaidRequest, flight: Flight) -> Sale:
         deadline, is_early = self._clock.monotonic() + self._wait_s, False
         while True:
             row = await self._ledger.find(order.payment.key)
@@ -146,7 +146,7 @@ class Cashier:
             else:
                 await self._clock.sleep(_POLL_S)
 
-    async def _has_moved(self, order: Order, refusal: Refusal, is_early: bool) -> bool:
+    async def _has_moved(self, order: PaidRequest, refusal: Refusal, is_early: bool) -> bool:
         """Whether a payment that was just refused is settled all the same: by another process while the facilitator
         looked at it, or long ago, when it was called failed too soon. The chain is read before we refuse."""
         row = await self._ledger.find(order.payment.key)
@@ -160,7 +160,7 @@ class Cashier:
             row = looked or row
         return next_step(row, order.fingerprint, self._clock.now()) != "take"
 
-    async def _as_stranger(self, order: Order) -> Sale:
+    async def _as_stranger(self, order: PaidRequest) -> Sale:
         """A payment whose nonce we know, from somebody who may not hear of it: all goes as if we did not, and it ends
         as a payment ends whose nonce somebody else has used. Nothing is reserved, nothing is settled."""
         place = await self._unsettled.take(stranger_of(order))
@@ -178,7 +178,7 @@ class Cashier:
             return Sale(reply, None)
         raise NotSettled(NONCE_USED[order.payment.entry.method], order.payment.key)
 
-    async def _take(self, order: Order, deadline: float) -> tuple[PaymentRow, str, Place] | None:
+    async def _take(self, order: PaidRequest, deadline: float) -> tuple[PaymentRow, str, Place] | None:
         """Verify and reserve, one request at a time for each payment: more than one cannot have it anyway.
 
         The row, the facilitator that will settle it, and our place in the payer's budget.
@@ -202,7 +202,7 @@ class Cashier:
                 # Nobody knows of this sale yet, and who hung up may be about to pay anew.
                 raise still_running()
             row = await self._ledger.reserve(claim_of(order), self._holder())
-        except (Refusal, TooMany, UpstreamDown) as refused:
+        except (Refusal, TooManyPayments, UpstreamDown) as refused:
             trouble = refused
             raise
         else:
@@ -227,7 +227,7 @@ class Cashier:
         if trouble is not None:
             raise trouble
 
-    async def _verify(self, order: Order) -> str:
+    async def _verify(self, order: PaidRequest) -> str:
         """The name of the facilitator that finds the payment good. Raises BadPayment or UpstreamDown."""
         check_times(order.payment, order.payment.entry.clock.seconds())
         await order.check_signature()
@@ -238,7 +238,7 @@ class Cashier:
             raise BadPayment(verdict.reason)
         return facilitator
 
-    async def _run(self, order: Order, held: PaymentRow, facilitator: str, place: Place, flight: Flight) -> Sale:
+    async def _run(self, order: PaidRequest, held: PaymentRow, facilitator: str, place: Place, flight: Flight) -> Sale:
         # Nobody else settles what we hold: until we do, the bytes let whoever has them in.
         flight.is_public = False
         try:
@@ -292,6 +292,6 @@ class Cashier:
         return f"{self._name}-{self._count:x}"
 
 
-async def _is_payer(order: Order, row: PaymentRow, is_early: bool) -> bool:
+async def _is_payer(order: PaidRequest, row: PaymentRow, is_early: bool) -> bool:
     bearer = order.bearer
     return is_payer(bearer, row, is_early) or (may_be_payer(bearer, row, is_early) and await order.asks_account())

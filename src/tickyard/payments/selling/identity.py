@@ -15,7 +15,7 @@ from tickyard.payments.signed.signature import ORDINARY_BYTES, not_signed, recov
 _ACCOUNTS_KEPT: Final = 4096
 
 
-class Identity:
+class PayerIdentity:
     def __init__(self, chains: Mapping[str, ChainProof]) -> None:
         self._chains = chains
         self._contracts: OrderedDict[tuple[str, Address], None] = OrderedDict()

@@ -7,7 +7,7 @@ import msgspec
 
 from tickyard.payments.books.reply import Reply
 from tickyard.payments.books.row import PaymentRow, Reservation
-from tickyard.payments.selling.standing import Order
+from tickyard.payments.selling.standing import PaidRequest
 from tickyard.payments.signed.key import Key
 
 Name = tuple[Key, str, str]
@@ -26,14 +26,14 @@ class Flight:
 
     __slots__ = ("is_public", "order", "task")
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: PaidRequest) -> None:
         self.order = order
         # Only while we hold its row is it known how far the payment is: else the bytes alone let nobody in.
         self.is_public = True
         self.task: asyncio.Task[Sale]
 
 
-def name_of(order: Order) -> Name:
+def name_of(order: PaidRequest) -> Name:
     return order.payment.key, order.bearer.digest, order.bearer.signature
 
 
@@ -42,7 +42,7 @@ def sale_of(row: PaymentRow) -> Sale:
     return Sale(row.reply, row.transaction, row.settled_at)
 
 
-def claim_of(order: Order) -> Reservation:
+def claim_of(order: PaidRequest) -> Reservation:
     payment, bearer = order.payment, order.bearer
     return Reservation(
         key=payment.key,

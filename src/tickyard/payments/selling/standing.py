@@ -32,7 +32,7 @@ class Bearer(msgspec.Struct, frozen=True, gc=False):
     """The payer has signed in with this very request."""
 
 
-class Order(msgspec.Struct, frozen=True):
+class PaidRequest(msgspec.Struct, frozen=True):
     """One paid request."""
 
     payment: Payment
@@ -66,7 +66,7 @@ def bearer_of(payment: Payment, address: str | None, *, is_signature_seen: bool,
     )
 
 
-def stranger_of(order: Order) -> str:
+def stranger_of(order: PaidRequest) -> str:
     """What budgets call somebody who names a payer and has not shown to be theirs."""
     return f"stranger {order.payment.key.payer} {order.client}"
 

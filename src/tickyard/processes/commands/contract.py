@@ -10,7 +10,7 @@ from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.sources.text import clean
-from tickyard.store.identities import Identity
+from tickyard.store.identities import AssetIdentity
 
 _DECIMALS = 18
 
@@ -19,7 +19,7 @@ class NotTheToken(Exception):
     """The chain contradicts the issuer. The message is one sentence for the operator."""
 
 
-async def look_at_contract(settings: Settings, clock: Clock, token: Identity) -> str:
+async def look_at_contract(settings: Settings, clock: Clock, token: AssetIdentity) -> str:
     """What the contract says of itself, for a person to read. A silent node is said too, and refuses nothing."""
     rpc = Rpc(settings.rpc_urls, chain_id=settings.chain_id, clock=clock)
     try:
@@ -30,7 +30,7 @@ async def look_at_contract(settings: Settings, clock: Clock, token: Identity) ->
         await rpc.close()
 
 
-async def _look(rpc: Rpc, token: Identity) -> str:
+async def _look(rpc: Rpc, token: AssetIdentity) -> str:
     code = await rpc.call("eth_getCode", [token.address, "latest"])
     if not isinstance(code, str) or len(code) <= 2:
         raise NotTheToken("there is no contract at that address on this chain")

@@ -14,8 +14,8 @@ from tickyard.processes.commands.contract import NotTheToken, look_at_contract
 from tickyard.sources.http import Source
 from tickyard.sources.issuer.api import MAX_BYTES, Issuer, Listing
 from tickyard.sources.issuer.border import ListedAsset
-from tickyard.store.engine import Refused, Store
-from tickyard.store.identities import Identity, forget_listing, identities
+from tickyard.store.engine import Store, StoreRefused
+from tickyard.store.identities import AssetIdentity, forget_listing, identities
 from tickyard.wiring import open_clock
 from tickyard.wiring.store import ready_store
 
@@ -31,7 +31,7 @@ async def look_after_registry(command: str, settings: Settings, symbol: str | No
             if command == "show":
                 return await _show(store, listing, symbol)
             return await _accept(settings, store, list(listing.assets), Symbol((symbol or "").upper()), address)
-        except Refused:
+        except StoreRefused:
             raise
         except (UpstreamDown, ListingRefused, ListingBroken) as trouble:
             _say(f"nothing was changed: {trouble}")
@@ -72,7 +72,7 @@ async def _show(store: Store, listing: Listing, symbol: str | None) -> int:
 
 
 def _show_both(
-    symbol: Symbol, pins: dict[Symbol, Identity], listed: ListedAsset | None, *, is_broken: bool = False
+    symbol: Symbol, pins: dict[Symbol, AssetIdentity], listed: ListedAsset | None, *, is_broken: bool = False
 ) -> None:
     pin = pins.get(symbol)
     _say(symbol)
@@ -85,7 +85,7 @@ def _show_both(
             _say(f"  pinned  {_shown(other)}, as {other.symbol}")
 
 
-def _shown(who: Identity) -> str:
+def _shown(who: AssetIdentity) -> str:
     return f"{checksum(who.address)}  uid {who.uid}"
 
 

@@ -19,13 +19,13 @@ from tickyard.features.earn.books.desk import read_till
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.ids import Address
 from tickyard.payout.deploy import inspect
-from tickyard.processes.doctor.finding import Bad, Question
+from tickyard.processes.doctor.finding import Bad, Examination
 
 _LOG_BLOCKS: Final = 1_000
 _NODE: Final = "look at the node: is it running, is the address right, is the key good? Put a better one first"
 
 
-def questions(settings: Settings, clock: Clock, wall: Clock) -> Iterator[Question]:
+def questions(settings: Settings, clock: Clock, wall: Clock) -> Iterator[Examination]:
     for chain_id, urls, its_clock in (
         (settings.chain_id, settings.rpc_urls, clock),
         (SECOND_CHAIN_ID, settings.rpc_urls_8453, wall),
@@ -34,14 +34,14 @@ def questions(settings: Settings, clock: Clock, wall: Clock) -> Iterator[Questio
             name = f"node {chain_id} {place}/{len(urls)}"
             checks = (("", _identity), (" head", _head), (" state", _state), (" logs", _logs))
             for suffix, check in checks:
-                yield Question(name + suffix, partial(check, settings, url, chain_id, its_clock), _NODE)
+                yield Examination(name + suffix, partial(check, settings, url, chain_id, its_clock), _NODE)
     for place, url in enumerate(settings.rpc_ws_urls, 1):
         name = f"websocket {place}/{len(settings.rpc_ws_urls)}"
-        yield Question(name, partial(_websocket, settings, url, clock), "look at TICKYARD_RPC_WS_URLS")
+        yield Examination(name, partial(_websocket, settings, url, clock), "look at TICKYARD_RPC_WS_URLS")
     if settings.second_logs_url:
         ask = partial(_logs, settings, settings.second_logs_url, settings.chain_id, clock)
-        yield Question("second logs", ask, "look at TICKYARD_SECOND_LOGS_URL: without it no epoch is opened")
-    yield Question("spender", partial(_spender, settings, clock), "look at TICKYARD_SPENDER, or leave it out")
+        yield Examination("second logs", ask, "look at TICKYARD_SECOND_LOGS_URL: without it no epoch is opened")
+    yield Examination("spender", partial(_spender, settings, clock), "look at TICKYARD_SPENDER, or leave it out")
 
 
 @asynccontextmanager

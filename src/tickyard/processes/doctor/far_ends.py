@@ -15,7 +15,7 @@ from yarl import URL
 from tickyard.config.settings import Settings, SettingsError
 from tickyard.kernel.clock import Clock
 from tickyard.payments.facilitators.credentials import SignedTokens
-from tickyard.processes.doctor.finding import Bad, Question
+from tickyard.processes.doctor.finding import Bad, Examination
 from tickyard.sources.filings.database import MAX_BYTES as FILINGS_MAX_BYTES
 from tickyard.sources.filings.database import TICKERS_PATH
 from tickyard.sources.http import Source
@@ -28,7 +28,7 @@ CLOCK_OFF_MAX_S: Final = 5
 _ANY_FILER: Final = "submissions/CIK0000320193.json"
 
 
-def questions(settings: Settings, clock: Clock, wall: Clock) -> Iterator[Question]:
+def questions(settings: Settings, clock: Clock, wall: Clock) -> Iterator[Examination]:
     by_network = {"eip155:4663": settings.facilitator_4663, "eip155:8453": settings.facilitator_8453}
     for network, urls in by_network.items():
         for place, url in enumerate(urls):
@@ -37,26 +37,28 @@ def questions(settings: Settings, clock: Clock, wall: Clock) -> Iterator[Questio
             mend = f"ask the facilitator's operator, or name another in {variable}; until then nobody can pay there"
             if len(urls) > 1:
                 mend = f"ask its operator, or take it out of {variable}; the others are asked meanwhile"
-            yield Question(
+            yield Examination(
                 f"facilitator {number}" + (f" {place + 1}/{len(urls)}" if len(urls) > 1 else ""),
                 partial(_supported, settings, url, network, wall, is_first=not place),
                 mend,
             )
-    yield Question(
+    yield Examination(
         "issuer", partial(_issuer, settings, clock), "look at TICKYARD_ISSUER_URL and at this machine's way out"
     )
-    yield Question(
+    yield Examination(
         "filings contact",
         partial(_filings, settings, clock),
         "the filings database answers nobody without a real e-mail address in TICKYARD_FILINGS_CONTACT",
     )
-    yield Question("filings", partial(_documents, settings, clock), "look at TICKYARD_FILINGS_URL")
+    yield Examination("filings", partial(_documents, settings, clock), "look at TICKYARD_FILINGS_URL")
     if settings.traces_url:
         mend = "look at TICKYARD_TRACES_URL and at the collector, or leave it out"
-        yield Question("traces", partial(_traces, settings), mend)
+        yield Examination("traces", partial(_traces, settings), mend)
     if settings.votes_url:
-        yield Question("votes feed", partial(_votes, settings, clock), "look at TICKYARD_VOTES_URL, or leave it out")
-    yield Question("clock", partial(_clock, settings, wall), "let chrony or systemd-timesyncd set this machine's clock")
+        yield Examination("votes feed", partial(_votes, settings, clock), "look at TICKYARD_VOTES_URL, or leave it out")
+    yield Examination(
+        "clock", partial(_clock, settings, wall), "let chrony or systemd-timesyncd set this machine's clock"
+    )
 
 
 async def _supported(settings: Settings, url: str, network: str, wall: Clock, *, is_first: bool) -> str:

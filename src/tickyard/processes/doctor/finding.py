@@ -9,7 +9,7 @@ from tickyard.chain.boot import WrongChain
 from tickyard.chain.rpc.trouble import RpcError
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import Failure
-from tickyard.store.engine import Refused
+from tickyard.store.engine import StoreRefused
 
 _PATIENCE_S: Final = 15
 
@@ -24,7 +24,7 @@ class Bad(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Examination:
     name: str
     ask: Callable[[], Awaitable[str]]
     mend: str
@@ -45,7 +45,7 @@ class Finding:
         return said if self.is_good else [*said, f"        {'':20} -> {self.mend}"]
 
 
-async def find_out(question: Question, clock: Clock) -> Finding:
+async def find_out(question: Examination, clock: Clock) -> Finding:
     began = clock.monotonic()
     found, mend, is_good = "", question.mend, False
     try:
@@ -53,7 +53,7 @@ async def find_out(question: Question, clock: Clock) -> Finding:
             found, is_good = await question.ask(), True
     except Bad as bad:
         found, mend = bad.found, bad.mend
-    except Refused as refused:
+    except StoreRefused as refused:
         found, mend = refused.found, refused.mend
     except Failure as failure:
         found = failure.message

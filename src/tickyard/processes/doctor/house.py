@@ -19,8 +19,8 @@ from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import Failure
 from tickyard.kernel.ids import Address, is_address
 from tickyard.processes.doctor.chains import payout_account, payout_desk, service_token
-from tickyard.processes.doctor.finding import Bad, Question
-from tickyard.store.engine import Refused
+from tickyard.processes.doctor.finding import Bad, Examination
+from tickyard.store.engine import StoreRefused
 from tickyard.store.leases import try_write
 from tickyard.store.migrate import is_ready, schema_version
 from tickyard.store.opening import file_of, open_store
@@ -31,27 +31,29 @@ _STORE_OFF_MAX_S: Final = 5
 _NOBODYS: Final = frozenset({"example", "invalid"})
 
 
-def questions(settings: Settings, clock: Clock) -> Iterator[Question]:
-    yield Question("data folder", partial(_folder, settings), "make it, and let the service's account own it")
-    yield Question("database", partial(_database, settings, clock), "look at TICKYARD_DATABASE_URL and at the database")
+def questions(settings: Settings, clock: Clock) -> Iterator[Examination]:
+    yield Examination("data folder", partial(_folder, settings), "make it, and let the service's account own it")
+    yield Examination(
+        "database", partial(_database, settings, clock), "look at TICKYARD_DATABASE_URL and at the database"
+    )
     if not settings.is_sandbox:
-        yield Question("names", partial(_names, settings), "fill in the settings")
-    yield Question("proxies", partial(_proxies, settings), "set TICKYARD_TRUSTED_PROXIES")
+        yield Examination("names", partial(_names, settings), "fill in the settings")
+    yield Examination("proxies", partial(_proxies, settings), "set TICKYARD_TRUSTED_PROXIES")
     if settings.secret_key_file:
-        yield Question(
+        yield Examination(
             "alert keys", partial(_alert_keys, settings, clock), "`tickyard keys new alert FILE` makes a file"
         )
     if settings.receipt_key_file:
         mend = "`tickyard keys new receipt FILE` makes one"
-        yield Question("receipt key", partial(_receipt_key, settings), mend)
+        yield Examination("receipt key", partial(_receipt_key, settings), mend)
     if settings.earn and bool(settings.service_token) != bool(settings.payout_desk):
-        yield Question("reward program", partial(_half_a_program, settings), "set both, or neither")
+        yield Examination("reward program", partial(_half_a_program, settings), "set both, or neither")
     if settings.has_earn:
-        yield Question("service token", partial(service_token, settings, clock), "look at TICKYARD_SERVICE_TOKEN")
+        yield Examination("service token", partial(service_token, settings, clock), "look at TICKYARD_SERVICE_TOKEN")
     if settings.has_earn and settings.payout_desk:
-        yield Question("payout desk", partial(payout_desk, settings, clock), "look at TICKYARD_PAYOUT_DESK")
+        yield Examination("payout desk", partial(payout_desk, settings, clock), "look at TICKYARD_PAYOUT_DESK")
     if settings.payout_keystore:
-        yield Question("payout account", partial(_payout, settings, clock), "look at TICKYARD_PAYOUT_KEYSTORE")
+        yield Examination("payout account", partial(_payout, settings, clock), "look at TICKYARD_PAYOUT_KEYSTORE")
 
 
 async def _names(settings: Settings) -> str:
@@ -128,7 +130,7 @@ async def _alert_keys(settings: Settings, clock: Clock) -> str:
     if mode & 0o007:
         raise Bad(f"{path} can be read by everybody", f"chmod 0600 {path}")
     # A store that does not answer has a line of its own.
-    with contextlib.suppress(Failure, Refused):
+    with contextlib.suppress(Failure, StoreRefused):
         await _compare_keys(settings, clock, keys)
     return f"{path}, newest version {keys.version}"
 

@@ -8,19 +8,19 @@ from functools import partial
 import aiohttp
 
 from tickyard.config.settings import Settings
-from tickyard.processes.doctor.finding import Bad, Question
+from tickyard.processes.doctor.finding import Bad, Examination
 
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  not bound, asked
 
 
-def questions(settings: Settings) -> Iterator[Question]:
+def questions(settings: Settings) -> Iterator[Examination]:
     callers = partial(
         _listen, settings.host, settings.port, "TICKYARD_HOST", "TICKYARD_PORT", "/healthz", '"status":"ok"'
     )
-    yield Question("address", callers, "look at TICKYARD_HOST and TICKYARD_PORT")
+    yield Examination("address", callers, "look at TICKYARD_HOST and TICKYARD_PORT")
     where = (settings.metrics_host, settings.metrics_port, "TICKYARD_METRICS_HOST", "TICKYARD_METRICS_PORT")
     watchers = partial(_listen, *where, "/metrics", "tickyard_")
-    yield Question("metrics address", watchers, "look at TICKYARD_METRICS_HOST and TICKYARD_METRICS_PORT")
+    yield Examination("metrics address", watchers, "look at TICKYARD_METRICS_HOST and TICKYARD_METRICS_PORT")
 
 
 async def _listen(host: str, port: int, host_name: str, port_name: str, path: str, ours: str) -> str:

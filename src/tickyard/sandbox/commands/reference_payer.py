@@ -41,7 +41,7 @@ class CannotPay(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Paid:
+class PaidAnswer:
     """What came back: the answer, and the receipt when something was paid."""
 
     status: int
@@ -60,7 +60,7 @@ async def pay(
     method: str = "GET",
     body: bytes | None = None,
     clock: Clock | None = None,
-) -> Paid:
+) -> PaidAnswer:
     """Call a route and pay if it asks for it. With `network` on that one only, else on the first it offers."""
     headers = {"content-type": "application/json"} if body is not None else {}
     try:
@@ -76,7 +76,7 @@ async def pay(
         raise CannotPay(f"the payment was not made: {error}") from None
     except httpx.HTTPError as error:
         raise CannotPay(f"the service did not answer ({type(error).__name__})") from None
-    return Paid(answer.status_code, answer.content, _receipt(answer.headers), dict(answer.headers))
+    return PaidAnswer(answer.status_code, answer.content, _receipt(answer.headers), dict(answer.headers))
 
 
 def _client(wallet_key: str, network: str | None, ahead_s: int) -> x402Client:
@@ -96,7 +96,7 @@ def _client(wallet_key: str, network: str | None, ahead_s: int) -> x402Client:
     return client
 
 
-async def pay_once(base_url: str, request: Request, *, wallet_key: str, network: str | None, file: Path) -> Paid:
+async def pay_once(base_url: str, request: Request, *, wallet_key: str, network: str | None, file: Path) -> PaidAnswer:
     """One request with the house's own client. What it paid and got no answer to is presented again the next time."""
     payer = Payer(wallet_key, limit_usd="1", network=network, file=file)
     caller = Caller(base_url, payer=payer, timeout_s=_WAIT_S)
@@ -107,7 +107,7 @@ async def pay_once(base_url: str, request: Request, *, wallet_key: str, network:
     finally:
         await caller.close()
     headers = httpx.Headers(dict(reply.headers))
-    return Paid(reply.status, reply.body, _receipt(headers), dict(headers), caller.is_uncertain(request))
+    return PaidAnswer(reply.status, reply.body, _receipt(headers), dict(headers), caller.is_uncertain(request))
 
 
 async def ahead_of_the_wall(url: str, wall: Clock) -> int:

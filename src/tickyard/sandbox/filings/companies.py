@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Company:
+class InventedCompany:
     symbol: str
     cik: int | None
     """None: the ticker is not in the list of filers, as with funds that are series of a trust."""
@@ -24,13 +24,13 @@ class Company:
 
 
 @cache
-def filers() -> tuple[Company, ...]:
+def filers() -> tuple[InventedCompany, ...]:
     with (Path(__file__).parent / "companies.csv").open(newline="") as file:
         return tuple(_read(row) for row in csv.DictReader(file))
 
 
-def _read(row: dict[str, str]) -> Company:
-    return Company(
+def _read(row: dict[str, str]) -> InventedCompany:
+    return InventedCompany(
         symbol=row["symbol"],
         cik=int(row["cik"]) if row["cik"] else None,
         title=row["title"],

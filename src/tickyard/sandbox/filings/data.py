@@ -12,7 +12,7 @@ from typing import Any
 
 from tickyard.kernel.wire import encode
 from tickyard.sandbox.filings.abroad import ABROAD, FUNDS
-from tickyard.sandbox.filings.companies import Company, filers
+from tickyard.sandbox.filings.companies import InventedCompany, filers
 from tickyard.sandbox.filings.expected import Expected, ExpectedFact, ExpectedShares
 from tickyard.sandbox.filings.ordinary import AS_OF, ordinary_answer, ordinary_rows
 from tickyard.sandbox.filings.rows import SHORT, FactRow, accession, company_facts, later, rows_of
@@ -74,7 +74,7 @@ def expected(years: int = 0) -> dict[str, Expected]:
     return {filer.symbol: _expected(filer).later(years) for filer in filers()}
 
 
-def _rows(filer: Company, trap: Trap | None) -> list[FactRow]:
+def _rows(filer: InventedCompany, trap: Trap | None) -> list[FactRow]:
     if trap is None:
         return ordinary_rows(filer)
     own = rows_of(trap.rows)
@@ -84,7 +84,7 @@ def _rows(filer: Company, trap: Trap | None) -> list[FactRow]:
     return [row for row in ordinary_rows(filer) if row.concept not in gone] + own
 
 
-def _expected(filer: Company) -> Expected:
+def _expected(filer: InventedCompany) -> Expected:
     if filer.cik is None:
         return Expected(is_company=False)
     trap = _ALL_TRAPS.get(filer.symbol)
@@ -128,7 +128,7 @@ def _tickers() -> dict[str, dict[str, Any]]:
     }
 
 
-def _submissions(filer: Company, trap: Trap | None, rows: Iterable[FactRow], years: int) -> dict[str, Any]:
+def _submissions(filer: InventedCompany, trap: Trap | None, rows: Iterable[FactRow], years: int) -> dict[str, Any]:
     tickers = [filer.symbol, *_MORE_TICKERS.get(filer.symbol, ())]
     assert filer.cik is not None
     by_accession = {accession(filer.cik, row, years): row for row in rows}

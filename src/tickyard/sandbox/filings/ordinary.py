@@ -2,7 +2,7 @@
 
 from datetime import date, timedelta
 
-from tickyard.sandbox.filings.companies import Company
+from tickyard.sandbox.filings.companies import InventedCompany
 from tickyard.sandbox.filings.expected import Expected, ExpectedFact, ExpectedShares
 from tickyard.sandbox.filings.rows import SHORT, FactRow
 
@@ -16,17 +16,17 @@ _QUARTER = timedelta(days=91)
 _REVENUE_TAGS = (("us-gaap:Revenues",), (SHORT["contracts"],), ("us-gaap:Revenues", SHORT["contracts"]))
 
 
-def newest_end(filer: Company, filed_after: timedelta = _FILED_AFTER) -> date:
+def newest_end(filer: InventedCompany, filed_after: timedelta = _FILED_AFTER) -> date:
     """The end of the newest year whose report was filed by AS_OF."""
     end = year_end(filer, AS_OF.year)
     return end if end + filed_after <= AS_OF else year_end(filer, AS_OF.year - 1)
 
 
-def year_end(filer: Company, year: int) -> date:
+def year_end(filer: InventedCompany, year: int) -> date:
     return date(year, int(filer.year_end[:2]), int(filer.year_end[2:]))
 
 
-def year_start(filer: Company, end: date) -> date:
+def year_start(filer: InventedCompany, end: date) -> date:
     return year_end(filer, end.year - 1) + timedelta(days=1)
 
 
@@ -35,7 +35,7 @@ def shrunk(value: int, years_ago: int) -> int:
     return value * (100 - 6 * years_ago) // 100
 
 
-def ordinary_rows(filer: Company) -> list[FactRow]:
+def ordinary_rows(filer: InventedCompany) -> list[FactRow]:
     newest = newest_end(filer)
     rows: list[FactRow] = []
     for age in (2, 1, 0):
@@ -47,7 +47,7 @@ def ordinary_rows(filer: Company) -> list[FactRow]:
     return rows
 
 
-def _annual_report(filer: Company, newest: date, age: int) -> list[FactRow]:
+def _annual_report(filer: InventedCompany, newest: date, age: int) -> list[FactRow]:
     report_end = year_end(filer, newest.year - age)
     filed = report_end + _FILED_AFTER
     rows = []
@@ -66,7 +66,7 @@ def _annual_report(filer: Company, newest: date, age: int) -> list[FactRow]:
     return rows + _counts(filer, report_end, filed, "10-K", filer.shares * (100 - age) // 100)
 
 
-def _quarterly_report(filer: Company, end: date) -> list[FactRow]:
+def _quarterly_report(filer: InventedCompany, end: date) -> list[FactRow]:
     filed = end + _FILED_AFTER
     start = end - _QUARTER + timedelta(days=1)
     rows = [
@@ -80,7 +80,7 @@ def _quarterly_report(filer: Company, end: date) -> list[FactRow]:
     return rows + _counts(filer, end, filed, "10-Q", filer.shares)
 
 
-def _counts(filer: Company, end: date, filed: date, form: str, shares: int) -> list[FactRow]:
+def _counts(filer: InventedCompany, end: date, filed: date, form: str, shares: int) -> list[FactRow]:
     return [
         FactRow(SHORT["cover"], "shares", shares, None, filed - _COUNTED_BEFORE, form, filed),
         FactRow(SHORT["balance"], "shares", shares, None, end, form, filed),
@@ -88,11 +88,11 @@ def _counts(filer: Company, end: date, filed: date, form: str, shares: int) -> l
     ]
 
 
-def _revenue_tags(filer: Company) -> tuple[str, ...]:
+def _revenue_tags(filer: InventedCompany) -> tuple[str, ...]:
     return _REVENUE_TAGS[sum(filer.symbol.encode()) % len(_REVENUE_TAGS)]
 
 
-def ordinary_answer(filer: Company) -> Expected:
+def ordinary_answer(filer: InventedCompany) -> Expected:
     end = newest_end(filer)
     last = max(row.filed for row in ordinary_rows(filer))
 

@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from tickyard.kernel.clock import Clock
-from tickyard.store.engine import Refused, Rows, Spelled, Store, Transaction, Values
+from tickyard.store.engine import Rows, Spelled, Store, StoreRefused, Transaction, Values
 from tickyard.store.postgres.trouble import translated
 from tickyard.store.postgres.watch import Watch
 from tickyard.store.tables import from_micros
@@ -178,7 +178,7 @@ def _read(url: str) -> URL:
         # Never the whole address, which may hold a password.
         why = f" ({str(error).strip()})" if isinstance(error, psycopg.Error) else ""
         mend = "write it as postgresql://account:password@host:5432/database"
-        raise Refused(f"TICKYARD_DATABASE_URL cannot be understood{why}", mend) from None
+        raise StoreRefused(f"TICKYARD_DATABASE_URL cannot be understood{why}", mend) from None
     return read
 
 

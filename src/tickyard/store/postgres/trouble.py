@@ -16,7 +16,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.observe.log import log
-from tickyard.store.engine import Busy, Contended, Refused
+from tickyard.store.engine import Busy, Contended, StoreRefused
 
 _CONTENDED: Final = frozenset({"40001", "40P01"})
 # Classes of SQLSTATE that only a wrong statement, a wrong value or a broken constraint brings about.
@@ -59,17 +59,17 @@ def is_bug(error: BaseException | None) -> bool:
     return state not in _REFUSALS and (state[:2] in _BUG_CLASSES or state in _BUGS)
 
 
-def _refusal(error: Any, account: str) -> Refused | None:
+def _refusal(error: Any, account: str) -> StoreRefused | None:
     """What a person has to mend, or None for trouble that may pass. Passwords are in no message of a server's."""
     who = f"the database account {account!r}" if account else "the database account"
     if error.sqlstate in _REFUSALS:
         cannot, mend = _REFUSALS[error.sqlstate]
-        return Refused(f"{who} {cannot} ({error.diag.message_primary})", mend)
+        return StoreRefused(f"{who} {cannot} ({error.diag.message_primary})", mend)
     said = _TURNED_AWAY.search(str(error)) if error.sqlstate is None else None
     if said is None:
         return None
     words = (said[1] or said[2]).strip()
-    return Refused(
+    return StoreRefused(
         f"the database turns {who.removeprefix('the database ')} away: {words}",
         "look at the account, the password and the database's name in TICKYARD_DATABASE_URL",
     )

@@ -12,7 +12,7 @@ from sqlalchemy.pool import StaticPool
 
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.observe.log import log
-from tickyard.store.engine import Busy, Refused
+from tickyard.store.engine import Busy, StoreRefused
 
 # How long one try may hold the event loop for another process.
 _BUSY_S: Final = 0.005
@@ -133,8 +133,10 @@ def _translate(error: DBAPIError | sqlite3.Error) -> None:
     if code in _TROUBLE:
         log.error("the store's file gives trouble", code=getattr(cause, "sqlite_errorname", ""))
         found = f"the store's file gives trouble: {cause}"
-        raise Refused(found, "look at the file, at who owns it and its folder, and at the room on the disk") from error
+        raise StoreRefused(
+            found, "look at the file, at who owns it and its folder, and at the room on the disk"
+        ) from error
     if code == sqlite3.SQLITE_ERROR and str(cause).startswith("no such table"):
         # An empty file in the store's place, or one of another program.
         log.error("the store refuses us", found=str(cause))
-        raise Refused(f"the store's file has {cause}", "run `tickyard migrate`") from error
+        raise StoreRefused(f"the store's file has {cause}", "run `tickyard migrate`") from error

@@ -49,7 +49,7 @@ class DeskEpoch:
 
 
 @dataclass(frozen=True, slots=True)
-class Till:
+class DeskTill:
     """Who pays, and with what."""
 
     payer: Address
@@ -91,12 +91,12 @@ async def read_epochs(
     ]  # fmt: skip
 
 
-async def read_till(rpc: Rpc, multicall: Address, desk: Address, usdg: Address, block: Block = "latest") -> Till:
+async def read_till(rpc: Rpc, multicall: Address, desk: Address, usdg: Address, block: Block = "latest") -> DeskTill:
     payer, paused = await aggregate(rpc, multicall, [Call(desk, _PAYER), Call(desk, _PAUSED)], block=block)
     who = read_address(_must(payer))
     calls = [Call(usdg, balance_of(who)), Call(usdg, allowance(who, desk))]
     held, allowed = await aggregate(rpc, multicall, calls, block=block)
-    return Till(who, read_bool(_must(paused)), read_uint(_must(held)), read_uint(_must(allowed)))
+    return DeskTill(who, read_bool(_must(paused)), read_uint(_must(held)), read_uint(_must(allowed)))
 
 
 async def read_payer(rpc: Rpc, desk: Address, block: Block = "latest") -> Address:

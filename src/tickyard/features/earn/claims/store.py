@@ -40,7 +40,7 @@ _IN_NEWEST: Final = _standing.where(_SHOWN).order_by(earn_epoch.c.id.desc()).lim
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class WalletStanding:
     """One wallet in one epoch."""
 
     epoch: int
@@ -63,13 +63,13 @@ class Standing:
         return self.state == "open" and is_in_window(self.epoch, now)
 
 
-async def standing(tx: Transaction, epoch: int, address: Address) -> Standing | None:
+async def standing(tx: Transaction, epoch: int, address: Address) -> WalletStanding | None:
     """Null: there is no such epoch."""
     row = (await tx.execute(_IN_ONE, {"of_epoch": epoch, "of_address": address})).one_or_none()
     return None if row is None else _read(row)
 
 
-async def newest_standing(tx: Transaction, address: Address) -> Standing | None:
+async def newest_standing(tx: Transaction, address: Address) -> WalletStanding | None:
     """In the newest epoch with a snapshot; null before the first."""
     row = (await tx.execute(_IN_NEWEST, {"of_address": address})).one_or_none()
     return None if row is None else _read(row)
@@ -109,7 +109,7 @@ async def reserve(store: Store, epoch: int, address: Address, signature: str) ->
         return again.attempt
 
 
-async def _write(tx: Transaction, found: Standing, address: Address, signature: str, now: datetime) -> bool:
+async def _write(tx: Transaction, found: WalletStanding, address: Address, signature: str, now: datetime) -> bool:
     """The first attempt, or the one after the one that failed. False: somebody was faster."""
     content = {"signature": signature, "reserved_at": now}
     if found.attempt is None:
@@ -131,16 +131,16 @@ def must_be_in_window(epoch: int, now: datetime) -> None:
         raise BadRequest(f"the claim window of this epoch closed at {iso(closes_at(epoch))}")
 
 
-def must_be_open(found: Standing, now: datetime) -> None:
+def must_be_open(found: WalletStanding, now: datetime) -> None:
     must_be_in_window(found.epoch, now)
     if found.state != "open":
         # Sealed late, or the payout account is short: neither is the caller's fault.
         raise UpstreamDown("claims of this epoch are not open yet", retry_after_s=30)
 
 
-def _read(row: Row[Any]) -> Standing:
+def _read(row: Row[Any]) -> WalletStanding:
     sealed = row.pool_raw is not None
-    return Standing(
+    return WalletStanding(
         epoch=row.id,
         state=row.state,
         in_snapshot=row.balance is not None,

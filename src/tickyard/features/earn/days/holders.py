@@ -49,7 +49,7 @@ _set_balances: Final = Bulk(holder_balance, key=["address"], merge=lambda new: {
 _set_mark: Final = Bulk(holder_mark, key=["block_number"], merge=lambda new: {"block_hash": new.block_hash})
 
 
-class Held(NamedTuple):
+class HeldBalance(NamedTuple):
     address: str
     balance: int
     """At the block that was asked for."""
@@ -200,7 +200,7 @@ async def newest_mark(tx: Transaction) -> tuple[int, str] | None:
     return None if row is None else (row.block_number, row.block_hash)
 
 
-async def pages_at(tx: Transaction, block: int, size: int = PAGE) -> AsyncIterator[list[Held]]:
+async def pages_at(tx: Transaction, block: int, size: int = PAGE) -> AsyncIterator[list[HeldBalance]]:
     """Every holder with its balance at a block not after the mark, and at the mark, in the order of addresses."""
     changes = fold(await _transfers_after(tx, block))
     after = ""
@@ -212,7 +212,7 @@ async def pages_at(tx: Transaction, block: int, size: int = PAGE) -> AsyncIterat
         now = {address: int.from_bytes(balance, "big") for address, balance in found}
         if gone := [each for each in gone if each not in now]:
             now = dict(sorted({**now, **dict.fromkeys(gone, 0)}.items()))
-        page = [Held(address, at_mark - changes.get(address, 0), at_mark) for address, at_mark in now.items()]
+        page = [HeldBalance(address, at_mark - changes.get(address, 0), at_mark) for address, at_mark in now.items()]
         if any(each.balance < 0 for each in page):
             raise BrokenIndex("a balance was negative")
         yield page

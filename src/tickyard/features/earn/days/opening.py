@@ -7,7 +7,7 @@ from sqlalchemy import func, insert, select, update
 from tickyard.chain.blocks import header
 from tickyard.chain.quantity import quantity
 from tickyard.chain.rpc.trouble import RpcError
-from tickyard.features.earn.books.desk import MOST_LINES, Till, read_epochs, read_till
+from tickyard.features.earn.books.desk import MOST_LINES, DeskTill, read_epochs, read_till
 from tickyard.features.earn.room import EarnDeps
 from tickyard.features.earn.rules import is_in_window
 from tickyard.features.earn.tables import earn_close, earn_epoch, earn_gate, earn_tally
@@ -85,7 +85,7 @@ async def owed_raw(tx: Transaction) -> int:
     return int(kept.scalar_one() or 0) - int(paid.scalar_one() or 0) - int(late.scalar_one() or 0)
 
 
-async def _is_solvent(deps: EarnDeps, till: Till, needed_raw: int, wallets: int) -> bool:
+async def _is_solvent(deps: EarnDeps, till: DeskTill, needed_raw: int, wallets: int) -> bool:
     head = await header(deps.rpc, "latest")
     try:
         gas_wei = quantity(await deps.rpc.call("eth_getBalance", [till.payer, "latest"]))

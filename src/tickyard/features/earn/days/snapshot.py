@@ -18,7 +18,7 @@ from sqlalchemy import delete, select, update
 from tickyard.chain.blocks import Header, final_header, last_before
 from tickyard.chain.erc20 import balance_of, read_amount
 from tickyard.chain.multicall import Call, aggregate
-from tickyard.features.earn.days.holders import BrokenIndex, Held, forget_before, newest_mark, pages_at
+from tickyard.features.earn.days.holders import BrokenIndex, HeldBalance, forget_before, newest_mark, pages_at
 from tickyard.features.earn.days.token import total_supply
 from tickyard.features.earn.room import EarnDeps, holder_index, token_facts
 from tickyard.features.earn.rules import snapshot_at, threshold_raw
@@ -96,7 +96,7 @@ async def _prove_and_freeze(deps: EarnDeps, epoch: int, final: Header, block: He
     return "taken"
 
 
-async def _prove_holders(deps: EarnDeps, page: Sequence[Held], reach: int, block: str) -> None:
+async def _prove_holders(deps: EarnDeps, page: Sequence[HeldBalance], reach: int, block: str) -> None:
     """Ask the chain for the balance of everybody in the page who counts or could."""
     near = [each for each in page if each.at_mark >= reach or each.balance >= reach]
     for start in range(0, len(near), _ASKED_AT_ONCE):
@@ -137,7 +137,7 @@ async def _clear(store: Store, epoch: int, writer: str) -> None:
             await tx.execute(delete(earn_share).where(earn_share.c.epoch == epoch, earn_share.c.address <= some[-1]))
 
 
-async def _freeze(store: Store, epoch: int, writer: str, eligible: Sequence[Held]) -> None:
+async def _freeze(store: Store, epoch: int, writer: str, eligible: Sequence[HeldBalance]) -> None:
     for start in range(0, len(eligible), _ROWS_AT_ONCE):
         some = eligible[start : start + _ROWS_AT_ONCE]
         rows = [{"epoch": epoch, "address": each.address, "balance": each.balance} for each in some]

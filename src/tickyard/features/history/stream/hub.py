@@ -12,7 +12,7 @@ from tickyard.deps import Deps
 from tickyard.features.history.stream import replay
 from tickyard.features.history.stream.cursor import LAST_PART, Cursor
 from tickyard.features.history.stream.listener import Listener
-from tickyard.features.history.stream.prices import Prices
+from tickyard.features.history.stream.prices import PriceFeed
 from tickyard.features.history.stream.told import Symbols, Told, framed
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.wire import iso
@@ -28,7 +28,7 @@ _HEARTBEAT: Final = b": still here\n\n"
 GOODBYE: Final = b"retry: %d\n: going away, come back soon\n\n" % BACK_AFTER_MS
 
 
-class TooMany(Exception):
+class TooManyListeners(Exception):
     """No more connections: of this client, or of all."""
 
 
@@ -42,13 +42,13 @@ class Hub:
         self._bytes_max = settings.stream_buffer_kb * 1024
         self._cursor: Cursor | None = None
         self._samples: dict[str, Any] = {}
-        self._prices = Prices(deps)
+        self._prices = PriceFeed(deps)
         self.is_closed = False
         """This process is going away: whoever comes is told when to come back."""
 
     def admit(self, client: str) -> None:
         if len(self._listeners) >= self._max or self._per_client[client] >= self._max_per_client:
-            raise TooMany
+            raise TooManyListeners
 
     async def join(self, client: str, symbols: Symbols, events: frozenset[str], last_id: str | None) -> Listener:
         """A new listener, counted. What they hear first is `past`; only after that they hear what happens."""

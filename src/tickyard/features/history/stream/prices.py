@@ -18,7 +18,7 @@ _WITHOUT_MIRROR_S: Final = 5.0
 """Where the mirror has no answer a look costs a round trip for everybody together."""
 
 
-class Prices:
+class PriceFeed:
     def __init__(self, deps: Deps) -> None:
         self._deps = deps
         self._looked_at: float | None = None

@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from tickyard.features.research.filed import concepts
 from tickyard.features.research.filed.concepts import Number
 from tickyard.features.research.filed.statement import Years
-from tickyard.features.research.series.items import FIGURES, Item, Line, Period, Said, unknown
+from tickyard.features.research.series.items import FIGURES, Item, Period, Said, StatementLine, unknown
 
 GAP = timedelta(days=4)
 _FOUR = 4
@@ -37,7 +37,7 @@ def _last_digit(value: Number) -> int:
 
 
 def last_quarter(
-    year: Period, quarters: dict[date, Period], nine_months: Years, lines: Sequence[Line]
+    year: Period, quarters: dict[date, Period], nine_months: Years, lines: Sequence[StatementLine]
 ) -> Period | None:
     """The quarter that ends with a year; None when nothing can be said about it. What the filer tags for it must be
     borne out: some put the year's amount into the quarter."""
@@ -80,7 +80,7 @@ def _borne_out(tagged: Item | None, rest: Item, year: Item) -> Item:
     return tagged
 
 
-def _rest(line: Line, year: Item, nine: Item, quarters: Sequence[Item]) -> Item:
+def _rest(line: StatementLine, year: Item, nine: Item, quarters: Sequence[Item]) -> Item:
     """A year less its first nine months."""
 
     def no(reason: str) -> Item:
@@ -101,7 +101,7 @@ def _rest(line: Line, year: Item, nine: Item, quarters: Sequence[Item]) -> Item:
     return _difference(year, nine.value)
 
 
-def _is_absurd(line: Line, year: Number, nine: Number) -> bool:
+def _is_absurd(line: StatementLine, year: Number, nine: Number) -> bool:
     """Whether a fourth quarter would have taken revenue back."""
     return line.is_never_taken_back and 0 < year < nine
 
@@ -113,7 +113,7 @@ def _difference(year: Item, nine: Number) -> Item:
 
 
 def settle_year(
-    year: Period, quarters: dict[date, Period], line: Line, years: Years, spans: Years, nine: Years
+    year: Period, quarters: dict[date, Period], line: StatementLine, years: Years, spans: Years, nine: Years
 ) -> dict[date, Item]:
     """The items of a year's quarters that must be other than the newest filings say, by the end of the quarter."""
     whole = line.of(year)
@@ -154,7 +154,7 @@ def _makes(items: Sequence[Item], whole: Number) -> bool:
     return len(known) == len(items) and adds_up(known, whole)
 
 
-def _ways(whole: Item, ends: Sequence[date], line: Line, spans: Years, nine: Years) -> Iterator[list[Item]]:
+def _ways(whole: Item, ends: Sequence[date], line: StatementLine, spans: Years, nine: Years) -> Iterator[list[Item]]:
     """Ways to tell the four quarters that hang together: under the year's own name, or each as it was told first."""
     if whole.concept is not None:
         yield from _whole_ways([line.named(spans, end, whole.concept) for end in ends], whole, line, nine, ends)
@@ -163,7 +163,7 @@ def _ways(whole: Item, ends: Sequence[date], line: Line, spans: Years, nine: Yea
 
 
 def _whole_ways(
-    told: Sequence[Item | None], whole: Item, line: Line, nine: Years, ends: Sequence[date]
+    told: Sequence[Item | None], whole: Item, line: StatementLine, nine: Years, ends: Sequence[date]
 ) -> Iterator[list[Item]]:
     three = [item for item in told[:-1] if item is not None]
     if len(three) < _FOUR - 1:
@@ -194,7 +194,7 @@ def _is_comparable(one: Number, other: Number) -> bool:
     return (one > 0) == (other > 0) and concepts.size(one) <= 3 * concepts.size(other) <= 9 * concepts.size(one)
 
 
-def settle_since(quarters: Sequence[Period], line: Line, to_date: Years | None) -> dict[date, Item]:
+def settle_since(quarters: Sequence[Period], line: StatementLine, to_date: Years | None) -> dict[date, Item]:
     """The same for the quarters since the last year's end, the newest first: together they make the months to date."""
     newest = line.of(quarters[0])
     told = line.item(to_date, quarters[0].end, "months") if to_date is not None else None

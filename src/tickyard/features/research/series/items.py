@@ -59,7 +59,7 @@ class Period:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class StatementLine:
     """A line of the statement that adds up over time: how it is chosen, and where it stands in a period."""
 
     name: str
@@ -90,8 +90,10 @@ class Line:
         return None
 
 
-REVENUE: Final = Line("revenue", REVENUE_WANTED, revenue_of, lambda period: period.revenue, is_never_taken_back=True)
-NET_INCOME: Final = Line("netIncome", concepts.NET_INCOME, income_of, lambda period: period.net_income)
+REVENUE: Final = StatementLine(
+    "revenue", REVENUE_WANTED, revenue_of, lambda period: period.revenue, is_never_taken_back=True
+)
+NET_INCOME: Final = StatementLine("netIncome", concepts.NET_INCOME, income_of, lambda period: period.net_income)
 
 
 def period_of(spans: Years, end: date, word: str, covers: Sequence[Entry] = ()) -> Period:

@@ -17,7 +17,16 @@ from tickyard.features.research.filed.reports import known
 from tickyard.features.research.filed.statement import Years
 from tickyard.features.research.filed.years import spans_of, years_of
 from tickyard.features.research.series.adding import GAP, adds_up, last_quarter, settle_since, settle_year
-from tickyard.features.research.series.items import FIGURES, NET_INCOME, REVENUE, Item, Line, Period, Said, period_of
+from tickyard.features.research.series.items import (
+    FIGURES,
+    NET_INCOME,
+    REVENUE,
+    Item,
+    Period,
+    Said,
+    StatementLine,
+    period_of,
+)
 from tickyard.sources.filings.border import CompanyFacts
 
 __all__ = ["NO_SERIES", "Item", "Period", "Said", "Series", "Trailing", "series"]
@@ -119,7 +128,7 @@ def _trailing(
     since = sum(year is not None and each.end > year.end for each in four)
     ago = reported[quarterly[4].end] if len(quarterly) > _FOUR else None
 
-    def sum_of(line: Line) -> Item:
+    def sum_of(line: StatementLine) -> Item:
         total = _sum(four, ago, line, unit)
         if year is None or not 0 < since < _FOUR or total.value is None:
             return total
@@ -131,7 +140,7 @@ def _trailing(
     return Trailing(four[-1].start, four[0].end, sum_of(REVENUE), sum_of(NET_INCOME))
 
 
-def _by_months_to_date(year: Item, line: Line, spans: Years, end: date) -> Number | None:
+def _by_months_to_date(year: Item, line: StatementLine, spans: Years, end: date) -> Number | None:
     """The last year, and the months since, less the same months a year before: the trailing year by another way."""
     before = [each for each in spans.ends(FIGURES) if abs(end - each - _A_YEAR) <= _DRIFT]
     if year.value is None or not before:
@@ -156,7 +165,7 @@ def _broken(four: Sequence[Period]) -> str | None:
     return None if days in YEAR_DAYS else "The last four quarters are not twelve months."
 
 
-def _sum(four: Sequence[Period], ago: Period | None, line: Line, unit: str) -> Item:
+def _sum(four: Sequence[Period], ago: Period | None, line: StatementLine, unit: str) -> Item:
     items = [line.of(each) for each in four]
     missing = next((each for each, item in zip(four, items, strict=True) if item.value is None), None)
     if missing is not None:

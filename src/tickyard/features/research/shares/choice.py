@@ -29,7 +29,15 @@ from tickyard.features.research.shares.desk import (
     too_early,
     witnesses_of,
 )
-from tickyard.features.research.shares.doubts import LEAST, MOST, Verdict, balance_in, doubt, is_tens_off, sides_with
+from tickyard.features.research.shares.doubts import (
+    LEAST,
+    MOST,
+    ShareVerdict,
+    balance_in,
+    doubt,
+    is_tens_off,
+    sides_with,
+)
 from tickyard.sources.filings.border import CompanyFacts, Entry
 
 
@@ -114,7 +122,7 @@ def _one_cover(desk: Desk, rows: list[Entry], row: Entry) -> _Try:
     if trouble is None and classes is None and row.value is not None:
         doubted = doubt(row.value, witnesses_of(desk, row), is_cover=True)
         if doubted is not None:
-            trouble, is_final = doubted.why, doubted.verdict is Verdict.DISPUTE
+            trouble, is_final = doubted.why, doubted.verdict is ShareVerdict.DISPUTE
     if trouble is not None:
         return _Try(None, f"the count on the cover ({row.form}, {row.end}) {trouble}", judged, is_final=is_final)
     if classes is None:
@@ -155,7 +163,7 @@ def _balance(desk: Desk) -> _Try:
     if trouble is None and row.value is not None:
         doubted = doubt(row.value, witnesses_of(desk, row), is_cover=False)
         if doubted is not None:
-            trouble, is_final = doubted.why, doubted.verdict is Verdict.DISPUTE
+            trouble, is_final = doubted.why, doubted.verdict is ShareVerdict.DISPUTE
     if trouble is None and is_tens_off_others(desk, concept, row):
         trouble, is_final = "is ten times or more off profit per share or the count before, and nothing tells why", True
     if trouble is not None:

@@ -36,7 +36,7 @@ _FAR_LESS, _FAR_MORE = 6, 3000
 _POWERS: Final = (10, 100)
 
 
-class Verdict(Enum):
+class ShareVerdict(Enum):
     SLIP = "slip"
     """Wrong by itself: the other counts may be asked."""
     DISPUTE = "dispute"
@@ -45,7 +45,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    verdict: Verdict
+    verdict: ShareVerdict
     why: str
 
 
@@ -100,21 +100,21 @@ def _against_all(count: Number, others: list[Number], table: list[Number]) -> Do
     """Two witnesses or more. Too many shares need all of them; a class may be left out of every cover."""
     is_below_all = all(count * _TENTHS < each * _LESS for each in others)
     if is_below_all or all(count * _TENTHS < each * (_LESS if len(table) > 1 else _FAR_LESS) for each in table):
-        return Doubt(Verdict.SLIP, "is far below the average number of shares and may leave out a class")
+        return Doubt(ShareVerdict.SLIP, "is far below the average number of shares and may leave out a class")
     if not _agree(others) or any(count * _TENTHS <= each * _MORE for each in others):
         return _against_average(count, max(table), most=_FAR_MORE)
     if any(_is_within(count, each * power, 9, 11) for each in others for power in _POWERS):
-        return Doubt(Verdict.SLIP, "is ten or a hundred times the other counts")
+        return Doubt(ShareVerdict.SLIP, "is ten or a hundred times the other counts")
     if count * _TENTHS > max(others) * _SHELL:
         return _against_average(count, max(table), most=_FAR_MORE)
-    return Doubt(Verdict.DISPUTE, "is far above the average number of shares and the other counts, which agree")
+    return Doubt(ShareVerdict.DISPUTE, "is far above the average number of shares and the other counts, which agree")
 
 
 def _against_before(count: Number, before: Number | None) -> Doubt | None:
     """A power of ten between two covers is a split or a slip, and nothing else in the filing tells which."""
     if before is None or not is_tens_off(count, before):
         return None
-    return Doubt(Verdict.DISPUTE, "is ten or a hundred times off the cover before")
+    return Doubt(ShareVerdict.DISPUTE, "is ten or a hundred times off the cover before")
 
 
 def is_tens_off(count: Number, other: Number) -> bool:
@@ -126,9 +126,9 @@ def is_tens_off(count: Number, other: Number) -> bool:
 def _against_average(count: Number, average: Number, *, most: int) -> Doubt | None:
     # A filing states both after the same splits. Fresh listings count far more than their average was.
     if count * _TENTHS < average * _FAR_LESS:
-        return Doubt(Verdict.SLIP, "is far below the average number of shares and may leave out a class")
+        return Doubt(ShareVerdict.SLIP, "is far below the average number of shares and may leave out a class")
     if count * _TENTHS > average * most:
-        return Doubt(Verdict.SLIP, "is far above the average number of shares")
+        return Doubt(ShareVerdict.SLIP, "is far above the average number of shares")
     return None
 
 
@@ -149,7 +149,7 @@ def _against_scale(count: Number, seen: Witnesses, *, is_cover: bool) -> Doubt |
         return None
     factor = "a thousand" if slip(count, other) == 1000 else "a million"
     why = f"is {factor} times off what the other counts or profit and profit per share make"
-    return Doubt(Verdict.DISPUTE if ours == theirs else Verdict.SLIP, why)
+    return Doubt(ShareVerdict.DISPUTE if ours == theirs else ShareVerdict.SLIP, why)
 
 
 def sides_with(one: Number, other: Number, counts: Iterable[Number | None], value: Number | None) -> int:
@@ -188,9 +188,9 @@ def _against_float(count: Number, value: Number | None) -> Doubt | None:
     if value is None:
         return None
     if value > count * _DEAREST:
-        return Doubt(Verdict.SLIP, f"is too small for a public float of {value} USD")
+        return Doubt(ShareVerdict.SLIP, f"is too small for a public float of {value} USD")
     if value * _CHEAPEST_PER_DOLLAR < count:
-        return Doubt(Verdict.SLIP, f"is too large for a public float of {value} USD")
+        return Doubt(ShareVerdict.SLIP, f"is too large for a public float of {value} USD")
     return None
 
 
