@@ -227,7 +227,7 @@ def test_the_asset_list_is_a_resource(tmp_path):
     assert one["symbol"] == "AAPL"
 
 
-def test_what_an_agent_reads_before_its_first_question_is_short(tmp_path):
+def test_what_an_agent_reads_before_its_first_question_is_short_and_says_what_each_argument_is(tmp_path):
     async def run():
         async with tools.open_tools(tmp_path) as (_, base), aiohttp.ClientSession() as session:
             body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
@@ -236,5 +236,11 @@ def test_what_an_agent_reads_before_its_first_question_is_short(tmp_path):
                 return await answer.read()
 
     listed = asyncio.run(run())
-    assert len(json.loads(listed)["result"]["tools"]) == len(TOOLS)
-    assert len(listed) <= 25_000
+    told = json.loads(listed)["result"]["tools"]
+    assert len(told) == len(TOOLS)
+    assert len(listed) <= 25_000, len(listed)
+    arguments = {
+        f"{tool['name']}.{name}": part for tool in told for name, part in tool["inputSchema"]["properties"].items()
+    }
+    assert [name for name, part in arguments.items() if not part.get("description")] == []
+    assert [name for name, part in arguments.items() if part.get("examples") == [part.get("default")]] == []

@@ -16,9 +16,9 @@ _REUSE_S = 5
 
 
 class MarketsAsk(Ask):
-    venue: Literal["dex-v3"] = "dex-v3"
-    limit: Annotated[int, Meta(ge=1, le=200, examples=[50])] = 50
-    offset: Annotated[int, Meta(ge=0, le=1_000_000, examples=[0])] = 0
+    venue: Annotated[Literal["dex-v3"], Meta(description="The one there is.")] = "dex-v3"
+    limit: Annotated[int, Meta(ge=1, le=200, examples=[50], description="Pools at most.")] = 50
+    offset: Annotated[int, Meta(ge=0, le=1_000_000, examples=[0], description="Pools to skip.")] = 0
 
 
 class MarketRow(Answer):
@@ -47,8 +47,7 @@ async def list_markets(deps: Deps, ask: MarketsAsk) -> Kept[Markets]:
     price by 1 % over the ticks that are really there, the smaller of both directions; `tvlUsd` is information, since
     balances can be faked. A pool without liquidity in range has a null price. `asOf` is the time of the block.
 
-    Freshness: read from the chain's newest block, reused for at most 5 s; asOf is the block's time.
-    Limits: at most 200 pools a call, more with `offset`.
+    Freshness: read from the chain's newest block, reused for at most 5 s.
     Advice: For the pools of one token use get_stats.
     """
     market = deps.market

@@ -76,6 +76,7 @@ class QuotesAsk(Ask):
             min_length=1,
             max_length=BATCH_MAX,
             examples=[[{"symbol": "AAPL", "side": "buy", "amount": "100"}]],
+            description="Each as for a single quote.",
             extra={"says": f"a list of 1 to {BATCH_MAX} objects with symbol, side, amount and perhaps denom"},
         ),
     ]

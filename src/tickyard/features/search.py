@@ -33,7 +33,7 @@ class SearchAsk(Ask):
             extra={"says": f"1 to {_QUERY_MAX} characters long"},
         ),
     ]
-    limit: Annotated[int, Meta(ge=1, le=50, examples=[10])] = 10
+    limit: Annotated[int, Meta(ge=1, le=50, examples=[10], description="Assets at most.")] = 10
 
 
 class FoundAsset(Answer):

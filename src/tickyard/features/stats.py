@@ -99,7 +99,7 @@ async def get_stats(deps: Deps, ask: StatsAsk) -> Kept[Stats]:
     sampled price (null until a day of history exists), and every TOKEN/USDG pool, all read at one block.
     `asOf` is the time of the block.
 
-    Freshness: read from the chain's newest block, reused for at most 5 s; asOf is the block's time.
+    Freshness: read from the chain's newest block, reused for at most 5 s.
     Advice: For what a trade of a given size really costs use get_quote.
     """
     asset = deps.market.registry.find(ask.symbol)
@@ -117,7 +117,7 @@ async def list_stats(deps: Deps, ask: ManyStatsAsk) -> Kept[ManyStats]:
     """Show supply, prices and pools of up to 50 tokens, or of all, read at one block in one call. Each item has its
     stats or its own error. `asOf` is the time of the block.
 
-    Freshness: read from the chain's newest block, reused for at most 5 s; asOf is the block's time.
+    Freshness: read from the chain's newest block, reused for at most 5 s.
     Limits: at most 50 tickers a call, or all of them.
     Advice: Use this instead of many get_stats calls.
     """

@@ -137,7 +137,10 @@ export interface SearchAssetsAsk {
    * Example: `apple`
    */
   q: string;
-  /** Example: `10` */
+  /**
+   * Assets at most.
+   * Example: `10`
+   */
   limit?: number;
 }
 
@@ -193,10 +196,17 @@ export interface ListCorporateActionsAsk {
 
 /** What `listMarkets` takes. */
 export interface ListMarketsAsk {
+  /** The one there is. */
   venue?: "dex-v3";
-  /** Example: `50` */
+  /**
+   * Pools at most.
+   * Example: `50`
+   */
   limit?: number;
-  /** Example: `0` */
+  /**
+   * Pools to skip.
+   * Example: `0`
+   */
   offset?: number;
 }
 
@@ -221,6 +231,7 @@ export interface CreateAlertAsk {
    * Example: `AAPL`
    */
   symbol: string;
+  /** The side of `price` that fires it. */
   condition: "above" | "below";
   /**
    * Threshold in dollars per token, above 0 and at most 1000000000; rounded to 9 decimals.
@@ -337,7 +348,7 @@ export interface GetDepthAsk {
 /** What `getQuotes` takes. */
 export interface GetQuotesAsk {
   /**
-   * A list of 1 to 50 objects with symbol, side, amount and perhaps denom.
+   * Each as for a single quote.
    * Example: `[{"symbol": "AAPL", "side": "buy", "amount": "100"}]`
    */
   quotes: QuoteItemAsk[];
@@ -532,7 +543,7 @@ export abstract class Operations extends Group {
   /**
    * Show supply, prices and pools of up to 50 tokens, or of all, read at one block in one call. Each item has its
    * stats or its own error. `asOf` is the time of the block.
-   * Freshness: read from the chain's newest block, reused for at most 5 s; asOf is the block's time.
+   * Freshness: read from the chain's newest block, reused for at most 5 s.
    * Limits: at most 50 tickers a call, or all of them.
    * Throws BadRequest, UpstreamDown.
    * `GET /v1/stats`
@@ -545,7 +556,7 @@ export abstract class Operations extends Group {
    * Show one token's supply, its price in the deepest pool against the equity quote, the 24-hour change of the sampled
    * price (null until a day of history exists), and every TOKEN/USDG pool, all read at one block. `asOf` is the time
    * of the block.
-   * Freshness: read from the chain's newest block, reused for at most 5 s; asOf is the block's time.
+   * Freshness: read from the chain's newest block, reused for at most 5 s.
    * Throws BadRequest, NotFound, UpstreamDown.
    * `GET /v1/stats/{symbol}`
    */
@@ -569,8 +580,7 @@ export abstract class Operations extends Group {
    * List every TOKEN/USDG pool, the deepest first, all read at one block. `depthUsd` is the USDG that moves the price
    * by 1 % over the ticks that are really there, the smaller of both directions; `tvlUsd` is information, since
    * balances can be faked. A pool without liquidity in range has a null price. `asOf` is the time of the block.
-   * Freshness: read from the chain's newest block, reused for at most 5 s; asOf is the block's time.
-   * Limits: at most 200 pools a call, more with `offset`.
+   * Freshness: read from the chain's newest block, reused for at most 5 s.
    * Throws BadRequest, UpstreamDown.
    * `GET /v1/markets`
    */

@@ -111,7 +111,8 @@ def annotations(row: Operation) -> dict[str, bool]:
 
 def input_schema(row: Operation, hidden: frozenset[str] = frozenset()) -> dict[str, Any]:
     schema = _schema(row.ask)
-    shown = {name: _without_null(part) for name, part in schema.get("properties", {}).items() if name not in hidden}
+    parts = {name: part for name, part in schema.get("properties", {}).items() if name not in hidden}
+    shown = {name: _without_repetition(_without_null(part)) for name, part in parts.items()}
     # What a class of ours is called and says of itself is no news to who knows the tool.
     for name in ("title", "description"):
         schema.pop(name, None)
@@ -127,6 +128,13 @@ def _without_null(part: dict[str, Any]) -> dict[str, Any]:
     match part:
         case {"anyOf": [dict() as kind, {"type": "null"}], "default": None}:
             return kind
+    return part
+
+
+def _without_repetition(part: dict[str, Any]) -> dict[str, Any]:
+    """An example that is the default says nothing new, and what agents read is counted in bytes."""
+    if "default" in part and part.get("examples") == [part["default"]]:
+        return {name: said for name, said in part.items() if name != "examples"}
     return part
 
 

@@ -60,7 +60,7 @@ WebhookText = Annotated[
 
 class CreateAlertAsk(Ask):
     symbol: SymbolField
-    condition: Condition
+    condition: Annotated[Condition, Meta(description="The side of `price` that fires it.")]
     price: Annotated[
         Any,
         Meta(
