@@ -5,7 +5,8 @@ import asyncio
 import pytest
 from eth_abi import decode, encode
 
-from tickyard.chain.multicall import Call, aggregate
+from tickyard.chain.aggregate3 import piece_of
+from tickyard.chain.multicall import Call, aggregate, aggregate_pieces
 from tickyard.chain.rpc.client import Rpc
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
@@ -142,3 +143,30 @@ def test_a_malformed_answer_is_the_nodes_failure(answer):
             await aggregate(rpc, MULTICALL, calls(2))
 
     run(lambda _: answer, scenario)
+
+
+PIECES = [calls(3), calls(12)[3:], calls(14)[12:], calls(30)[14:], calls(31)[30:]]
+
+
+@pytest.mark.parametrize(("most", "sizes"), [(12, [1, 2, 12, 16]), (100, [31]), (1, [1, 2, 3, 9, 16])])
+def test_pieces_go_in_requests_of_so_many_calls_and_none_is_cut(most, sizes):
+    contracts = Contracts()
+
+    async def scenario(rpc):
+        pieces = [piece_of(part) for part in PIECES]
+        told = await aggregate_pieces(rpc, address(1), pieces, block=7, calls_max=most)
+        assert [numbers(part.results()) for part in told] == [[int(call.to, 16) for call in part] for part in PIECES]
+
+    run(contracts, scenario)
+    assert sorted(contracts.sizes) == sizes
+    assert set(contracts.blocks) == {"0x7"}
+
+
+def test_no_pieces_ask_nothing():
+    contracts = Contracts()
+
+    async def scenario(rpc):
+        assert await aggregate_pieces(rpc, address(1), [], block=7, calls_max=10) == []
+
+    run(contracts, scenario)
+    assert contracts.sizes == []

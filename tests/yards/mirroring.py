@@ -59,7 +59,7 @@ class Followed:
         reader = ChainReader(node, MAINNET.multicall3, clock)
         book = PoolBook(reader, MAINNET, fees, clock)
         charts = ChartReader(reader, book, MAINNET)
-        return cls(node, book, Mirror(node, charts, MAINNET, clock, fresh_s=10**9, every=book.every))
+        return cls(node, book, Mirror(node, charts, MAINNET, clock, fresh_s=10**9, calls_max=1000, every=book.every))
 
     def offer(self, token, trade):
         """(block, fills by fee: the open leg), or None while the mirror does not answer."""

@@ -92,7 +92,15 @@ async def open_deps(settings: Settings, clock: Clock, *, is_hurried: bool = Fals
         live = None
         if settings.mirror:
             fresh_s = settings.mirror_fresh_ms / 1000
-            mirror = Mirror(rpc, charts, settings.contracts, clock, fresh_s=fresh_s, every=pools.every)
+            mirror = Mirror(
+                rpc,
+                charts,
+                settings.contracts,
+                clock,
+                fresh_s=fresh_s,
+                calls_max=settings.mirror_calls_max,
+                every=pools.every,
+            )
             feed = None
             if settings.rpc_ws_urls:
                 feed = LogFeed(settings.rpc_ws_urls, chain_id=settings.chain_id, topics=TOPICS, clock=clock)

@@ -56,6 +56,7 @@ class Mirror:
         clock: Clock,
         *,
         fresh_s: float,
+        calls_max: int,
         every: Callable[[], Iterable[Pool]] = tuple,
     ) -> None:
         """`every`: the pools that there are; they are held as soon as somebody asks about any."""
@@ -65,6 +66,7 @@ class Mirror:
         self._contracts = contracts
         self._clock = clock
         self._fresh_s = fresh_s
+        self._calls_max = calls_max
         self._every = every
         self._held: dict[Address, Held] = {}
         self._asked: dict[Pool, float] = {}
@@ -223,7 +225,7 @@ class Mirror:
         multicall = self._contracts.multicall3
         if pieces:
             pieces.append(piece_of([Call(multicall, BLOCK_TIME)]))
-        told = await aggregate_pieces(self._rpc, multicall, pieces, block=head.hash)
+        told = await aggregate_pieces(self._rpc, multicall, pieces, block=head.hash, calls_max=self._calls_max)
         if told:
             [word] = told.pop().results()
             _check_time(head, read_uint(word) if word is not None else None)

@@ -41,8 +41,6 @@ FAR: Final = 27_740
 """Ticks that hold sixteen times the price and a sixteenth of it: no quote goes further."""
 _SPARE: Final = 8
 """One part in so many more is looked at, so that a price which moves a little stays inside; 160 ticks at least."""
-CALLS_MAX: Final = 3_000
-"""A multicall of so many of these takes some 20 M gas: nodes allow 50."""
 TICKS_MAX: Final = 5_000
 """Of one pool, that are read for one answer. Anybody can make tens of thousands for a few dollars."""
 _ROUNDS_MAX: Final = 5
@@ -147,7 +145,7 @@ class ChartReader:
                 for pool, guess in zip(pools, guesses, strict=True)
             ]
             calls = [call for its in asked for call in its]
-            reading = await self._reader.read([*calls, *extra], block=block, max_calls_per_chunk=CALLS_MAX)
+            reading = await self._reader.read([*calls, *extra], block=block)
             words = iter(reading.results)
             charts = [
                 self._try_chart(pool, reach, guess, _split(list(islice(words, len(its))), with_balances), ticks_max)

@@ -32,6 +32,8 @@ from tickyard.store.opening import open_store
 
 _BLOCK_MS: Final = 2000
 _LISTEN_S: Final = 60
+# The node keeps every instruction of a call until it has answered: 5,000 figures would be a gigabyte and a half.
+_CALLS_MAX: Final = 1000
 _EXTERNAL_NODE: Final = "TICKYARD_SANDBOX_RPC_URL"
 _STAND_INS: Final = "stand-ins"
 SETTINGS_FILE: Final = "settings.json"
@@ -174,6 +176,7 @@ class Parts:
             # And for stopping at once: no proxy stands in front of it.
             "TICKYARD_LAME_DUCK_S": "0",
             "TICKYARD_DRAIN_S": "2",
+            "TICKYARD_MIRROR_CALLS_MAX": str(_CALLS_MAX),
             "TICKYARD_WORKER_METRICS_PORT": str(worker_metrics_port(self._port)),
             **os.environ,
             "TICKYARD_PROFILE": "sandbox",
