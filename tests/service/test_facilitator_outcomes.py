@@ -63,6 +63,8 @@ def test_verifying_without_an_answer_is_an_outage_and_takes_nothing(tmp_path, mo
     [
         ("verify", "refuse", "invalid_exact_evm_insufficient_balance"),
         ("settle", "refuse", "invalid_exact_evm_insufficient_balance"),
+        ("verify", "refuse-400", "invalid_exact_evm_insufficient_balance"),
+        ("settle", "refuse-400", "invalid_exact_evm_insufficient_balance"),
         ("verify", "refuse-nasty", "bhttp:evil" + "x" * 90),
     ],
 )

@@ -15,6 +15,7 @@ from sqlalchemy import func, insert, select
 from tickyard.features.earn import rules
 from tickyard.features.earn.books.public import BooksAsk, FileAsk, get_epoch_books, get_epoch_file
 from tickyard.features.earn.books.reserves import get_earn_reserves
+from tickyard.features.earn.days.closing import close
 from tickyard.features.earn.days.drift import DriftWatch
 from tickyard.features.earn.days.epochs import run_due
 from tickyard.features.earn.tables import (
@@ -307,6 +308,19 @@ def test_another_form_of_the_same_signature_is_the_same_claim(run):
         await town.pay()
         assert town.held(ALICE) == 20_000
         assert town.chain.state.nonces[town.signer.address] == 2
+
+    run(work)
+
+
+def test_an_epoch_that_is_being_closed_is_shown_as_open(run):
+    async def work(town):
+        await town.open_day()
+        town.clock.move(rules.closes_at(EPOCH))
+        # More than the books know of: somebody must look before it ends.
+        assert await close(town.store, EPOCH, 10**12) == "the desk has paid more than the books know of"
+        assert (await town.books())["state"] == "open"
+        assert await close(town.store, EPOCH, 0) == "closed"
+        assert (await town.books())["state"] == "closed"
 
     run(work)
 

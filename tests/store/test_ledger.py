@@ -123,7 +123,10 @@ def test_of_many_that_resume_one_settles_again_and_not_before_its_pause(where):
 def test_a_refused_payment_may_be_taken_again_for_the_same_request(where):
     async def scenario(_world, ledger):
         held = await ledger.start_settling(await ledger.reserve(CLAIM, "a"), ANSWER, "far")
-        assert (await ledger.refuse(held, "no_balance")).reason == "no_balance"
+        refused = await ledger.refuse(held, "no_balance")
+        # The pauses between looks begin anew: it is only now that there is something to look for.
+        assert (refused.reason, refused.looks) == ("no_balance", 0)
+        assert (await ledger.find(KEY)).looks == 0
         # Not for another request: the first one's answer may still be asked for.
         assert await ledger.reserve(replace(CLAIM, fingerprint="f2"), "b") is None
         again = await ledger.reserve(replace(CLAIM, client="c2", network_time=2_000_000_000), "b")

@@ -330,6 +330,11 @@ class ScriptedFacilitator:
         elif mode == "refuse-nasty":
             answer = {"isValid": False, "success": False}
             answer["invalidReason"] = answer["errorReason"] = "<b>http://evil/\r\n\x00" + "x" * 500
+        elif mode == "refuse-400":
+            refusal = {"isValid": False, "success": False, "transaction": "", "network": ""}
+            refusal["invalidReason"] = refusal["errorReason"] = "invalid_exact_evm_insufficient_balance"
+            self._send(writer, json.dumps(refusal).encode(), "400 Bad Request")
+            return True
         elif mode == "lost-reply":
             # What the reference says when its node did send the transaction and the reply got lost.
             answer = {"success": False, "errorReason": "transaction_failed", "transaction": "", "network": ""}
