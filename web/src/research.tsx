@@ -25,9 +25,10 @@ export function Research({ symbol }: { symbol: string }): JSX.Element {
                       ['Revenue', facts.revenue ? <>{money(facts.revenue.value, facts.revenue.unit)} <small>to {facts.revenue.periodEnd}, {facts.revenue.form}</small></> : 'not known'],
                       ['Net income', facts.netIncome ? <>{money(facts.netIncome.value, facts.netIncome.unit)} <small>to {facts.netIncome.periodEnd}, {facts.netIncome.form}</small></> : 'not known'],
                       ['Shares outstanding', facts.sharesOutstanding ? <>{short(facts.sharesOutstanding.value)} <small>on {facts.sharesOutstanding.asOf}</small></> : 'not known'],
-                      ['Market cap', facts.marketCap ? <>{money(facts.marketCap.value, 'USD')} <small>{facts.marketCap.basis}</small></> : 'not known'],
+                      ['Market cap', facts.marketCap ? money(facts.marketCap.value, 'USD') : 'not known'],
                     ]}
                   />
+                  {facts.marketCap && <p class="legend">Market cap: {facts.marketCap.basis}.</p>}
                 </>
               ) : (
                 <p class="lead">No filer of its own: a fund or a trust.</p>
