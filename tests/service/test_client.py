@@ -225,6 +225,12 @@ def challenge(amount="10000"):
 
 
 QUOTE = example_of(next(row for row in CATALOG if row.name == "get_quote").answer)
+RECEIPT = base64.b64encode(b'{"success":true}').decode()
+
+
+def paid(body=QUOTE, status=200):
+    """An answer as the service gives it to a payment: with its receipt."""
+    return status, body, {"PAYMENT-RESPONSE": RECEIPT}
 
 
 def buy(client):
@@ -233,7 +239,7 @@ def buy(client):
 
 def test_a_payer_uses_the_paid_route_and_pays():
     payer = Payer(KEY, limit_usd="0.015")
-    stand = Stand(challenge(), ok(QUOTE))
+    stand = Stand(challenge(), paid())
     assert asked(stand, buy, payer=payer).symbol == "AAPL"
     first, second = stand.asked
     assert first[1] == second[1] == "/v1/x402/quote?symbol=AAPL&side=buy&amount=100&denom=usd"
@@ -244,7 +250,7 @@ def test_a_payer_uses_the_paid_route_and_pays():
 
 def test_a_payer_never_signs_beyond_its_limit():
     payer = Payer(KEY, limit_usd="0.015")
-    stand = Stand(challenge(), ok(QUOTE), challenge())
+    stand = Stand(challenge(), paid(), challenge())
 
     async def twice(client):
         await buy(client)
@@ -293,7 +299,7 @@ def test_an_uncertain_payment_is_presented_again_and_nothing_new_is_signed_until
         (payer, challenge()),
         (payer, error(502, "upstream_error"), challenge()),
         # Past its deadline: presented once more, because it may have been taken; refused, and only then a new one.
-        (much_later, challenge(), challenge(), ok(QUOTE)),
+        (much_later, challenge(), challenge(), paid()),
     )
     first = refused[1][1]
     assert refused == (402, [None, first])
@@ -305,19 +311,27 @@ def test_an_uncertain_payment_is_presented_again_and_nothing_new_is_signed_until
 
 def test_a_payment_taken_late_brings_its_answer_without_a_new_one():
     payer = Payer(KEY, limit_usd="1")
-    lost, found = bought((payer, challenge(), error(502, "upstream_error")), (payer, ok(QUOTE)))
+    lost, found = bought((payer, challenge(), error(502, "upstream_error")), (payer, paid()))
     assert lost[0] == 502
     assert found == ("AAPL", [lost[1][1]])
     assert payer.spent_usd == "0.010000"
 
 
 @pytest.mark.parametrize(
-    "answer", [ok(b"<html>a gateway</html>"), ok(json.dumps(QUOTE).encode()[:40]), ok(b"", 204), ok({"status": "fine"})]
+    "answer",
+    [
+        paid(b"<html>a gateway</html>"),
+        paid(json.dumps(QUOTE).encode()[:40]),
+        paid(b"", 204),
+        paid({"status": "fine"}),
+        # Whole, and not the service's: that gives a receipt to whoever paid.
+        ok(QUOTE),
+    ],
 )
 def test_a_payment_stays_until_its_answer_can_be_read(answer):
     payer = Payer(KEY, limit_usd="1")
     # Somebody between us and the service says 200 in its place, and the money may be gone.
-    lost, found = bought((payer, challenge(), answer), (payer, ok(QUOTE)))
+    lost, found = bought((payer, challenge(), answer), (payer, paid()))
     assert lost[0] == "Unreachable"
     assert found == ("AAPL", [lost[1][1]])
     assert payer.spent_usd == "0.010000"
@@ -336,9 +350,38 @@ def test_only_the_services_own_refusal_ends_a_payment_that_may_have_been_taken(s
         (payer, challenge(), error(502, "upstream_error")),
         # A firewall, or a service that is being put in place: it knows nothing of the payment.
         (much_later, error(status, "not_found")),
-        (payer, ok(QUOTE)),
+        (payer, paid()),
     )
     assert turned_away == (status, [lost[1][1]])
+    assert found == ("AAPL", [lost[1][1]])
+
+
+@pytest.mark.parametrize("body", [b"<html>blocked</html>", b"", {"message": "Forbidden"}, {"error": "blocked"}])
+@pytest.mark.parametrize("status", [400, 403, 404])
+def test_somebody_elses_refusal_gives_a_payment_to_no_other_call(status, body):
+    payer = Payer(KEY, limit_usd="1")
+    # A firewall that looks at answers: the payment went through, and the money may be gone.
+    lost, found = bought((payer, challenge(), (status, body, {})), (payer, paid()))
+    assert lost[0] == status
+    assert found == ("AAPL", [lost[1][1]])
+    assert payer.spent_usd == "0.010000"
+
+
+def test_somebody_elses_402_ends_no_payment_that_has_run_out():
+    clock = MovedClock()
+    payer = Payer(KEY, limit_usd="1", clock=clock)
+
+    def much_later():
+        clock.move(400)
+        return payer
+
+    lost, turned_away, found = bought(
+        (payer, challenge(), error(502, "upstream_error")),
+        # A network that wants to be paid itself.
+        (much_later, (402, b"<html>buy a day of wifi</html>", {}), challenge(), paid()),
+        (payer, paid()),
+    )
+    assert turned_away == (402, [lost[1][1]])
     assert found == ("AAPL", [lost[1][1]])
 
 
@@ -356,7 +399,7 @@ def test_of_several_payments_for_one_request_all_are_presented_before_a_new_one_
     lost, found = bought(
         (lambda: Payer(KEY, limit_usd="1", file=file, clock=clock), challenge(), error(502, "upstream_error")),
         # The first was never taken, and is over; the second was.
-        (with_a_twin, challenge(), ok(QUOTE)),
+        (with_a_twin, challenge(), paid()),
     )
     assert found == ("AAPL", ["twin", lost[1][1]])
     assert json.loads(file.read_text())["kept"] == []
@@ -367,8 +410,8 @@ def test_a_restarted_program_remembers_what_it_signed(tmp_path):
     payers = [lambda: Payer(KEY, limit_usd="1", file=file)] * 3
     lost, found, new = bought(
         (payers[0], challenge(), error(502, "upstream_error")),
-        (payers[1], ok(QUOTE)),
-        (payers[2], challenge(), ok(QUOTE)),
+        (payers[1], paid()),
+        (payers[2], challenge(), paid()),
     )
     assert file.stat().st_mode & 0o777 == 0o600
     assert found == ("AAPL", [lost[1][1]])
@@ -380,7 +423,7 @@ def test_a_restarted_program_remembers_what_it_signed(tmp_path):
 def test_every_payment_carries_a_name_that_only_its_payer_knows():
     names = set()
     for _ in range(2):
-        stand = Stand(challenge(), ok(QUOTE))
+        stand = Stand(challenge(), paid())
         asked(stand, buy, payer=Payer(KEY, limit_usd="1"))
         payment = json.loads(base64.b64decode(stand.asked[1][2]["payment-signature"]))
         names.add(payment["extensions"]["payment-identifier"]["info"]["id"])

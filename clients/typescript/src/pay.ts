@@ -1,5 +1,5 @@
 import type { Payer as PayerOfClient, Reply, Send } from './client.js';
-import { SpendingLimit } from './errors.js';
+import { SpendingLimit, Unreachable } from './errors.js';
 import { type Held, Kept, name, type Store } from './kept.js';
 import { fromBase64, payable, read, sign, type Signer } from './signing.js';
 
@@ -126,6 +126,12 @@ export class Payer implements PayerOfClient {
    */
   async #judge(held: Held, course: Course, reply: Reply): Promise<Reply> {
     const { status, isUnsure } = reply;
+    if (!isTheServices(reply)) {
+      // Somebody in between, who knows nothing of the payment that they may have let through.
+      course.isSure = false;
+      if (status < 300) throw new Unreachable('the service answered something else than expected (there is no receipt)');
+      return status === 402 ? { ...reply, advice: advice(held.until + OVER_AFTER_MS) } : reply;
+    }
     if (isUnsure || status === 402 || status >= 500 || SAYS_NOTHING.has(status)) course.isSure = false;
     if (status < 300) {
       this.lastReceipt = receiptOf(reply);
@@ -226,6 +232,20 @@ function advice(over: number): string {
     'the payment is kept, because it may have been taken: repeat the call, which presents the same payment again; ' +
     `a new one is signed only after ${new Date(over).toISOString()}`
   );
+}
+
+/**
+ * Whether an answer to a payment is the service's own word, and no proxy's or firewall's: with a receipt when it was
+ * taken, with an offer when it was refused, and else with an error in the service's own form.
+ */
+function isTheServices({ status, headers, text }: Reply): boolean {
+  if (status < 300) return headers.has('payment-response');
+  if (status === 402) return headers.has('payment-required');
+  try {
+    return typeof (JSON.parse(text) as { error?: { code?: unknown } } | null)?.error?.code === 'string';
+  } catch {
+    return false;
+  }
 }
 
 /** An answer that was paid for is not lost because its receipt cannot be read. */

@@ -57,6 +57,27 @@ test('a payment that was not taken pays for the next call on the same terms', as
   assert.equal(payer.spentUsd, '0.010000');
 });
 
+for (const [what, answer] of [
+  ['a firewall\'s page', { status: 403, body: '<html>blocked</html>' }],
+  ['a gateway\'s error', { status: 404, body: { message: 'no such place' } }],
+  ['a bare 402', { status: 402, body: '<html>buy a day of wifi</html>' }],
+  ['an answer without a receipt', { body: { symbol: 'AAPL' } }],
+]) {
+  test(`${what} is not the service's word: the payment stays with its request`, async (t) => {
+    const { url, asked } = await stand(t, challenge(USDC), answer, answer, paid);
+    let now = Date.now();
+    const payer = new Payer(SIGNER, { limitUsd: '0.05', now: () => now });
+    const client = new Client(url, { payer, retries: 0 });
+    await assert.rejects(quote(client));
+    now += 400_000;
+    await assert.rejects(quote(client));
+    await quote(client);
+    assert.deepEqual(asked.map(payment).map(Boolean), [false, true, true, true]);
+    assert.equal(new Set(asked.map(payment).filter(Boolean)).size, 1);
+    assert.equal(payer.spentUsd, '0.010000');
+  });
+}
+
 for (const [what, offer] of [
   ['another coin', { ...USDC, asset: `0x${'33'.repeat(20)}` }],
   ['another chain', { ...USDC, network: 'eip155:1' }],

@@ -121,6 +121,11 @@ class Caller:
         if reply.is_good:
             # What cannot be read is no answer, whoever gave it: the payment stays, and is presented again.
             _decoded(reply, answer)
+        if not _is_the_services(reply):
+            # Somebody in between, who knows nothing of the payment that they may have let through.
+            if reply.is_good:
+                raise Unreachable("the service answered something else than expected (there is no receipt)")
+            return reply, False
         return reply, self._payer.judge(signed, reply.status, is_first=is_first and reply.tries == 1)
 
     async def _repeat(self, request: Request, headers: Mapping[str, str], is_repeatable: bool) -> RawReply:
@@ -159,6 +164,20 @@ def _decoded(reply: RawReply, answer: Any) -> Any:
         return msgspec.json.decode(reply.body, type=answer)
     except msgspec.DecodeError as error:
         raise Unreachable(f"the service answered something else than expected ({error})") from None
+
+
+def _is_the_services(reply: RawReply) -> bool:
+    """Whether an answer to a payment is the service's own word, and no proxy's or firewall's: with a receipt when it
+    was taken, with an offer when it was refused, and else with an error in the service's own form."""
+    if reply.is_good:
+        return _header(reply, "payment-response") is not None
+    if reply.status == 402:
+        return _header(reply, "payment-required") is not None
+    try:
+        msgspec.json.decode(reply.body, type=_ErrorBody)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    return True
 
 
 def _as_is(url: str) -> URL:
