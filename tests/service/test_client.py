@@ -24,6 +24,7 @@ from tickyard.client.operations import ROUTES, AsyncOperations, Operations
 from tickyard.clientgen.files import FOLDER, ROOMS, files
 from tickyard.doors.describe.examples import example_of
 from tickyard.kernel.clock import WallClock
+from tickyard.sandbox.commands.pay import pay_command
 from tickyard.terminal.commands import call_command, watch
 from yards import serving as _serving
 from yards.clocks import MovedClock
@@ -225,7 +226,9 @@ def challenge(amount="10000"):
 
 
 QUOTE = example_of(next(row for row in CATALOG if row.name == "get_quote").answer)
-RECEIPT = base64.b64encode(b'{"success":true}').decode()
+RECEIPT = base64.b64encode(
+    b'{"success":true,"transaction":"0xab","network":"eip155:8453","payer":"0xcd"}',
+).decode()
 
 
 def paid(body=QUOTE, status=200):
@@ -418,6 +421,31 @@ def test_a_restarted_program_remembers_what_it_signed(tmp_path):
     # It is over: the next call is a new one.
     assert new[1][0] is None
     assert new[1][1] not in (None, lost[1][1])
+
+
+GATEWAY = (504, b"<html>\xff gateway time-out</html>", {})
+
+
+@pytest.mark.parametrize("answer", [GATEWAY, paid(b"<html>"), ok({"status": "fine"})])
+def test_the_pay_command_says_to_repeat_what_somebody_in_between_has_answered(answer, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    demo = ok({"wallets": [{"privateKey": KEY}]})
+
+    async def run():
+        stand = Stand()
+        async with asyncio.timeout(30), _serving.serving(stand.app) as base:
+            for answers in ([demo, challenge(), answer], [demo, paid()]):
+                stand.answers = answers
+                yield await pay_command(base, "/v1/x402/quote", None, None), capsys.readouterr().err
+            yield [headers.get("payment-signature") for _, _, headers, _ in stand.asked]
+
+    async def all_of_it():
+        return [each async for each in run()]
+
+    (lost, said), (found, _), sent = asyncio.run(all_of_it())
+    assert (lost, "run the same command again" in said, found) == (1, True, 0)
+    assert sent[2] is not None
+    assert sent[2] == sent[4]
 
 
 def test_every_payment_carries_a_name_that_only_its_payer_knows():

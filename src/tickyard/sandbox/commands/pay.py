@@ -37,7 +37,7 @@ async def pay_command(base_url: str, url: str, network: str | None, data: str | 
     except CannotPay as trouble:
         print(str(trouble), file=sys.stderr)
         return 1
-    print(msgspec.json.format(paid.body, indent=2).decode())
+    print(_shown(paid.body))
     if paid.receipt is None or not paid.receipt.get("success"):
         known = "its outcome is not known: run the same command again" if paid.is_uncertain else "nothing was taken"
         print(f"status {paid.status}, {known}", file=sys.stderr)
@@ -45,3 +45,11 @@ async def pay_command(base_url: str, url: str, network: str | None, data: str | 
     receipt = paid.receipt
     print(f"paid by {receipt['payer']} on {receipt['network']}: {receipt['transaction']}", file=sys.stderr)
     return 0
+
+
+def _shown(body: bytes) -> str:
+    """An answer for people to read. What is no JSON is a proxy's, and shown as it came."""
+    try:
+        return msgspec.json.format(body, indent=2).decode()
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return body.decode(errors="replace")

@@ -21,7 +21,7 @@ from x402.mechanisms.evm.exact import ExactEvmClientScheme
 from x402.mechanisms.evm.signers import EthAccountSigner
 
 from tickyard.client.caller import Caller
-from tickyard.client.errors import TickyardError
+from tickyard.client.errors import KeptUnreadable, TickyardError
 from tickyard.client.payer import Payer
 from tickyard.client.routes import Request
 from tickyard.client.sandbox_time import scheme_ahead
@@ -98,12 +98,19 @@ def _client(wallet_key: str, network: str | None, ahead_s: int) -> x402Client:
 
 async def pay_once(base_url: str, request: Request, *, wallet_key: str, network: str | None, file: Path) -> PaidAnswer:
     """One request with the house's own client. What it paid and got no answer to is presented again the next time."""
-    payer = Payer(wallet_key, limit_usd="1", network=network, file=file)
+    try:
+        payer = Payer(wallet_key, limit_usd="1", network=network, file=file)
+    except KeptUnreadable as error:
+        raise CannotPay(str(error)) from None
     caller = Caller(base_url, payer=payer, timeout_s=_WAIT_S)
     try:
         reply = await caller.fetch(request, is_repeatable=request.method == "GET")
+    except KeptUnreadable as error:
+        raise CannotPay(str(error)) from None
     except TickyardError as error:
-        raise CannotPay(f"the payment was not made, or its answer did not come: {error}") from None
+        if caller.is_uncertain(request):
+            raise CannotPay(f"its outcome is not known: run the same command again ({error})") from None
+        raise CannotPay(f"the payment was not made: {error}") from None
     finally:
         await caller.close()
     headers = httpx.Headers(dict(reply.headers))
