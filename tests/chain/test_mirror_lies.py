@@ -13,7 +13,7 @@ from yards.mirroring import Bustle, Followed, asked, random_trade
 
 pytestmark = pytest.mark.node
 
-LIES = ("hide", "repeat", "reorder", "alter", "alter more", "lag", "empty", "orphan", "clock")
+LIES = ("hide", "repeat", "reorder", "alter", "alter more", "lag", "empty", "orphan", "clock", "number")
 
 
 class Liar:
@@ -49,6 +49,10 @@ class Liar:
             # A block like any other, with another time.
             self.told += 1
             result["timestamp"] = hex(int(result["timestamp"], 16) - 1)
+        if question["method"] == "eth_getBlockByNumber" and question["params"][0] == "latest" and self.lie == "number":
+            # The newest block by its own hash, and under another's number.
+            self.told += 1
+            result["number"] = hex(int(result["number"], 16) + self.rng.choice([-3, -1, 1, 5, 10**8]))
         if question["method"] != "eth_getLogs" or not result:
             return
         self.told += 1
@@ -103,6 +107,7 @@ def test_a_lying_node_never_makes_the_mirror_say_a_wrong_figure(world, proof):
             newest = await world.node.call("eth_getBlockByNumber", ["latest", False])
             if head.hash == newest["hash"]:
                 assert head.timestamp == int(newest["timestamp"], 16), bustle.done
+                assert head.number == int(newest["number"], 16), bustle.done
                 assert fills == await asked(world.node, followed.book, token, trade), (token, trade, bustle.done)
                 seen["right"] += 1
 

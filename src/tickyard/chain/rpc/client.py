@@ -16,6 +16,7 @@ from tickyard.chain.rpc.endpoint import NodeUrl
 from tickyard.chain.rpc.failover import Failover, Observe
 from tickyard.chain.rpc.freshness import BlockAge
 from tickyard.chain.rpc.reply import any_value, hex_bytes, read_many, read_one, read_quantity
+from tickyard.chain.rpc.seal import Seals
 from tickyard.chain.rpc.trouble import Garbage, Lagging, RpcError, TooManyLogs
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
@@ -68,6 +69,7 @@ class Rpc:
         self._max_batch = max_batch
         self._max_lag = max_lag
         self._ids = count(1)
+        self._seals = Seals()
         self._age = None if max_age_s is None else BlockAge(clock, max_age_s)
         self._nodes = Failover(
             [
@@ -213,12 +215,13 @@ class Rpc:
         accept = self._not_backwards()
 
         def read(answer: bytes) -> Head:
+            raw = read_one(answer, asked)
             try:
-                header = msgspec.json.decode(read_one(answer, asked), type=_Header)
+                header = msgspec.json.decode(raw, type=_Header)
             except msgspec.MsgspecError:
                 raise Garbage from None
             block_hash = hex_bytes(header.hash)
-            if len(block_hash) != 32:
+            if len(block_hash) != 32 or self._seals.is_broken(any_value(raw), block_hash):
                 raise Garbage
             timestamp = read_quantity(header.timestamp)
             self._judge_age(timestamp)
