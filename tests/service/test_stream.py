@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import io
+import re
 
 import aiohttp
 import pytest
@@ -312,6 +313,65 @@ def test_a_listener_whose_process_goes_away_in_order_hears_the_rest_elsewhere(tm
         keeping.cancel()
 
     on_stage(tmp_path, work)
+
+
+def test_who_waits_for_something_rare_comes_back_without_a_gap(tmp_path):
+    """They were there all the time: that nothing they asked for has happened in more than a day is no absence."""
+
+    async def work(stage):
+        await stage.record({"AAPL": 10**9})
+        async with aiohttp.ClientSession() as session, session.get(f"{stage.url}/v1/stream?events=action") as answer:
+            await answer.content.readuntil(b"snapshot")
+            stage.slot += 300
+            await stage.record({"AAPL": 10**9})
+            [listener] = stage.app.hub._listeners
+            while listener.cursor.round[0] < stage.slot - 1:
+                await WallClock().sleep(0.01)
+            for _ in range(2):
+                beat = await answer.content.readuntil(b"still here\n\n")
+        # The connection is lost, and what they wait for happens meanwhile.
+        await stage.act([1])
+        told = stage.listen(events=["action"], last_event_id=re.findall("id: (.*)", beat.decode())[-1])
+        assert (await anext(told)).name == "action"
+
+    on_stage(tmp_path, work, clock=Fast())
+
+
+def told_by(blocks, statuses=()):
+    """What the client asks with, time after time, and what it hears of a service that says these things in turn."""
+    asked, statuses, blocks = [], iter(statuses), iter(blocks)
+
+    async def service(scope, receive, send):
+        asked.append(dict(scope["headers"]).get(b"last-event-id"))
+        status = next(statuses, 200)
+        await send({"type": "http.response.start", "status": status, "headers": []})
+        await send({"type": "http.response.body", "body": next(blocks) if status == 200 else b"<h1>later</h1>"})
+
+    async def listen():
+        async with (
+            asyncio.timeout(20),
+            serving.serving(service) as url,
+            AsyncClient(url, clock=Quick()) as client,
+        ):
+            told = client.stream()
+            event = await anext(told)
+            await told.aclose()
+            return event
+
+    return asyncio.run(listen()), asked
+
+
+def test_the_client_goes_on_from_where_a_sign_of_life_said_that_it_is():
+    event, asked = told_by([b"id: 7.0.0.\n: still here\n\nid: 8.0.0.\n", b"event: gap\ndata: {}\n\n"])
+    assert event.name == "gap"
+    assert asked == [None, b"7.0.0."]
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 504, 520])
+def test_the_client_comes_back_whatever_a_proxy_says_while_there_is_no_service(status):
+    event, asked = told_by([b"event: gap\ndata: {}\n\n"], [status, status])
+    assert event.name == "gap"
+    assert len(asked) == 3
 
 
 def test_prices_are_told_when_they_move(tmp_path):

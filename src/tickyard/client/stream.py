@@ -42,6 +42,8 @@ class EventReader:
 
     def __init__(self) -> None:
         self.retry_s: float | None = None
+        self.last_id: str | None = None
+        """How far all that was told goes. A sign of life says so too, without an event."""
         self._name = ""
         self._id: str | None = None
         self._data: list[str] = []
@@ -52,6 +54,7 @@ class EventReader:
             event = None
             if self._data:
                 event = StreamEvent(self._name or "message", self._id, msgspec.json.decode("\n".join(self._data)))
+            self.last_id = self._id or self.last_id
             self._name, self._id, self._data = "", None, []
             return event
         name, _, value = line.partition(":")
@@ -90,14 +93,15 @@ async def listen(
                         raise await _refused(answer)
                     async for raw in answer.content:
                         event = reader.read(raw.decode("utf-8").rstrip("\r\n"))
+                        last_event_id = reader.last_id or last_event_id
                         if event is not None:
-                            last_event_id = event.id or last_event_id
                             pause_s = _PAUSE_S
                             yield event
             except (aiohttp.ClientError, TimeoutError, OSError, msgspec.DecodeError):
                 pause_s = min(pause_s * 2, _PAUSE_MAX_S)
             except NotAStream as refused:
-                if refused.status not in (429, 502, 503):
+                # Whoever stands in front of the service answers for it while it is away, with any of these.
+                if refused.status < 500 and refused.status != 429:
                     raise _failure(refused) from None
                 pause_s = float(refused.retry_after_s or min(pause_s * 2, _PAUSE_MAX_S))
             await clock.sleep(reader.retry_s if reader.retry_s is not None else pause_s)

@@ -24,7 +24,6 @@ HEARTBEAT_S: Final = 15.0
 PRICES_S: Final = 1.0
 BACK_AFTER_MS: Final = 2_000
 _ROUNDS_AT_ONCE: Final = 6
-_HEARTBEAT: Final = b": still here\n\n"
 GOODBYE: Final = b"retry: %d\n: going away, come back soon\n\n" % BACK_AFTER_MS
 
 
@@ -175,7 +174,7 @@ class Hub:
         as those for whom too much waits."""
         for listener in [*self._listeners]:
             if listener.is_here:
-                listener.push(_HEARTBEAT)
+                listener.beat()
             elif listener.is_stuck():
                 listener.cut()
 

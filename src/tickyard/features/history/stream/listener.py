@@ -74,6 +74,12 @@ class Listener:
         is_durable = event.round is not None or event.action is not None
         return framed(event, self.symbols, self.cursor.text() if is_durable else None)
 
+    def beat(self) -> None:
+        """A sign of life. It says how far they have heard: who waits for something rare would else come back with an
+        id that is days old, and be taken for somebody who was away for so long."""
+        assert self.cursor is not None
+        self.push(b"id: %b\n: still here\n\n" % self.cursor.text().encode())
+
     def push(self, data: bytes) -> None:
         if self.is_over:
             return
