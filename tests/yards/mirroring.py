@@ -53,13 +53,13 @@ class Followed:
     mirror: Mirror
 
     @classmethod
-    def over(cls, url, fees=(100, 500, 3000, 10000), **rpc):
+    def over(cls, url, fees=(100, 500, 3000, 10000), fresh_s=10**9, **rpc):
         clock = Ahead()
         node = Rpc([url], chain_id=4663, clock=clock, **{"budget_s": 60, "try_s": 60, **rpc})
         reader = ChainReader(node, MAINNET.multicall3, clock)
         book = PoolBook(reader, MAINNET, fees, clock)
         charts = ChartReader(reader, book, MAINNET)
-        return cls(node, book, Mirror(node, charts, MAINNET, clock, fresh_s=10**9, calls_max=1000, every=book.every))
+        return cls(node, book, Mirror(node, charts, MAINNET, clock, fresh_s=fresh_s, calls_max=1000, every=book.every))
 
     def offer(self, token, trade):
         """(block, fills by fee: the open leg), or None while the mirror does not answer."""

@@ -58,11 +58,18 @@ async def aggregate(
 
 
 async def aggregate_pieces(
-    rpc: Rpc, multicall: Address, pieces: Sequence[Piece], *, block: Block, calls_max: int
+    rpc: Rpc,
+    multicall: Address,
+    pieces: Sequence[Piece],
+    *,
+    block: Block,
+    calls_max: int,
+    deadline: float | None = None,
 ) -> list[CallPart]:
     """What each piece is answered at a block that is named, in requests of at most so many calls."""
     answers = await asyncio.gather(
-        *(_read_pieces(rpc, multicall, part, block) for part in _bearable(pieces, calls_max)), return_exceptions=True
+        *(_read_pieces(rpc, multicall, part, block, deadline) for part in _bearable(pieces, calls_max)),
+        return_exceptions=True,
     )
     told: list[CallPart] = []
     for answer in answers:
@@ -85,18 +92,20 @@ def _bearable(pieces: Sequence[Piece], calls_max: int) -> list[list[Piece]]:
     return parts
 
 
-async def _read_pieces(rpc: Rpc, multicall: Address, pieces: Sequence[Piece], block: Block) -> list[CallPart]:
+async def _read_pieces(
+    rpc: Rpc, multicall: Address, pieces: Sequence[Piece], block: Block, deadline: float | None
+) -> list[CallPart]:
     """Halved where all of it is too much for the node."""
     try:
-        answer = await rpc.eth_call(multicall, encode_pieces(pieces), block=block)
+        answer = await rpc.eth_call(multicall, encode_pieces(pieces), block=block, deadline=deadline)
     except RpcError as error:
         if not error.is_too_heavy or len(pieces) == 1:
             raise UpstreamDown("the chain node could not run the call") from error
     else:
         return cut(answer, pieces)
     middle = len(pieces) // 2
-    first = await _read_pieces(rpc, multicall, pieces[:middle], block)
-    return first + await _read_pieces(rpc, multicall, pieces[middle:], block)
+    first = await _read_pieces(rpc, multicall, pieces[:middle], block, deadline)
+    return first + await _read_pieces(rpc, multicall, pieces[middle:], block, deadline)
 
 
 async def _read_chunk(

@@ -22,14 +22,14 @@ class PoolLogReader:
         self._addresses_max = _ADDRESSES_MAX
         """Halved where a node refuses, and remembered: asking in vain at every step would cost as much again."""
 
-    async def read(self, pools: Sequence[Address], since: Head, head: Head) -> list[PoolLog] | None:
+    async def read(self, pools: Sequence[Address], since: Head, head: Head, until: float) -> list[PoolLog] | None:
         """Every log after the one block up to the other, in order. None: they cannot be had, or the first block is not
         on the second's branch."""
         logs: list[PoolLog] = []
         first = 0
         while first < len(pools):
             part = pools[first : first + self._addresses_max]
-            found = await self._range(part, since, since.number + 1, head.number)
+            found = await self._range(part, since, since.number + 1, head.number, until)
             if isinstance(found, RpcError) and len(part) > _ADDRESSES_MIN:
                 self._addresses_max = len(part) // 2
                 continue
@@ -46,7 +46,7 @@ class PoolLogReader:
         return logs
 
     async def _range(
-        self, pools: Sequence[Address], since: Head, first: int, last: int
+        self, pools: Sequence[Address], since: Head, first: int, last: int, until: float
     ) -> list[PoolLog] | RpcError | None:
         """One request for the logs and for the block from which they go on; halves where that is too much."""
         query = {
@@ -56,16 +56,16 @@ class PoolLogReader:
             "topics": [list(TOPICS)],
         }
         told, block = await self._rpc.batch(
-            [("eth_getLogs", [query]), ("eth_getBlockByNumber", [hex(since.number), False])]
+            [("eth_getLogs", [query]), ("eth_getBlockByNumber", [hex(since.number), False])], deadline=until
         )
         if isinstance(block, RpcError) or read_header(block).hash != since.hash:
             return None
         if isinstance(told, TooManyLogs) and last > first:
             middle = (first + last) // 2
-            early = await self._range(pools, since, first, middle)
+            early = await self._range(pools, since, first, middle, until)
             if not isinstance(early, list):
                 return early
-            late = await self._range(pools, since, middle + 1, last)
+            late = await self._range(pools, since, middle + 1, last, until)
             return early + late if isinstance(late, list) else late
         if isinstance(told, RpcError):
             return told

@@ -43,6 +43,10 @@ _BUILT_AT_ONCE: Final = 20
 _CHECKED_AT_ONCE: Final = 20
 _BUILDING_S: Final = 0.5
 """In one step."""
+_ANSWER_S: Final = 1.5
+_REST_S: Final = 1.0
+"""A step that is not over in time is of no use. One that waits for a node which has fallen silent would keep us from
+seeing that it is back."""
 _GAP_MAX: Final = 1_000
 """Blocks over which logs are read; after a longer sleep the pools are read anew."""
 
@@ -116,7 +120,9 @@ class Mirror:
     async def step(self) -> frozenset[Address]:
         """Go to the newest block; the tokens whose pools have moved. UpstreamDown: nothing was learned."""
         asked_at = self._clock.monotonic()
-        head = await self._rpc.head()
+        until = asked_at + max(self._fresh_s, _ANSWER_S)
+        head = await self._rpc.head(deadline=until)
+        until += _REST_S
         pools, hot = self._bearable(self.followed()), self._bearable(self.hot())
         turn = [*hot, *self._turn_of(pools[len(hot) :])]
         if self.block is not None and head.hash == self.block.hash:
@@ -129,9 +135,9 @@ class Mirror:
                 metrics.mirror_steps.labels("behind").inc()
                 self._confirmed_at = NEVER
                 return frozenset()
-            watched, believed = turn, await self._follow(head)
+            watched, believed = turn, await self._follow(head, until)
         before = self._held
-        proven, broken = await self._witness(head, watched, believed)
+        proven, broken = await self._witness(head, watched, believed, until)
         moved = frozenset(
             held.pool.token
             for address, held in proven.items()
@@ -180,7 +186,7 @@ class Mirror:
         held = self._held.get(pool.address)
         return held is not None and held.block == head.hash
 
-    async def _follow(self, head: Head) -> dict[Address, Held]:
+    async def _follow(self, head: Head, until: float) -> dict[Address, Held]:
         """What the logs since our block make of the pools that we hold. A pool that they do not fit is let go; where
         they do not go on from our block, all are: on another branch there may be ticks that we never heard of."""
         block = self.block
@@ -188,7 +194,7 @@ class Mirror:
             return {}
         logs = None
         if 0 < head.number - block.number <= _GAP_MAX:
-            logs = await self._logs.read([*self._held], block, head)
+            logs = await self._logs.read([*self._held], block, head, until)
         if logs is None:
             metrics.mirror_drops.labels("branch").inc()
             log.warning("the chain does not go on from our block, every pool is read anew", block=head.number)
@@ -212,7 +218,7 @@ class Mirror:
         return known[self._turn % len(known)] if known else None
 
     async def _witness(
-        self, head: Head, pools: Sequence[Pool], believed: dict[Address, Held]
+        self, head: Head, pools: Sequence[Pool], believed: dict[Address, Held], until: float
     ) -> tuple[dict[Address, Held], list[Pool]]:
         """Those pools that stand at this block as we believe, and those that do not or are not known."""
         bearable = {at: held for at, held in believed.items() if len(held.chart.ticks) <= _TICKS_MAX}
@@ -225,7 +231,9 @@ class Mirror:
         multicall = self._contracts.multicall3
         if pieces:
             pieces.append(piece_of([Call(multicall, BLOCK_TIME)]))
-        told = await aggregate_pieces(self._rpc, multicall, pieces, block=head.hash, calls_max=self._calls_max)
+        told = await aggregate_pieces(
+            self._rpc, multicall, pieces, block=head.hash, calls_max=self._calls_max, deadline=until
+        )
         if told:
             [word] = told.pop().results()
             _check_time(head, read_uint(word) if word is not None else None)
