@@ -64,6 +64,51 @@ def test_a_node_whose_time_stands_still_or_runs_ahead_is_left_for_the_next(ask, 
     run(scenario)
 
 
+def test_who_came_to_a_node_that_has_stopped_goes_on_to_one_that_moves():
+    """Not only when it is so old that nobody may be told: a better one was away for a moment, and is back."""
+
+    async def scenario(rpc, stopped, moving):
+        dates(stopped, 20)
+        dates(moving, 0)
+        moving.results["eth_getBlockByNumber"]["number"] = "0x11"
+        while (await rpc.head()).number != 17:
+            pass
+        before = len(stopped.seen)
+        await rpc.eth_call(TOKEN, b"\1\2\3\4")
+        assert (await rpc.head()).number == 17
+        assert len(stopped.seen) == before
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("mode", ["ok", "500", "html"])
+def test_where_the_whole_chain_is_quiet_the_others_are_looked_at_now_and_then(mode):
+    async def scenario(rpc, first, second):
+        dates(first, 20)
+        dates(second, 20)
+        second.mode = mode
+        while not second.seen:
+            assert (await rpc.head()).number == 16
+        asked = len(first.seen)
+        for _ in range(5):
+            assert (await rpc.head()).number == 16
+        assert len(first.seen) == asked + 5
+        assert len(second.seen) == 1
+
+    run(scenario)
+
+
+def test_a_chain_that_moves_has_nobody_look_elsewhere():
+    async def scenario(rpc, first, second):
+        dates(first, 2)
+        dates(second, 0)
+        for _ in range(5):
+            await rpc.head()
+        assert not second.seen
+
+    run(scenario)
+
+
 @pytest.mark.parametrize("ask", ASKS)
 def test_when_all_are_frozen_nothing_is_answered(ask):
     async def scenario(rpc, first, second):

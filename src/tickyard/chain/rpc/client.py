@@ -95,8 +95,7 @@ class Rpc:
         await self.close()
 
     async def close(self) -> None:
-        for endpoint in self._nodes.endpoints:
-            await endpoint.close()
+        await self._nodes.close()
 
     @property
     def round_trips(self) -> int:
@@ -209,7 +208,8 @@ class Rpc:
         )
 
     async def head(self, *, deadline: float | None = None) -> Head:
-        """The newest block. A node far behind what we have already seen is passed over for another."""
+        """The newest block. A node far behind what we have already seen is passed over for another, and so is, the next
+        time, one that has not moved for a while, if another has."""
         request_id = next(self._ids)
         asked = (request_id, "eth_getBlockByNumber")
         accept = self._not_backwards()
@@ -228,7 +228,9 @@ class Rpc:
             return Head(accept(read_quantity(header.number)), "0x" + block_hash.hex(), timestamp)
 
         body = _encode(_request(request_id, "eth_getBlockByNumber", ("latest", False)))
-        return await self._nodes.ask("eth_getBlockByNumber", body, read, deadline, shows_age=True)
+        head = await self._nodes.ask("eth_getBlockByNumber", body, read, deadline, shows_age=True)
+        self._nodes.seek_newer(head.timestamp)
+        return head
 
     async def get_logs(
         self,

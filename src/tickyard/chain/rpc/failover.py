@@ -8,6 +8,7 @@ Only a throttle is obeyed strictly, and only as long as a caller could wait.
 import asyncio
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from random import Random
 from typing import Final, TypeVar
 
@@ -22,6 +23,8 @@ Observe = Callable[[int, str, str, float], None]
 """Told after each try: index of the URL, method, outcome, seconds. Never the URL: it may hold a key."""
 
 _PAUSE_S: Final = 0.1
+_SEEK_EVERY_S: Final = 2.0
+_LOOK_S: Final = 1.0
 
 
 class Failover:
@@ -46,6 +49,8 @@ class Failover:
         self._observe = observe
         self._age = age
         self._preferred = 0
+        self._seeks_at = 0.0
+        self._seeking: asyncio.Task[None] | None = None
 
     def deadline(self) -> float:
         return self._clock.monotonic() + self._budget_s
@@ -67,8 +72,8 @@ class Failover:
         trouble: Trouble | None = None
         asked: list[NodeUrl] = []
         for tried in range(self._max_tries):
-            started = self._clock.monotonic()
-            endpoint = self.endpoints[self._preferred]
+            started, first = self._clock.monotonic(), self._preferred
+            endpoint = self.endpoints[first]
             if endpoint.is_resting(started):
                 endpoint = self._choose(started, asked, deadline)
                 await self._pause(endpoint, tried, deadline)
@@ -87,11 +92,11 @@ class Failover:
                 trouble, outcome = caught, caught.outcome
             except RpcError:
                 outcome = "rpc_error"
-                self._settle_on(endpoint)
+                self._settle_on(endpoint, first)
                 raise
             else:
                 outcome = "ok"
-                self._settle_on(endpoint)
+                self._settle_on(endpoint, first)
                 return result
             finally:
                 if self._observe:
@@ -120,9 +125,43 @@ class Failover:
         endpoint.is_fresh_until = self._clock.monotonic() + self._age.look_every_s
         return result
 
-    def _settle_on(self, endpoint: NodeUrl) -> None:
+    def seek_newer(self, than_s: int) -> None:
+        """If this is rather old for the newest block, see whether another URL has a newer one: it is asked from then.
+
+        A node that is stuck answers everything: who came to one while a better one was away would stay there until it
+        is too old for anybody. Nobody waits for it. Where the whole chain is quiet it costs a question now and then.
+        """
+        now = self._clock.monotonic()
+        is_under_way = self._seeking is not None and not self._seeking.done()
+        if self._age is None or is_under_way or now < self._seeks_at or not self._age.is_still(than_s):
+            return
+        self._seeks_at = now + _SEEK_EVERY_S
+        self._seeking = asyncio.create_task(self._seek(self._age, than_s, now))
+
+    async def _seek(self, age: BlockAge, than_s: int, now: float) -> None:
+        for endpoint in self.endpoints:
+            is_obeyed = endpoint.is_throttled and endpoint.is_resting(now)
+            if endpoint.index == self._preferred or endpoint.is_foreign or is_obeyed:
+                continue
+            with suppress(TimeoutError, Trouble):
+                async with asyncio.timeout(_LOOK_S):
+                    at_s = await endpoint.post(HEAD_CHECK, age.judged(read_head_time), is_check=True)
+                if at_s > than_s:
+                    self._settle_on(endpoint, self._preferred)
+                    return
+
+    async def close(self) -> None:
+        if self._seeking is not None:
+            self._seeking.cancel()
+            await asyncio.gather(self._seeking, return_exceptions=True)
+        for endpoint in self.endpoints:
+            await endpoint.close()
+
+    def _settle_on(self, endpoint: NodeUrl, first: int) -> None:
+        """It is asked first from now on, unless somebody has found another one since `first` was."""
         endpoint.note_well()
-        self._preferred = endpoint.index
+        if self._preferred == first:
+            self._preferred = endpoint.index
 
     def _choose(self, now: float, asked: Sequence[NodeUrl], deadline: float) -> NodeUrl:
         """When the URL that worked last rests: the next one that does not, else whose rest is over first.

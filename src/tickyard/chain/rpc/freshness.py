@@ -20,6 +20,10 @@ _AHEAD_MAX_S: Final = 600
 """Clocks differ by seconds. A time further ahead, once believed, would make every honest node look stuck."""
 
 
+_STILL_S: Final = 5
+"""A chain may be quiet for so long, and a node stuck: the others know."""
+
+
 class _Dated(msgspec.Struct):
     timestamp: msgspec.Raw
 
@@ -37,6 +41,10 @@ class BlockAge:
             raise Stale
         if age < -_AHEAD_MAX_S:
             raise Garbage
+
+    def is_still(self, block_time_s: int) -> bool:
+        """Whether this is rather old for the newest block, if not too old."""
+        return self._clock.seconds() - block_time_s > _STILL_S
 
     def judged(self, read: Callable[[bytes], int]) -> Callable[[bytes], int]:
         def reading(answer: bytes) -> int:
