@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import io
 import re
+from datetime import timedelta
 
 import aiohttp
 import pytest
@@ -73,11 +74,11 @@ class Stage:
             await record(tx, taken, history_start=self.deps.settings.history_start_at)
         self.slot += 1
 
-    async def act(self, numbers):
-        """Corporate actions that have just become known."""
+    async def act(self, numbers, ago_s=0):
+        """Corporate actions that have just become known, by a clock that may be behind."""
         of = [IssuerAction(f"asset{number:05}", "AAPL", "split", "ANNOUNCED", None, {}) for number in numbers]
         async with self.deps.store.begin() as tx:
-            await archive(tx, of, self.deps.clock.now())
+            await archive(tx, of, self.deps.clock.now() - timedelta(seconds=ago_s))
 
     def listen(self, **query):
         self.open.append(AsyncClient(self.url).stream(**query))
@@ -196,6 +197,19 @@ def test_who_missed_thousands_of_actions_hears_them_all(tmp_path):
         heard = [(await anext(told)).data["id"] for _ in range(2_500)]
         assert heard == sorted(set(heard))
         assert len(heard) == 2_500
+
+    on_stage(tmp_path, work)
+
+
+def test_an_action_is_told_although_a_clock_was_set_back(tmp_path):
+    async def work(stage):
+        await stage.act([1])
+        told = stage.listen(events=["action"])
+        assert (await anext(told)).name == "snapshot"
+        await stage.act([1, 2], ago_s=60)
+        await stage.act([1, 2, 3], ago_s=30)
+        ids = [(await anext(told)).data["id"] for _ in range(2)]
+        assert len(set(ids)) == 2
 
     on_stage(tmp_path, work)
 

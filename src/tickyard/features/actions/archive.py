@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -36,6 +36,7 @@ async def archive(tx: Transaction, actions: Iterable[IssuerAction], now: datetim
     """Add the issuer's present list to the archive. Nothing ever leaves it."""
     rows = _rows(actions)
     known = {row.id: row for row in await tx.execute(select(corporate_action))}
+    synced_at, now = now, await _after_all(tx, now)
     touched = set()
     new = changed = 0
     for key, row in sorted(rows.items()):
@@ -53,8 +54,18 @@ async def archive(tx: Transaction, actions: Iterable[IssuerAction], now: datetim
             touched.add(row["symbol"])
             seen = {"action_id": key, "at": now, "status": row["status"], "details": row["details"]}
             await tx.execute(insert(corporate_action_change), seen)
-    await tx.execute(upsert(tx, corporate_action_sync, ["id"], lambda each: {"at": each.at}), {"id": 1, "at": now})
+    await tx.execute(
+        upsert(tx, corporate_action_sync, ["id"], lambda each: {"at": each.at}), {"id": 1, "at": synced_at}
+    )
     return Synced(len(rows), new, changed, frozenset(touched))
+
+
+async def _after_all(tx: Transaction, now: datetime) -> datetime:
+    """Now, or just behind the last change if a clock was set back: whoever follows the changes goes by their times, and
+    would never hear of one that is older than what they have heard."""
+    newest = select(corporate_action_change.c.at).order_by(corporate_action_change.c.at.desc()).limit(1)
+    last: datetime | None = (await tx.execute(newest)).scalar_one_or_none()
+    return now if last is None else max(now, last + timedelta(microseconds=1))
 
 
 async def _change(tx: Transaction, key: str, was: datetime, row: dict[str, Any], now: datetime) -> bool:
