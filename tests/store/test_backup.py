@@ -15,6 +15,7 @@ from tickyard.kernel.ids import Address, Symbol
 from tickyard.market.sampling.rounds import Round, slot_number
 from tickyard.store import outbox
 from tickyard.store.copying.backup import BackupRefused, backup
+from tickyard.store.copying.formats import Archive, opened
 from tickyard.store.copying.restore import restore
 from tickyard.store.migrate import schema_version
 from tickyard.store.opening import open_store
@@ -145,3 +146,56 @@ def test_what_is_no_copy_is_refused_in_a_sentence(where, tmp_path):
     for name in ("text", "zip", "missing"):
         with pytest.raises(BackupRefused, match=r"copy"):
             asyncio.run(restore(tmp_path / name, where, WallClock()))
+
+
+def _damaged(copy):
+    """One bit of another value in 97 places, and three that lack their end."""
+    for place in (len(copy) * n // 97 for n in range(97)):
+        changed = bytearray(copy)
+        changed[place] ^= 1 << place % 8
+        yield bytes(changed)
+    for missing in (200, 5_000, len(copy) // 2):
+        yield copy[:-missing]
+
+
+def _held(file):
+    """What would be brought back; nothing of a copy that is refused."""
+    try:
+        with opened(file) as copied:
+            if not isinstance(copied, Archive):
+                return copied.rows
+    except BackupRefused:
+        return None
+    with zipfile.ZipFile(file) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_a_copy_that_was_damaged_on_its_way_is_never_brought_back(where, tmp_path):
+    """SQLite itself takes a page that lacks its end for a whole one, and has no checksum for the others."""
+
+    async def scenario():
+        filled = await _filled(where)
+        await backup(filled, tmp_path / "copy")
+        await filled.close()
+
+    asyncio.run(scenario())
+    whole, is_archive = _held(tmp_path / "copy"), zipfile.is_zipfile(tmp_path / "copy")
+    assert whole
+    for each in _damaged((tmp_path / "copy").read_bytes()):
+        (tmp_path / "damaged").write_bytes(each)
+        # An archive has bytes that mean nothing, such as the hour of each file.
+        assert _held(tmp_path / "damaged") in ((None, whole) if is_archive else (None,))
+
+
+def test_a_database_that_was_copied_by_hand_comes_back_if_nothing_is_missing_at_its_end(tmp_path):
+    async def scenario():
+        await (await _filled(tmp_path / "x.db")).close()
+
+    asyncio.run(scenario())
+    database = (tmp_path / "x.db").read_bytes()
+    (tmp_path / "by hand").write_bytes(database)
+    (tmp_path / "cut").write_bytes(database[:-1])
+    with opened(tmp_path / "by hand") as copied:
+        assert copied.rows["sample"] == 200
+    with pytest.raises(BackupRefused), opened(tmp_path / "cut"):
+        pass

@@ -17,6 +17,7 @@ import msgspec
 from sqlalchemy import Connection, inspect, text
 
 from tickyard.kernel.wire import iso
+from tickyard.store.copying.seal import seal
 from tickyard.store.engine import Store
 from tickyard.store.migrate import LOCK, current_version, schema_version
 from tickyard.store.outbox import UNSENT_IS_UNKNOWN
@@ -51,6 +52,7 @@ async def backup(store: Store, target: Path) -> None:
         if isinstance(store, SqliteStore):
             # Off the loop: a year of samples takes seconds to copy, and the writer must not wait for it.
             await asyncio.to_thread(copy_sqlite, store.path, unfinished)
+            await asyncio.to_thread(seal, unfinished)
         elif isinstance(store, PostgresStore):
             await _copy_postgres(store, unfinished)
 

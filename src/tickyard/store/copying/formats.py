@@ -1,7 +1,9 @@
 """The two shapes of a copy, as something that can be poured into PostgreSQL."""
 
+import contextlib
 import sqlite3
 import zipfile
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,10 +15,23 @@ from sqlalchemy import create_engine
 from sqlalchemy.pool import StaticPool
 
 from tickyard.store.copying.backup import MANIFEST, BackupRefused, Manifest, table_columns
+from tickyard.store.copying.seal import is_whole
 from tickyard.store.migrate import current_version
 from tickyard.store.postgres.copy import copy_in, copy_rows
 from tickyard.store.postgres.engine import PostgresTransaction
 
+_DAMAGED: Final = "this file is not a copy of a store, or it is damaged: it is not what was written"
+# What the archive's reader makes of a byte that is not what it was: its length, its kind, a flag, its content.
+_DAMAGES: Final = (
+    zipfile.BadZipFile,
+    zlib.error,
+    msgspec.MsgspecError,
+    NotImplementedError,
+    RuntimeError,
+    EOFError,
+    OSError,
+    ValueError,
+)
 _BLOCK_BYTES: Final = 256 * 1024
 
 
@@ -70,17 +85,32 @@ class SqliteFile(Copied):
         return int(count)
 
 
+def _archive(source: Path) -> zipfile.ZipFile:
+    """Read to its end before the target is touched: half of a copy in a database is neither empty nor a store."""
+    try:
+        archive = zipfile.ZipFile(source)
+        if MANIFEST not in archive.namelist():
+            raise BackupRefused("this file is not a copy of a store")
+        manifest = msgspec.json.decode(archive.read(MANIFEST), type=Manifest)
+        is_damaged = archive.testzip() is not None
+    except _DAMAGES:
+        raise BackupRefused(_DAMAGED) from None
+    if is_damaged or {f"{table}.csv" for table in manifest.columns} - set(archive.namelist()):
+        raise BackupRefused(_DAMAGED)
+    return archive
+
+
 @contextmanager
 def opened(source: Path) -> Iterator[Copied]:
     """A copy, whichever database it was made from."""
     if not source.is_file():
         raise BackupRefused("there is no such copy")
     if zipfile.is_zipfile(source):
-        with zipfile.ZipFile(source) as archive:
-            if MANIFEST not in archive.namelist():
-                raise BackupRefused("this file is not a copy of a store")
+        with contextlib.closing(_archive(source)) as archive:
             yield Archive(archive)
         return
+    if not is_whole(source):
+        raise BackupRefused(_DAMAGED)
     raw = sqlite3.connect(f"file:{source.resolve()}?mode=ro", uri=True)
     try:
         raw.execute("PRAGMA schema_version")
