@@ -57,6 +57,8 @@ MISTAKES = [
     (["up", "--port", "-1"], {}, "a whole number from 1 to 65535, not '-1'"),
     (["up", "--demo-history", "1000000000"], {}, "a whole number from 0 to 3650"),
     (["serve"], {"PROFILE": "sandbox", "RPC_URLS": NOWHERE}, "there is no sandbox in"),
+    (["work"], {"PROFILE": "sandbox", "RPC_URLS": NOWHERE}, "there is no sandbox in"),
+    (["doctor"], {"PROFILE": "sandbox", "RPC_URLS": NOWHERE}, "there is no sandbox in"),
     (["serve"], GOOD | {"DATABASE_URL": "postgresql://u:p@127.0.0.1:x/d"}, "a postgresql:// address"),
     (["migrate"], GOOD | {"DATABASE_URL": "postgresql://u:secret@127.0.0.1:1/d?nonsense=1"}, "cannot be understood"),
     (["migrate"], GOOD | {"DATABASE_URL": "postgresql://u:p@127.0.0.1:1/d?sslmode=nonsense"}, "invalid sslmode"),
@@ -284,6 +286,22 @@ def test_keys_are_made_for_their_owner_alone_and_renewed_beside_the_old(folder):
     # What is made is what is read.
     made = ReceiptKey(receipt, "https://api.tickyard.example")
     assert made.sign(network="eip155:8453", url="/", payer="0x", transaction="0x", issued_at=1)
+
+
+def test_renewed_keys_are_read_by_whoever_read_them_before(folder):
+    """Operators do it as root, and the service runs as somebody else; a link is how some machines keep secrets."""
+    real, named = folder / "shared.key", folder / "named.key"
+    real.write_text(f"1 {'5a' * 32}\n")
+    real.chmod(0o640)
+    is_root = os.geteuid() == 0
+    os.chown(real, *((12_345, 54_321) if is_root else (-1, -1)))
+    named.symlink_to(real)
+    before = real.stat()
+    assert run(folder, "keys", "rotate", str(named)).returncode == 0
+    after = real.stat()
+    assert (after.st_uid, after.st_gid, after.st_mode) == (before.st_uid, before.st_gid, before.st_mode)
+    assert named.is_symlink()
+    assert AlertKeys.read(real.read_text()).version == 2
 
 
 def test_a_key_that_cannot_be_written_to_its_end_is_not_left_behind(folder):

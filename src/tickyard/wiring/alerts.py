@@ -32,7 +32,11 @@ async def check_keys(store: Store, keys: AlertKeys) -> None:
 def _alert_keys(settings: Settings) -> AlertKeys:
     try:
         return AlertKeys.read(Path(settings.secret_key_file).read_text())
-    except (OSError, UnicodeDecodeError):
+    except OSError as error:
+        raise SettingsError(
+            f"the file named by TICKYARD_SECRET_KEY_FILE cannot be read by this account: {error.strerror}"
+        ) from None
+    except UnicodeDecodeError:
         raise SettingsError("the file named by TICKYARD_SECRET_KEY_FILE cannot be read as text") from None
     except ValueError as error:
         raise SettingsError(str(error)) from None

@@ -1,6 +1,6 @@
 """Which time it is."""
 
-from tickyard.config.settings import Settings
+from tickyard.config.settings import Settings, SettingsError
 from tickyard.kernel.clock import Clock, WallClock
 
 
@@ -10,4 +10,9 @@ def open_clock(settings: Settings) -> Clock:
         return WallClock()
     from tickyard.sandbox.clock import CLOCK_FILE, SandboxClock
 
-    return SandboxClock(settings.data_path / CLOCK_FILE)
+    try:
+        return SandboxClock(settings.data_path / CLOCK_FILE)
+    except FileNotFoundError:
+        raise SettingsError(
+            f"there is no sandbox in {settings.data_path.absolute()}: `tickyard up` makes one and starts its processes"
+        ) from None

@@ -13,10 +13,10 @@ from tickyard.config.settings import SettingsError
 from tickyard.features.alerts.secret import AlertKeys
 
 _NEXT: Final = {
-    "alert": "name it in TICKYARD_SECRET_KEY_FILE of every API process and worker, and keep a copy: alerts made under "
-    "a lost key are lost",
-    "receipt": "name it in TICKYARD_RECEIPT_KEY_FILE of every API process; it signs receipts and holds no funds; "
-    "keep a copy, and never use it for anything else",
+    "alert": "name it in TICKYARD_SECRET_KEY_FILE of every API process and worker, let their account read it (chown), "
+    "and keep a copy: alerts made under a lost key are lost",
+    "receipt": "name it in TICKYARD_RECEIPT_KEY_FILE of every API process, and let their account read it (chown); it "
+    "signs receipts and holds no funds; keep a copy, and never use it for anything else",
 }
 
 
@@ -51,6 +51,14 @@ def _receipt_key() -> str:
     return Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
 
 
+def _leave_to_the_same_readers(old: Path, new: int) -> None:
+    """An operator does this as root: what root made for itself alone, the service's account could not read."""
+    before, after = old.stat(), os.fstat(new)
+    if (before.st_uid, before.st_gid) != (after.st_uid, after.st_gid):
+        os.fchown(new, before.st_uid, before.st_gid)
+    os.fchmod(new, before.st_mode & 0o660)
+
+
 def rotate_keys(path: Path) -> str:
     """Add a newer alert key; the old ones stay, because alerts made under them still answer. What to do next."""
     try:
@@ -61,13 +69,16 @@ def rotate_keys(path: Path) -> str:
     except ValueError as error:
         raise SettingsError(f"{path} is no file of alert keys: {error}") from None
     version = newest + 1
-    beside = path.with_name(f".{path.name}.new")
+    # The file itself, where a link was named: the processes may know it under another name.
+    there = path.resolve()
+    beside = there.with_name(f".{there.name}.new")
     try:
         with os.fdopen(os.open(beside, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "w") as file:
+            _leave_to_the_same_readers(there, file.fileno())
             file.write(f"{text.rstrip()}\n{version} {secrets.token_hex(32)}\n")
             file.flush()
             os.fsync(file.fileno())
-        beside.replace(path)
+        beside.replace(there)
     except OSError as error:
         with contextlib.suppress(OSError):
             beside.unlink()
