@@ -6,7 +6,11 @@ import gzip
 import pytest
 from starlette.testclient import TestClient
 
-from tickyard.doors.http.web_app import FOLDER, guards, web_routes
+from tickyard.catalog import CATALOG
+from tickyard.doors.describe.docs.page import render_docs
+from tickyard.doors.describe.index import endpoint_lines
+from tickyard.doors.describe.openapi import describe
+from tickyard.doors.http.web_app import FOLDER, guards, is_built, web_routes
 from tickyard.doors.routes import build_router
 
 SCRIPT = "app-ABCDEFG2.js"
@@ -106,3 +110,14 @@ def test_the_package_carries_what_was_built():
     assert [name for name in names if name.startswith("app-") and name in page]
     assert "<style" not in page
     assert "onload" not in page
+
+
+@pytest.mark.parametrize("has_page", [True, False])
+def test_the_app_is_listed_and_linked_only_where_it_answers(built, has_page):
+    if not has_page:
+        (built / "index.html").unlink()
+    answers = is_built(built)
+    described = describe(CATALOG, base_url="http://127.0.0.1", description="")
+    assert answers is has_page
+    assert ("GET /app" in endpoint_lines(CATALOG, (), has_app=answers)) is has_page
+    assert (b'href="/app"' in render_docs(described, has_app=answers)) is has_page

@@ -19,7 +19,7 @@ from tickyard.doors.http.pages import Health, Page, Readiness
 from tickyard.doors.http.readiness import Lookout
 from tickyard.doors.http.stream import PATH as STREAM_PATH
 from tickyard.doors.http.stream import StreamDoor
-from tickyard.doors.http.web_app import docs_script, web_routes
+from tickyard.doors.http.web_app import docs_script, is_built, web_routes
 from tickyard.doors.mcp.door import McpDoor
 from tickyard.doors.paid.gate import Doorkeeper, Gate, OwnAddress
 from tickyard.doors.routes import ClientOf, Endpoint, build_router
@@ -84,6 +84,7 @@ def build_app(plan: Plan, *, access_log: AccessLog | None) -> App:
         clock.now(),
         example_wallet=plan.example_wallet,
         docs_script=docs_script(),
+        has_app=is_built(),
     )
     for path, (content_type, body) in pages.items():
         routes.append(("GET", path, Page(path, body, cache, [(b"content-type", content_type.encode())])))

@@ -25,6 +25,7 @@ def make_pages(
     *,
     example_wallet: str = EXAMPLE_WALLET,
     docs_script: str | None = None,
+    has_app: bool = True,
 ) -> dict[str, tuple[str, bytes]]:
     """Content type and bytes by path."""
     description = _SANDBOX_DESCRIPTION if settings.is_sandbox else _DESCRIPTION
@@ -35,10 +36,10 @@ def make_pages(
         description=description,
         chain_id=settings.chain_id,
         docs=f"{base_url}/docs",
-        endpoints=endpoint_lines(rows, sandbox_rows),
+        endpoints=endpoint_lines(rows, sandbox_rows, has_app=has_app),
     )
     found = documents(rows, base_url=base_url, description=description, contact=settings.security_contact, now=now)
-    docs = render_docs(document, script=docs_script, is_sandbox=settings.is_sandbox)
+    docs = render_docs(document, script=docs_script, is_sandbox=settings.is_sandbox, has_app=has_app)
     pages = {
         "/": ("application/json", encode(index)),
         "/openapi.json": ("application/json", encode(document)),

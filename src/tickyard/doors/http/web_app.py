@@ -16,6 +16,7 @@ from tickyard.doors.http.answers import Headers, accepts_gzip, etag_of, header, 
 
 FOLDER: Final = Path(__file__).parents[2] / "web"
 APP_PATH: Final = "/app"
+_PAGE_NAME: Final = "index.html"
 _VIEWS: Final = (
     "",
     "/asset/{symbol}",
@@ -77,6 +78,10 @@ def guards(nodes: Iterable[str]) -> Headers:
     ]
 
 
+def is_built(folder: Path = FOLDER) -> bool:
+    return (folder / _PAGE_NAME).exists()
+
+
 def docs_script(folder: Path = FOLDER) -> str | None:
     """Where the script of the API reference is; None in an installation without the web app."""
     name = next((file.name for file in folder.glob("docs-*.js") if _HASHED.fullmatch(file.name)), None)
@@ -109,7 +114,7 @@ class _Page:
     """The one page of all views."""
 
     def __init__(self, folder: Path, guarding: Headers) -> None:
-        self._file = folder / "index.html"
+        self._file = folder / _PAGE_NAME
         self._guarding = guarding
         self._forms: tuple[bytes, bytes] | None = None
 
@@ -118,7 +123,7 @@ class _Page:
             if not self._file.exists():
                 await send_error(send, 404, "not_found", "this installation was made without the web app")
                 return
-            self._forms = self._file.read_bytes(), self._file.with_name("index.html.gz").read_bytes()
+            self._forms = self._file.read_bytes(), self._file.with_name(f"{_PAGE_NAME}.gz").read_bytes()
         etag = etag_of(self._forms[0])
         common: Headers = [(b"etag", etag), _ASK_AGAIN, (b"vary", b"accept-encoding"), *self._guarding]
         tags = header(scope, b"if-none-match")

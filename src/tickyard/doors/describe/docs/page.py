@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from tickyard.doors.describe.docs.operation import operation_section
 from tickyard.doors.describe.docs.style import STYLE
+from tickyard.doors.http.web_app import APP_PATH
 
 _METHODS: Final = ("get", "post", "put", "delete")
 _POLICY: Final = (
@@ -19,7 +20,9 @@ _POLICY: Final = (
 )
 
 
-def render_docs(document: dict[str, Any], *, script: str | None = None, is_sandbox: bool = False) -> bytes:
+def render_docs(
+    document: dict[str, Any], *, script: str | None = None, is_sandbox: bool = False, has_app: bool = True
+) -> bytes:
     """The whole page. `script`: where its script is, if it has one."""
     info, server = document["info"], document["servers"][0]["url"]
     groups = [(tag, list(_operations(document, tag["name"]))) for tag in document["tags"]]
@@ -34,7 +37,7 @@ def render_docs(document: dict[str, Any], *, script: str | None = None, is_sandb
             f"</head><body{' data-sandbox' if is_sandbox else ''}>",
             _navigation(info, groups),
             "<main>",
-            _introduction(info, server),
+            _introduction(info, server, has_app=has_app),
             *(_group(tag, operations, document, server) for tag, operations in groups),
             "<footer>Made from <a href='/openapi.json'>openapi.json</a> when this service started.</footer>",
             "</main></body></html>",
@@ -66,11 +69,11 @@ def _short(path: str) -> str:
     return re.sub(r"^/v1", "", path) or "/"
 
 
-def _introduction(info: dict[str, Any], server: str) -> str:
+def _introduction(info: dict[str, Any], server: str, *, has_app: bool) -> str:
     base = escape(server)
+    app = f'\n<dt>To look at</dt><dd><a href="{APP_PATH}">{base}{APP_PATH}</a></dd>' if has_app else ""
     return f"""<header id="top"><h1>{escape(info["title"])}</h1><p class="lead">{escape(info["description"])}</p>
-<dl class="facts"><dt>Base URL</dt><dd><code>{base}</code></dd>
-<dt>To look at</dt><dd><a href="/app">{base}/app</a></dd>
+<dl class="facts"><dt>Base URL</dt><dd><code>{base}</code></dd>{app}
 <dt>Tool server</dt><dd><code>{base}/mcp</code> (MCP, streamable HTTP)</dd>
 <dt>Machine readable</dt><dd><a href="/openapi.json">openapi.json</a>, <a href="/llms.txt">llms.txt</a></dd>
 <dt>Version</dt><dd>{escape(info["version"])}</dd></dl>
