@@ -1,7 +1,9 @@
 """The doctor in a world that is well, and in the same world with everything dead."""
 
+import contextlib
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 
@@ -45,6 +47,25 @@ def test_a_spender_that_is_none_and_half_a_reward_program_are_found(up):
     assert (code, said.count("  BAD")) == (1, 2), said
     assert f"there is no contract at {nobody}" in said
     assert "the reward program is off" in said
+
+
+def test_a_list_that_is_refused_and_a_history_that_never_begins_are_found(up):
+    """The service goes on with the last good list; nobody would look if the doctor called that well."""
+    with contextlib.closing(sqlite3.connect(up.run_dir / "tickyard.db")) as book:
+        was = book.execute("SELECT address FROM pinned_token WHERE symbol = 'AAPL'").fetchone()[0]
+        try:
+            _pin(book, "0x" + "e1" * 20)
+            code, said = examine(up, TICKYARD_HISTORY_START="2999-01-01T00:00:00Z")
+        finally:
+            _pin(book, was)
+    assert (code, said.count("  BAD")) == (1, 2), said
+    assert "  BAD   issuer                 its list is refused: AAPL changed its address" in said
+    assert "no sample is written before 2999-01-01T00:00:00Z" in said
+
+
+def _pin(book, address):
+    with book:
+        book.execute("UPDATE pinned_token SET address = ? WHERE symbol = 'AAPL'", (address,))
 
 
 def test_of_several_facilitators_the_dead_one_is_named(up):

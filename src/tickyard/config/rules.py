@@ -30,6 +30,8 @@ FACILITATORS: Final = ("facilitator_4663", "facilitator_8453")
 
 PRICES: Final = ("price_research", "price_quote", "price_portfolio", "price_history", "price_build")
 _PRICE: Final = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})?")
+_BLOCKS: Final = re.compile(r"[1-9][0-9]{0,5}")
+_CONTACTS: Final = ("mailto:", "https://", "tel:")
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\]")
 _ORIGIN: Final = re.compile(rf"https?://(?:{_HOST.pattern})(?::[0-9]{{1,5}})?/?")
 _DATABASES: Final = ("postgresql://", "postgres://", "postgresql+psycopg://", "sqlite:///")
@@ -65,6 +67,8 @@ def _addresses(settings: "Settings") -> list[str]:
     found = []
     if settings.pay_to and (wrong := problem_with(settings.pay_to)) and not settings.is_sandbox:
         found.append(f"TICKYARD_PAY_TO {wrong}")
+    if settings.pay_to and settings.pay_to.lower() in (settings.service_token.lower(), settings.payout_desk.lower()):
+        found.append("TICKYARD_PAY_TO is a contract of the reward program, from which nothing comes back")
     checked = ("spender", "service_token", "payout_desk")
     for name in ("pay_to", *checked) if settings.is_sandbox else checked:
         if getattr(settings, name) and not is_address(getattr(settings, name)):
@@ -104,8 +108,10 @@ def _others(settings: "Settings") -> list[str]:
     found = []
     if settings.metrics_port == settings.port:
         found.append("TICKYARD_METRICS_PORT must be another port than TICKYARD_PORT: metrics are not for callers")
-    if settings.finality != "finalized" and not (settings.finality.isascii() and settings.finality.isdigit()):
-        found.append("TICKYARD_FINALITY must be the word finalized or a number of blocks")
+    if settings.finality != "finalized" and not _BLOCKS.fullmatch(settings.finality):
+        found.append("TICKYARD_FINALITY must be the word finalized or a number of blocks from 1 to 999999")
+    if not settings.security_contact.startswith(_CONTACTS):
+        found.append("TICKYARD_SECURITY_CONTACT must begin with mailto:, https:// or tel:")
     if settings.filings_contact and "@" not in settings.filings_contact:
         found.append("TICKYARD_FILINGS_CONTACT must be an e-mail address: the filings database refuses others")
     if not _is_database(settings.database_url):

@@ -8,6 +8,7 @@ from typing import Final
 from tickyard.chain.blocks import final_header
 from tickyard.chain.boot import check_contracts
 from tickyard.chain.erc20 import DECIMALS, TOTAL_SUPPLY, balance_of, read_amount, read_decimals
+from tickyard.chain.quantity import quantity
 from tickyard.chain.rpc.client import Rpc, RpcError, TooManyLogs
 from tickyard.chain.rpc.feed import LogFeed
 from tickyard.chain.rpc.trouble import ForeignChain, Trouble
@@ -172,7 +173,7 @@ async def payout_account(settings: Settings, clock: Clock, account: Address) -> 
     async with Rpc(settings.rpc_urls, chain_id=settings.chain_id, clock=clock) as rpc:
         gas = await rpc.call("eth_getBalance", [account, "latest"])
         dollars = read_amount(await rpc.eth_call(settings.contracts.usdg, balance_of(account)))
-    if not isinstance(gas, str) or int(gas, 16) == 0:
+    if quantity(gas) == 0:
         raise Bad(f"{account} has no gas", f"send ETH on chain {settings.chain_id} to it")
     if dollars == 0:
         raise Bad(f"{account} has no USDG", "send USDG to it: claims stay closed until it holds the pool")

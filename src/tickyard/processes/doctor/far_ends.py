@@ -14,8 +14,10 @@ from yarl import URL
 
 from tickyard.config.settings import Settings, SettingsError
 from tickyard.kernel.clock import Clock
+from tickyard.market.listing.identity import ListingRefused, check_identities, check_listing
 from tickyard.payments.facilitators.credentials import SignedTokens
 from tickyard.processes.doctor.finding import Bad, Examination
+from tickyard.processes.doctor.house import pins_of
 from tickyard.sources.filings.database import MAX_BYTES as FILINGS_MAX_BYTES
 from tickyard.sources.filings.database import TICKERS_PATH
 from tickyard.sources.http import Source
@@ -48,7 +50,8 @@ def questions(settings: Settings, clock: Clock, wall: Clock) -> Iterator[Examina
     yield Examination(
         "filings contact",
         partial(_filings, settings, clock),
-        "the filings database answers nobody without a real e-mail address in TICKYARD_FILINGS_CONTACT",
+        "look at TICKYARD_FILINGS_FILES_URL; the database answers nobody without a real e-mail address in "
+        "TICKYARD_FILINGS_CONTACT",
     )
     yield Examination("filings", partial(_documents, settings, clock), "look at TICKYARD_FILINGS_URL")
     if settings.traces_url:
@@ -117,6 +120,12 @@ async def _issuer(settings: Settings, clock: Clock) -> str:
         await source.close()
     if not listing.assets:
         raise Bad("it lists no assets", "look at TICKYARD_ISSUER_URL")
+    try:
+        check_listing(listing.assets)
+        check_identities(await pins_of(settings, clock), listing.assets)
+    except ListingRefused as refusal:
+        mend = "`tickyard registry show` prints both; the last good list is served until a person has looked"
+        raise Bad(f"its list is refused: {refusal}", mend) from None
     return f"{len(listing.assets)} assets listed, {len(listing.broken)} entries refused"
 
 

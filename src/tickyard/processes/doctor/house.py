@@ -4,7 +4,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -17,10 +17,11 @@ from tickyard.features.alerts.pinned_keys import other_keys, without_key
 from tickyard.features.alerts.secret import AlertKeys
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import Failure
-from tickyard.kernel.ids import Address, is_address
+from tickyard.kernel.ids import Address, Symbol, is_address
 from tickyard.processes.doctor.chains import payout_account, payout_desk, service_token
 from tickyard.processes.doctor.finding import Bad, Examination
-from tickyard.store.engine import StoreRefused
+from tickyard.store.engine import StoreRefused, Transaction
+from tickyard.store.identities import AssetIdentity, identities
 from tickyard.store.leases import try_write
 from tickyard.store.migrate import is_ready, schema_version
 from tickyard.store.opening import file_of, open_store
@@ -36,6 +37,8 @@ def questions(settings: Settings, clock: Clock) -> Iterator[Examination]:
     yield Examination(
         "database", partial(_database, settings, clock), "look at TICKYARD_DATABASE_URL and at the database"
     )
+    if settings.history_start_at > clock.now():
+        yield Examination("history", partial(_not_begun, settings), "set TICKYARD_HISTORY_START")
     if not settings.is_sandbox:
         yield Examination("names", partial(_names, settings), "fill in the settings")
     yield Examination("proxies", partial(_proxies, settings), "set TICKYARD_TRUSTED_PROXIES")
@@ -83,6 +86,8 @@ async def _proxies(settings: Settings) -> str:
 
 async def _folder(settings: Settings) -> str:
     folder = settings.data_path.absolute()
+    if folder.exists() and not folder.is_dir():
+        raise Bad(f"{folder} is no folder", "name a folder in TICKYARD_DATA_DIR")
     if not folder.is_dir():
         raise Bad(f"{folder} is not there", f"mkdir -p -m 0700 {folder}")
     try:
@@ -94,6 +99,13 @@ async def _folder(settings: Settings) -> str:
     if free < _ROOM_MIN:
         raise Bad(f"{free // 2**20} MiB are left at {folder}", "make room: a full disk stops samples and alerts")
     return f"{folder}, {free // 2**30} GiB free"
+
+
+async def _not_begun(settings: Settings) -> str:
+    raise Bad(
+        f"no sample is written before {settings.history_start}, which is yet to come",
+        "set TICKYARD_HISTORY_START to a time that has passed, or leave it out",
+    )
 
 
 async def _database(settings: Settings, clock: Clock) -> str:
@@ -135,18 +147,38 @@ async def _alert_keys(settings: Settings, clock: Clock) -> str:
     return f"{path}, newest version {keys.version}"
 
 
-async def _compare_keys(settings: Settings, clock: Clock, keys: AlertKeys) -> None:
+@contextlib.asynccontextmanager
+async def _reading(settings: Settings, clock: Clock) -> AsyncIterator[Transaction | None]:
+    """The store, where there is one of this version."""
     file = file_of(settings.store_url)
     if file is not None and not file.exists():
+        yield None
         return
     store = open_store(settings.store_url, clock)
     try:
         if not await is_ready(store):
+            yield None
             return
         async with store.read() as tx:
-            others, lacking = await other_keys(tx, keys), await without_key(tx, keys)
+            yield tx
     finally:
         await store.close()
+
+
+async def pins_of(settings: Settings, clock: Clock) -> dict[Symbol, AssetIdentity]:
+    """Who is who, as far as the store knows."""
+    # A store that does not answer has a line of its own.
+    with contextlib.suppress(Failure, StoreRefused):
+        async with _reading(settings, clock) as tx:
+            return await identities(tx) if tx is not None else {}
+    return {}
+
+
+async def _compare_keys(settings: Settings, clock: Clock, keys: AlertKeys) -> None:
+    async with _reading(settings, clock) as tx:
+        if tx is None:
+            return
+        others, lacking = await other_keys(tx, keys), await without_key(tx, keys)
     if others:
         found = f"version {others[0]} is another key than the one that the store's alerts were made under"
         mend = "put the right file there; if that key is lost, give the new one a number that was never used"
