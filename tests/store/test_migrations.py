@@ -14,6 +14,7 @@ from sqlalchemy import text
 
 from tickyard.kernel.clock import WallClock
 from tickyard.store import migrate
+from tickyard.store.engine import StoreRefused
 from tickyard.store.opening import open_store
 from tickyard.store.tables import METADATA
 
@@ -106,3 +107,36 @@ def test_steps_are_numbered_without_gaps_or_branches():
         assert values == {"revision": f"{number:04d}", "down_revision": previous}
         assert path.name.startswith(f"v{number:04d}_")
         previous = values["revision"]
+
+
+@pytest.mark.parametrize(
+    ("statements", "says"),
+    [
+        (["CREATE TABLE token (anything INTEGER)"], "do not fit an empty one"),
+        (["CREATE TABLE alembic_version (version_num VARCHAR(32))",
+          "INSERT INTO alembic_version VALUES ('1f0c3a')"], "belongs to something else: its schema is '1f0c3a'"),
+        (["CREATE TABLE alembic_version (version_num VARCHAR(32))",
+          "INSERT INTO alembic_version VALUES ('1f0c3a'), ('77b2e9')"], "belongs to something else"),
+        (["CREATE TABLE alembic_version (version_num VARCHAR(32))",
+          "INSERT INTO alembic_version VALUES ('0013')", "CREATE TABLE alert_key (x INTEGER)"], "do not fit its schema 0013"),
+    ],
+)  # fmt: skip
+def test_a_database_of_another_program_is_refused_in_a_sentence(where, statements, says):
+    """Many programs number their schemas in a table of that name; one of ours would serve on top of theirs."""
+
+    async def scenario():
+        store = open_store(where, WallClock())
+        async with store.begin() as tx:
+            for statement in statements:
+                await tx.execute(text(statement))
+        try:
+            with pytest.raises(StoreRefused) as refused:
+                await migrate.migrate(store)
+            assert says in refused.value.found
+            if "something else" in says:
+                with pytest.raises(StoreRefused):
+                    await migrate.is_ready(store)
+        finally:
+            await store.close()
+
+    asyncio.run(scenario())

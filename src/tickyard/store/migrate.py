@@ -1,15 +1,17 @@
 """Bringing the schema up to date, also when several processes start at the same moment."""
 
+import re
+import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import Connection, inspect, text
-from sqlalchemy.exc import IntegrityError, ProgrammingError
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, ProgrammingError
 
 from tickyard.observe.log import log
-from tickyard.store.engine import Store, Transaction
+from tickyard.store.engine import Store, StoreRefused, Transaction
 from tickyard.store.sqlite.engine import SqliteStore
 
 if TYPE_CHECKING:
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 _PATIENCE_S: Final = 120
 LOCK: Final = "migration_lock"
 _SOMEONE_WAS_FASTER: Final = {"23505", "42P07"}
+_OUR_VERSION: Final = re.compile(r"[0-9]{4}")
+_OWN_DATABASE: Final = "name a database of its own in TICKYARD_DATABASE_URL, or restore a backup into an empty one"
+_TABLES_DO_NOT_FIT: Final = {"42P07", "42P01", "42701", "42703", "42710"}
 _HEAD: Final = "head"
 
 
@@ -30,7 +35,9 @@ async def migrate(store: Store, to: str = _HEAD) -> None:
 async def schema_version(store: Store) -> str | None:
     """The newest step applied; None for an empty database."""
     async with store.read() as tx:
-        return await tx.run_sync(current_version)
+        version = await tx.run_sync(current_version)
+    _check_is_ours(version)
+    return version
 
 
 async def is_ready(store: Store) -> bool:
@@ -45,7 +52,14 @@ async def is_ready(store: Store) -> bool:
 def current_version(connection: Connection) -> str | None:
     from alembic.runtime.migration import MigrationContext
 
-    return MigrationContext.configure(connection).get_current_revision()
+    heads = MigrationContext.configure(connection).get_current_heads()
+    return ", ".join(sorted(heads)) or None
+
+
+def _check_is_ours(version: str | None) -> None:
+    """Others number their schemas too, in a table of the same name."""
+    if version is not None and not _OUR_VERSION.fullmatch(version):
+        raise StoreRefused(f"the database belongs to something else: its schema is {version!r}", _OWN_DATABASE)
 
 
 def is_known(version: str) -> bool:
@@ -59,15 +73,31 @@ def _upgrade(connection: Connection, to: str) -> None:
     from alembic import command
 
     before = current_version(connection)
+    _check_is_ours(before)
     if before is not None and not is_known(before):
         log.warning("the schema is newer than this code, leaving it as it is", version=before)
         return
     config = _config()
     config.attributes["connection"] = connection
-    command.upgrade(config, to)
+    try:
+        command.upgrade(config, to)
+    except (OperationalError, ProgrammingError) as error:
+        if not _is_about_tables(error):
+            raise
+        raise StoreRefused(
+            f"the database has tables that do not fit {f'its schema {before}' if before else 'an empty one'}",
+            _OWN_DATABASE,
+        ) from None
     after = current_version(connection)
     if after != before:
         log.info("schema migrated", before=before, after=after)
+
+
+def _is_about_tables(error: DBAPIError) -> bool:
+    """One that is there already, or is not: not a disk, a lock or a right."""
+    if isinstance(error.orig, sqlite3.Error):
+        return getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR
+    return getattr(error.orig, "sqlstate", None) in _TABLES_DO_NOT_FIT
 
 
 def _config() -> "Config":
