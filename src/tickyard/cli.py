@@ -218,9 +218,9 @@ def _run_process(process: Callable[[Settings], Coroutine[Any, Any, None]]) -> No
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:
-    import uvloop
+    from tickyard.kernel.loop import Loop
 
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+    with asyncio.Runner(loop_factory=Loop) as runner:
         return runner.run(work)
 
 

@@ -7,7 +7,6 @@ import threading
 from ipaddress import ip_address
 
 import pytest
-import uvloop
 
 from tickyard.features.alerts.webhook.addresses import EgressPolicy
 from tickyard.features.alerts.webhook.egress import PER_ADDRESS, PER_HOST, Egress
@@ -16,6 +15,7 @@ from tickyard.features.alerts.webhook.resolver import ThreadedResolver, Unresolv
 from tickyard.features.alerts.webhook.url import WebhookUrl, read_webhook_url
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
+from tickyard.kernel.loop import Loop
 from yards import webhook_receiver as webhook
 
 Receiver, StubResolver, egress_to = webhook.Receiver, webhook.StubResolver, webhook.egress_to
@@ -37,13 +37,17 @@ def dialled():
     return seen
 
 
-@pytest.fixture(params=[asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
+@pytest.fixture(params=[asyncio.new_event_loop, Loop], ids=["asyncio", "ours"])
 def run(request):
     async def bounded(work):
         async with asyncio.timeout(20):
             return await work
 
-    return lambda work: request.param(bounded(work))
+    def run(work):
+        with asyncio.Runner(loop_factory=request.param) as runner:
+            return runner.run(bounded(work))
+
+    return run
 
 
 def at(receiver, host="hooks.acme.com", target="/"):

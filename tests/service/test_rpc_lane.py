@@ -4,10 +4,10 @@ import asyncio
 import gzip
 
 import pytest
-import uvloop
 
 from tickyard.chain.rpc.connection import Lane
 from tickyard.chain.rpc.trouble import Garbage, NodeUnreachable, Throttled, Trouble
+from tickyard.kernel.loop import Loop
 
 ASK, ANSWER = b'{"id":1}', b'{"result":"0x1"}'
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -51,7 +51,7 @@ class Node:
             writer.close()
 
 
-@pytest.fixture(params=[asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+@pytest.fixture(params=[asyncio.new_event_loop, Loop], ids=["asyncio", "ours"])
 def run(request):
     def run(work):
         with asyncio.Runner(loop_factory=request.param) as runner:

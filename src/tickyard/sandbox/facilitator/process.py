@@ -14,11 +14,11 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import uvloop
 from aiohttp import web
 
 from tickyard.config.pinned import CHAIN_ID
 from tickyard.kernel.clock import Clock, WallClock
+from tickyard.kernel.loop import Loop
 from tickyard.kernel.wire import encode
 from tickyard.sandbox.clock import CLOCK_FILE, SandboxClock
 from tickyard.sandbox.facilitator.front import port_file
@@ -108,7 +108,8 @@ def main() -> None:
     parser.add_argument("--rpc-url", required=True)
     parser.add_argument("--run-dir", type=Path, required=True)
     asked = parser.parse_args()
-    uvloop.run(run(asked.network, asked.rpc_url, asked.run_dir))
+    with asyncio.Runner(loop_factory=Loop) as runner:
+        runner.run(run(asked.network, asked.rpc_url, asked.run_dir))
 
 
 if __name__ == "__main__":

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Protocol
 
 import msgspec
-import uvloop
 from aiohttp import web
 
 from tickyard.kernel.clock import Clock, WallClock
 from tickyard.kernel.errors import BadRequest
+from tickyard.kernel.loop import Loop
 from tickyard.kernel.wire import encode, error_body
 from tickyard.sandbox.clock import CLOCK_FILE, SandboxClock
 from tickyard.sandbox.facilitator.front import FacilitatorFront
@@ -130,7 +130,8 @@ def main() -> None:
     parser.add_argument("--node-url", required=True)
     parser.add_argument("--began", type=int, help="when the world began, in Unix seconds (now)")
     asked = parser.parse_args()
-    uvloop.run(run(asked.run_dir, asked.node_url, asked.began))
+    with asyncio.Runner(loop_factory=Loop) as runner:
+        runner.run(run(asked.run_dir, asked.node_url, asked.began))
 
 
 if __name__ == "__main__":
