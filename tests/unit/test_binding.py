@@ -134,3 +134,27 @@ def test_choices_are_told_in_their_natural_order():
 
 def _row(name):
     return next(row for row in CATALOG if row.name == name)
+
+
+GOOD = {"symbol": "AAPL", "side": "buy", "amount": "100"}
+
+
+@pytest.mark.parametrize(
+    ("items", "said"),
+    [
+        ([GOOD, GOOD | {"amount": "-1"}], "quotes[1]: amount must be "),
+        ([GOOD | {"side": "hold"}, GOOD], "quotes[0]: side must be one of buy, sell"),
+        ([GOOD, GOOD, GOOD | {"amount": 5}], "quotes[2]: amount must be a string: "),
+        ([{"symbol": "AAPL", "side": "buy"}], "quotes[0]: amount is required"),
+        ([GOOD, GOOD | {"fee": 1}], "quotes[1]: unknown field: fee"),
+        ([GOOD, 7], "quotes must be a list of 1 to 50 objects"),
+        ([GOOD] * 51, "quotes must be a list of 1 to 50 objects"),
+        ([], "quotes must be a list of 1 to 50 objects"),
+        ("AAPL", "quotes must be a list of 1 to 50 objects"),
+    ],
+)
+def test_what_is_wrong_with_one_of_a_list_is_said_of_that_one(items, said):
+    row = next(row for row in CATALOG if row.name == "get_quotes")
+    with pytest.raises(BadRequest) as refused:
+        Binder(row).from_body({}, msgspec.json.encode({"quotes": items}))
+    assert refused.value.message.startswith(said)

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from tickyard.doors.http.fields import FieldRule, rules_of, sentence
+from tickyard.doors.http.fields import FieldRule, in_list, rules_of, sentence
 from tickyard.kernel.errors import BadRequest
 from tickyard.kernel.operation import Operation
 from tickyard.kernel.wire import Ask
@@ -103,7 +103,8 @@ class Binder:
         try:
             return msgspec.convert(values, self._ask)
         except msgspec.ValidationError as error:
-            raise BadRequest(sentence(error, self.rules)) from None
+            lists = (in_list(rule, values.get(name)) for name, rule in self.rules.items())
+            raise BadRequest(next(filter(None, lists), None) or sentence(error, self.rules)) from None
 
 
 def _read(rule: FieldRule, text: str) -> Any:

@@ -32,6 +32,8 @@ class FieldRule:
     """The request header that carries it, instead of query or body."""
     is_client: bool
     """Filled in by the door with the caller's address; never settable by the caller."""
+    item: type[Ask] | None = None
+    """What it is a list of."""
 
     def from_text(self, text: str) -> str | int:
         """A query or path value, which always arrives as text, as the type the ask declares."""
@@ -73,7 +75,14 @@ def _rule(field: inspect.Field, hint: Any) -> FieldRule:
         default=None if field.default is msgspec.NODEFAULT else field.default,
         header=extra.get("header"),
         is_client=bool(extra.get("client")),
+        item=_item(kind),
     )
+
+
+def _item(kind: inspect.Type) -> type[Ask] | None:
+    if isinstance(kind, inspect.ListType) and isinstance(kind.item_type, inspect.StructType):
+        return kind.item_type.cls if issubclass(kind.item_type.cls, Ask) else None
+    return None
 
 
 def _choices(hint: Any) -> str | None:
@@ -123,3 +132,17 @@ def sentence(error: msgspec.ValidationError, rules: dict[str, FieldRule]) -> str
             return f"{rule.name} must be at most {longest[1]} characters long"
         return rule.refusal().message
     return "the body must be a JSON object with the documented fields"
+
+
+def in_list(rule: FieldRule, given: Any) -> str | None:
+    """What is wrong with one of a list, and with which, counted from 0. None: with the list itself."""
+    if rule.item is None or not isinstance(given, list):
+        return None
+    for index, each in enumerate(given):
+        try:
+            msgspec.convert(each, rule.item)
+        except msgspec.ValidationError as error:
+            if not isinstance(each, dict):
+                return None
+            return f"{rule.name}[{index}]: {sentence(error, rules_of(rule.item))}"
+    return None
