@@ -15,9 +15,8 @@ from tickyard.chain.rpc.trouble import RpcError
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 
-LIGHT_CALLS = 1000
-"""Getters per request: about 7 M gas, far below the 50 M that nodes allow. A node that keeps what it executes, as the
-sandbox's does until it has answered, holds 0.3 MB for each, and hears nobody else meanwhile."""
+LIGHT_CALLS = 3000
+"""Getters per request: about 20 M gas, far below the 50 M that nodes allow."""
 HEAVY_CALLS = 60
 """Quotes per request."""
 

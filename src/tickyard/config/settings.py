@@ -122,8 +122,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Pools that are asked about are held in memory and followed block by block; off: every answer asks the chain."""
     mirror_fresh_ms: Annotated[int, Meta(ge=100, le=60_000)] = 1_500
     """The mirror answers only while the newest block was confirmed within so many milliseconds."""
-    mirror_calls_max: Annotated[int, Meta(ge=100, le=20_000)] = 5_000
-    """How many figures the mirror asks for in one call: so many take about 33 M gas, and nodes allow 50."""
+    multicall_max: Annotated[int, Meta(ge=100, le=20_000)] = 5_000
+    """How many figures a node is asked for in one call at most: so many take about 33 M gas, and nodes allow 50."""
     stream_max: Annotated[int, Meta(ge=0, le=100_000)] = 10_000
     """Connections of the event stream in one process."""
     stream_max_per_client: Annotated[int, Meta(ge=1, le=100_000)] = 20

@@ -74,23 +74,23 @@ def _text(value: Gap) -> str:
 
 
 class ChainReader:
-    def __init__(self, rpc: Rpc, multicall: Address, clock: Clock) -> None:
+    def __init__(self, rpc: Rpc, multicall: Address, clock: Clock, *, calls_max: int = LIGHT_CALLS) -> None:
         self._rpc = rpc
         self._multicall = multicall
         self._clock = clock
+        self._calls_max = calls_max
         self._newest_s = 0
         self._code: str | None = None
 
     async def read(
-        self, calls: Sequence[Call], *, block: Block = "latest", max_calls_per_chunk: int = LIGHT_CALLS
+        self, calls: Sequence[Call], *, block: Block = "latest", max_calls_per_chunk: int | None = None
     ) -> ChainReading:
         """Return data per call, None where one failed. UpstreamDown when the node is silent, lies or lags."""
         asked = [Call(self._multicall, BLOCK_TIME), *calls]
-        if block == "latest" and len(asked) <= max_calls_per_chunk:
+        at_once = max_calls_per_chunk or self._calls_max
+        if block == "latest" and len(asked) <= at_once:
             return await self._read_whole(aggregate3.encode(asked), len(asked), lambda: asked)
-        results = await aggregate(
-            self._rpc, self._multicall, asked, block=block, max_calls_per_chunk=max_calls_per_chunk
-        )
+        results = await aggregate(self._rpc, self._multicall, asked, block=block, max_calls_per_chunk=at_once)
         return self._judge(results, is_latest=block == "latest")
 
     async def head(self) -> Head:

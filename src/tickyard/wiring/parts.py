@@ -8,6 +8,7 @@ from random import Random
 from typing import Final
 
 from tickyard.chain.boot import check_contracts
+from tickyard.chain.multicall import LIGHT_CALLS
 from tickyard.chain.rpc.client import Rpc
 from tickyard.chain.rpc.feed import LogFeed
 from tickyard.chain.v3.events import TOPICS
@@ -82,7 +83,8 @@ async def open_deps(settings: Settings, clock: Clock, *, is_hurried: bool = Fals
         schedules = partial(read_schedules, rpc, settings.contracts.multicall3, clock)
         registry = Registry(issuer, schedules, clock, store)
         await _load(registry)
-        reader = ChainReader(rpc, settings.contracts.multicall3, clock)
+        calls_max = min(LIGHT_CALLS, settings.multicall_max)
+        reader = ChainReader(rpc, settings.contracts.multicall3, clock, calls_max=calls_max)
         pools = PoolBook(reader, settings.contracts, settings.fee_tiers, clock)
         registry.on_change.append(pools.look_soon)
         charts = ChartReader(reader, pools, settings.contracts)
@@ -98,7 +100,7 @@ async def open_deps(settings: Settings, clock: Clock, *, is_hurried: bool = Fals
                 settings.contracts,
                 clock,
                 fresh_s=fresh_s,
-                calls_max=settings.mirror_calls_max,
+                calls_max=settings.multicall_max,
                 every=pools.every,
             )
             feed = None

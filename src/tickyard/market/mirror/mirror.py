@@ -39,10 +39,8 @@ _TICKS_IN_ALL: Final = 20_000
 _CROWDED_S: Final = 60.0
 """A pool with too many is looked at again after so long; who asks about it takes the round trip."""
 NEVER: Final = -(10**9)
-_BUILT_AT_ONCE: Final = 20
-_CHECKED_AT_ONCE: Final = 20
-_BUILDING_S: Final = 0.5
-"""In one step."""
+_BUILT_AT_ONCE = _CHECKED_AT_ONCE = 20
+_BUILDING_S_A_STEP: Final = 0.5
 _ANSWER_S: Final = 1.5
 _REST_S: Final = 1.0
 """A step that is not over in time is of no use. One that waits for a node which has fallen silent would keep us from
@@ -262,7 +260,7 @@ class Mirror:
     async def _build(self, head: Head, pools: Sequence[Pool]) -> frozenset[Address]:
         """Read pools from nothing, at the block where the others stand."""
         built: set[Address] = set()
-        until = self._clock.monotonic() + _BUILDING_S
+        until = self._clock.monotonic() + _BUILDING_S_A_STEP
         for first in range(0, len(pools), _BUILT_AT_ONCE):
             if self._clock.monotonic() > until:
                 # The others must not grow old over it: the rest comes with the next step.

@@ -176,7 +176,7 @@ class Parts:
             # And for stopping at once: no proxy stands in front of it.
             "TICKYARD_LAME_DUCK_S": "0",
             "TICKYARD_DRAIN_S": "2",
-            "TICKYARD_MIRROR_CALLS_MAX": str(_CALLS_MAX),
+            "TICKYARD_MULTICALL_MAX": str(_CALLS_MAX),
             "TICKYARD_WORKER_METRICS_PORT": str(worker_metrics_port(self._port)),
             **os.environ,
             "TICKYARD_PROFILE": "sandbox",
