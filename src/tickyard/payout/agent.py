@@ -14,7 +14,7 @@ from typing import Final
 
 from tickyard.chain.blocks import Finality, final_header
 from tickyard.chain.rpc.client import Rpc
-from tickyard.features.earn.books.desk import MOST_LINES, open_call, pay_call, read_epochs
+from tickyard.features.earn.books.desk import MOST_LINES, open_call, pay_call, read_epochs, read_funds
 from tickyard.features.earn.books.digest import Books
 from tickyard.features.earn.claims.message import EarnTerms
 from tickyard.features.earn.rules import accruing_epoch, starts_at
@@ -93,6 +93,8 @@ class Agent:
     _look_all_at: float = 0.0
     _held: dict[tuple[int, str], float] = field(default_factory=dict)
     """Claims over a cap, and when to look again."""
+    _left_raw: int | None = None
+    """What the account can still pay in this round."""
     _day: tuple[int, datetime, int] | None = None
     """Of which lease and day, and what was sent on it."""
     _final_at: float = 0.0
@@ -102,7 +104,7 @@ class Agent:
 
     def __post_init__(self) -> None:
         self._outbound = Outbound(self.store, self.rpc, self.signer, self.terms.chain_id, self.desk, self._read_books)
-        self._endings = Endings(self.store, self.rpc, self.desk, self.first_block)
+        self._endings = Endings(self.store, self.rpc, self.multicall, self.desk, self.terms.usdg, self.first_block)
 
     def _is_stopped(self) -> bool:
         """A person wants nothing to be signed: looked at before every batch."""
@@ -114,6 +116,7 @@ class Agent:
         if self._is_stopped():
             return did
         self._outbound.begin_round()
+        self._left_raw = None
         async with self.store.read() as tx:
             await must_not_be_halted(tx)
             epochs = [each for each in await ledger.payable_epochs(tx) if each[0] not in self._finished]
@@ -126,7 +129,7 @@ class Agent:
             for epoch, state in epochs:
                 if self._is_stopped():
                     break
-                await self._serve(lease, epoch, state, did)
+                await self._serve(lease, epoch, state, did, {batch.epoch for batch in batches})
         except Halted as halted:
             # Before anything else: the row stops the others too.
             await halt(self.store, str(halted))
@@ -141,16 +144,16 @@ class Agent:
             self._final_at = self.store.clock.monotonic() + pause_s
             await self._endings.end_batches(lease, final, batches, did.ended)
 
-    async def _serve(self, lease: Lease, epoch: int, state: str, did: Did) -> None:
-        """Open the desk for an epoch, and pay what is claimed of it."""
+    async def _serve(self, lease: Lease, epoch: int, state: str, did: Did, on_their_way: set[int]) -> None:
+        """Open the desk for an epoch, and pay what is claimed of it. What is on its way may come back."""
         if state != "closed" and epoch not in self._on_desk:
             await self._open(lease, epoch, did)
         if state == "sealed":
             return
-        claims = await self._waiting(epoch)
+        claims, is_all = await self._waiting(epoch)
         if not claims:
             self._tell_oldest([])
-            if state == "closed":
+            if state == "closed" and is_all and epoch not in on_their_way:
                 self._finished.add(epoch)
             return
         self._tell_oldest(claims)
@@ -161,10 +164,15 @@ class Agent:
             if self._is_stopped() or not await self._outbound.has_room():
                 return
             some, claims = claims[:MOST_LINES], claims[MOST_LINES:]
-            await self._pay(lease, epoch, some, did)
+            if not await self._pay(lease, epoch, some, did):
+                self._sent_at = self.store.clock.monotonic()
+                return
 
-    async def _waiting(self, epoch: int) -> list[Claim]:
-        """Claims that nothing was done about. Now and then all are looked through, mostly only the newest."""
+    async def _waiting(self, epoch: int) -> tuple[list[Claim], bool]:
+        """Claims that nothing was done about, and whether there is no other, not even one that is held.
+
+        Now and then all are looked through, mostly only the newest.
+        """
         clock = self.store.clock
         if clock.monotonic() >= self._look_all_at:
             self._look_all_at = clock.monotonic() + _LOOK_AGAIN_S
@@ -177,7 +185,7 @@ class Agent:
         claims = [claim for claim in found if (epoch, claim.address) not in self._held]
         if not claims:
             self._seen[epoch] = now - timedelta(seconds=_LOOK_AGAIN_S)
-        return claims
+        return claims, not found and since == _LONG_AGO
 
     async def _open(self, lease: Lease, epoch: int, did: Did) -> bool:
         """Whether the desk has our books of this epoch. Sends the opening when it has none."""
@@ -194,9 +202,11 @@ class Agent:
             did.opened += await self._outbound.send(lease, epoch, open_call(epoch, books.digest, books.pool_raw))
         return False
 
-    async def _pay(self, lease: Lease, epoch: int, claims: list[Claim], did: Did) -> None:
+    async def _pay(self, lease: Lease, epoch: int, claims: list[Claim], did: Did) -> bool:
+        """Pay these, as far as the account can. False: it is short, and those who are left wait."""
         books = await self._read_books(epoch)
         lines = []
+        left, is_short = await self._left(), False
         day = await self._spent_today(lease)
         async with self.store.begin() as tx:
             await guard(tx, lease)
@@ -204,13 +214,17 @@ class Agent:
             now = await self.store.now(tx)
             gone = await ledger.not_kept(tx, epoch, claims)
             if gone is None:
-                return
+                return True
             allowance = Allowance(self.caps, books.pool_raw, await ledger.spent_in_epoch(tx, epoch), day)
             for claim in claims:
                 try:
                     if (claim.address, claim.attempt) in gone:
                         raise ClaimRefused("written after the closing")
                     amount = amount_of(claim, books, self.terms)
+                    if amount > left:
+                        # The desk would call it failed, and that would release the claim.
+                        is_short = True
+                        continue
                     if not claim.is_again:
                         allowance.spend(amount)
                 except ClaimRefused as refused:
@@ -223,17 +237,31 @@ class Agent:
                     did.held += 1
                 else:
                     lines.append(ledger.PayoutLine(claim, amount))
+                    left -= amount
+        if is_short:
+            metrics.payout_refused.inc()
+            log.error("the chain would refuse a payout now", why="the account is short of USDG or allowance")
         if not lines:
-            return
+            return not is_short
         data = pay_call(epoch, [(line.claim.address, line.amount_raw) for line in lines])
         if await self._outbound.send(lease, epoch, data, lines):
             self._day = (*self._day[:2], allowance.day_raw) if self._day else None
             self._sent_at = self.store.clock.monotonic()
+            self._left_raw = left
             did.sent += len(lines)
             did.batches += 1
         else:
             # It may be that the opening has left the chain again.
             self._on_desk.discard(epoch)
+        return not is_short
+
+    async def _left(self) -> int:
+        """What the account can pay beside what is on its way. Asked after the nonces: rather too little."""
+        if self._left_raw is None:
+            taken = await self._outbound.unmined_raw()
+            funds = await read_funds(self.rpc, self.multicall, self.desk, self.terms.usdg, self.signer.address)
+            self._left_raw = min(funds) - taken
+        return self._left_raw
 
     async def _spent_today(self, lease: Lease) -> int:
         """Added up once, and counted on from there: nobody else sends while we hold the lease."""

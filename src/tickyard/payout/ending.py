@@ -4,7 +4,8 @@ Nothing is ever decided by an error, a time-out or a missing answer.
 
     Paid                paid, whoever sent it, also when the books know nothing of it
     Skipped             paid before, by an event that was not shown to us
-    Failed              the transfer was refused; the claim is released
+    Failed              the transfer was refused; the claim is released, unless it was our own account that was short:
+                        then it is sent again
     none of these       the transaction was replaced, reverted or kept from us: its lines are sent again, which is
                         harmless, because the desk pays nobody twice
 """
@@ -14,14 +15,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Row, bindparam, select, text, update
+from sqlalchemy import Row, Update, bindparam, select, text, update
 
 from tickyard.chain.blocks import Header
 from tickyard.chain.quantity import quantity
 from tickyard.chain.rpc.client import Rpc
 from tickyard.chain.rpc.trouble import RpcError, TooManyLogs
 from tickyard.chain.transfers import RawLogs, read_logs
-from tickyard.features.earn.books.desk import EVENTS, DeskEvent, read_event, read_payer
+from tickyard.features.earn.books.desk import EVENTS, DeskEvent, read_event, read_funds, read_payer
 from tickyard.features.earn.days.holders import Stride
 from tickyard.features.earn.tables import earn_batch, earn_claim, earn_close, earn_desk_mark, earn_epoch, earn_line
 from tickyard.kernel.errors import UpstreamDown
@@ -59,7 +60,9 @@ class Ended:
 class Endings:
     store: Store
     rpc: Rpc
+    multicall: Address
     desk: Address
+    usdg: Address
     first_block: int = 0
     """The desk is not older than this block."""
     stride: Stride = field(default_factory=Stride)
@@ -124,19 +127,49 @@ class Endings:
         """End what the events are about and move the mark, in one transaction."""
         events = sorted(read_event(each, self.desk) for each in found.logs)
         wrong: list[str] = []
+        short = await self._short(events)
         async with self.store.begin() as tx:
             await guard(tx, lease)
             now = await self.store.now(tx)
             for epoch in sorted({event.epoch for event in events}):
                 mine = [event for event in events if event.epoch == epoch]
                 for start in range(0, len(mine), _AT_ONCE):
-                    wrong += await _end_some(tx, epoch, mine[start : start + _AT_ONCE], now, ended)
+                    wrong += await _end_some(tx, epoch, mine[start : start + _AT_ONCE], short, now, ended)
             await _set_mark.run(tx, [{"desk": self.desk, "block_number": last, "block_hash": found.last_hash}])
         if wrong:
             raise Halted("; ".join(wrong[:3]))
 
+    async def _short(self, events: Sequence[DeskEvent]) -> set[tuple[int, str]]:
+        """Of the refused ones, by block and account, those for which our own account had not enough."""
+        failed = [event for event in events if event.word == "failed"]
+        if not failed:
+            return set()
+        async with self.store.read() as tx:
+            payers = {name: payer for name, (payer, _) in (await _nonces(tx, {each.tx for each in failed})).items()}
+        asked = {(event.block, payers[event.tx]) for event in failed if event.tx in payers}
+        funds = {each: await self._funds(*each) for each in sorted(asked)}
+        return {
+            (event.block, event.account)
+            for event in failed
+            if event.tx in payers and funds[event.block, payers[event.tx]] < event.amount
+        }
 
-async def _end_some(tx: Transaction, epoch: int, events: Sequence[DeskEvent], now: datetime, ended: Ended) -> list[str]:
+    async def _funds(self, block: int, payer: str) -> int:
+        try:
+            return min(await read_funds(self.rpc, self.multicall, self.desk, self.usdg, Address(payer), block))
+        except UpstreamDown:
+            # In trouble, or without the state of that block by now. To send again is harmless, and tells.
+            return 0
+
+
+async def _end_some(
+    tx: Transaction,
+    epoch: int,
+    events: Sequence[DeskEvent],
+    short: set[tuple[int, str]],
+    now: datetime,
+    ended: Ended,
+) -> list[str]:
     """End lines of one epoch. What must not be, for a person."""
     lines = await _newest_lines(tx, epoch, {event.account for event in events})
     nonces = await _nonces(tx, {event.tx for event in events})
@@ -167,6 +200,10 @@ async def _end_some(tx: Transaction, epoch: int, events: Sequence[DeskEvent], no
             paid_raw += line.amount_raw
             ended.confirmed += 1
             lines[event.account] = _Ended("confirmed", event.amount)
+        elif (event.block, event.account) in short:
+            log.warning("the account was short, a payout goes again", epoch=epoch, address=event.account)
+            await tx.execute(_this(line).values(state="due"))
+            ended.again += 1
         else:
             log.warning("a payout failed for good", epoch=epoch, address=event.account, hash=event.tx)
             await _end(tx, line, "failed", event, now)
@@ -234,12 +271,10 @@ async def _nonces(tx: Transaction, hashes: Iterable[str]) -> dict[str, tuple[str
 
 
 async def _end(tx: Transaction, line: Row[Any], state: str, event: DeskEvent, now: datetime) -> None:
-    await tx.execute(
-        update(earn_line)
-        .where(
-            earn_line.c.epoch == line.epoch,
-            earn_line.c.address == line.address,
-            earn_line.c.attempt == line.attempt,
-        )
-        .values(state=state, hash=event.tx, block_number=event.block, ended_at=now)
+    await tx.execute(_this(line).values(state=state, hash=event.tx, block_number=event.block, ended_at=now))
+
+
+def _this(line: Row[Any]) -> Update:
+    return update(earn_line).where(
+        earn_line.c.epoch == line.epoch, earn_line.c.address == line.address, earn_line.c.attempt == line.attempt
     )

@@ -139,6 +139,12 @@ async def spent_since(tx: Transaction, moment: datetime) -> int:
     return int(found.scalar_one() or 0)
 
 
+async def on_its_way(tx: Transaction, payer: Address, first_nonce: int) -> int:
+    """What this payer's lines from a nonce on add up to."""
+    mine = (earn_line.c.payer == payer, earn_line.c.nonce >= first_nonce, text("earn_line.state = 'sent'"))
+    return int((await tx.execute(select(func.sum(earn_line.c.amount_raw)).where(*mine))).scalar_one() or 0)
+
+
 async def live_batches(tx: Transaction) -> list[Batch]:
     """Every transaction whose nonce no final block has used, by nonce, the newest of a nonce last."""
     return [

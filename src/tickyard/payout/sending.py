@@ -75,6 +75,12 @@ class Outbound:
     async def has_room(self) -> bool:
         return len({batch.nonce for batch in await self._unmined()}) < UNMINED_MAX
 
+    async def unmined_raw(self) -> int:
+        """What the transactions that wait for the chain will take from the account."""
+        used = await self._nonces_used()
+        async with self.store.read() as tx:
+            return await ledger.on_its_way(tx, self.signer.address, used)
+
     async def send(self, lease: Lease, epoch: int, data: bytes, lines: Sequence[ledger.PayoutLine] = ()) -> int:
         """Sign, write down, send; without lines it is an opening. 0: the node says that it would fail."""
         gas = await self._gas(data)

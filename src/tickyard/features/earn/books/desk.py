@@ -94,9 +94,17 @@ async def read_epochs(
 async def read_till(rpc: Rpc, multicall: Address, desk: Address, usdg: Address, block: Block = "latest") -> DeskTill:
     payer, paused = await aggregate(rpc, multicall, [Call(desk, _PAYER), Call(desk, _PAUSED)], block=block)
     who = read_address(_must(payer))
-    calls = [Call(usdg, balance_of(who)), Call(usdg, allowance(who, desk))]
+    held, allowed = await read_funds(rpc, multicall, desk, usdg, who, block)
+    return DeskTill(who, read_bool(_must(paused)), held, allowed)
+
+
+async def read_funds(
+    rpc: Rpc, multicall: Address, desk: Address, usdg: Address, payer: Address, block: Block = "latest"
+) -> tuple[int, int]:
+    """What an account holds, and what of it the desk may move."""
+    calls = [Call(usdg, balance_of(payer)), Call(usdg, allowance(payer, desk))]
     held, allowed = await aggregate(rpc, multicall, calls, block=block)
-    return DeskTill(who, read_bool(_must(paused)), read_uint(_must(held)), read_uint(_must(allowed)))
+    return read_uint(_must(held)), read_uint(_must(allowed))
 
 
 async def read_payer(rpc: Rpc, desk: Address, block: Block = "latest") -> Address:

@@ -1,0 +1,121 @@
+"""A claim outlives an account that is short, and a transaction that came to nothing after the closing."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from tickyard.features.earn import rules
+from tickyard.features.earn.days.epochs import run_due
+from tickyard.payout.judge import PayoutCaps
+from yards.reward_days import ALICE, BOB, EPOCH, USDG, live_in_town
+
+LAST_MOMENT = rules.closes_at(EPOCH) - timedelta(seconds=30)
+
+
+@pytest.fixture
+def run(where, tmp_path):
+    return lambda work: asyncio.run(live_in_town(where, tmp_path, work))
+
+
+def allow(town, amount):
+    town.chain.edit(lambda state: state.allowances.__setitem__(town.signer.address, amount))
+
+
+def pause(town, paused):
+    town.chain.edit(lambda state: setattr(state, "paused", paused))
+
+
+async def rounds(town, many=4):
+    for _ in range(many):
+        await town.pay()
+        town.mine()
+
+
+async def close(town):
+    town.clock.move(rules.closes_at(EPOCH))
+    town.mine(1)
+    assert (await run_due(town, town.clock.now())).closed == [EPOCH]
+
+
+@pytest.mark.parametrize("short_of", ["allowance", "USDG"])
+def test_a_claim_waits_for_an_account_that_is_short_and_is_paid_after_the_window(run, short_of):
+    async def work(town):
+        await town.open_day()
+        town.clock.move(LAST_MOMENT)
+        if short_of == "allowance":
+            allow(town, 19_999)
+        else:
+            town.chain.send(town.signer.address, USDG, "0x" + "99" * 20, 10**12 - 19_999)
+            town.mine(1)
+        claims = asyncio.gather(*(town.ask(each, agent=False) for each in (ALICE, BOB)), return_exceptions=True)
+        while not claims.done():
+            await asyncio.wait([claims], timeout=0.002)
+            await town.pay()
+        await rounds(town)
+        await close(town)
+        await rounds(town)
+        assert (town.held(ALICE), town.held(BOB)) == (0, 10_000), "what it can pay, it pays"
+        assert (await town.books())["inFlightUsd"] == "0.020000"
+        town.employ()
+        town.mine(1)
+        await rounds(town)
+        assert town.held(ALICE) == 20_000
+        books = await town.books()
+        assert (books["paidUsd"], books["inFlightUsd"], books["balanced"]) == ("0.030000", "0.000000", True)
+
+    run(work)
+
+
+def test_an_account_that_runs_short_while_a_payout_is_on_its_way_releases_no_claim(run):
+    async def work(town):
+        await town.open_day()
+        town.clock.move(LAST_MOMENT)
+        await town.ask(ALICE)
+        allow(town, 0)
+        await close(town)
+        await rounds(town)
+        assert town.held(ALICE) == 0
+        assert (await town.books())["inFlightUsd"] == "0.020000"
+        allow(town, 10**30)
+        await rounds(town)
+        assert town.held(ALICE) == 20_000
+        assert (await town.books())["balanced"] is True
+
+    run(work)
+
+
+def test_what_reverts_after_the_closing_is_sent_again_by_the_same_agent(run):
+    async def work(town):
+        await town.open_day()
+        town.clock.move(LAST_MOMENT)
+        await town.ask(ALICE)
+        pause(town, True)
+        await close(town)
+        await rounds(town)
+        assert town.held(ALICE) == 0
+        pause(town, False)
+        await rounds(town)
+        assert town.held(ALICE) == 20_000
+        assert (await town.books())["balanced"] is True
+
+    run(work)
+
+
+def test_what_the_cap_of_a_day_holds_over_the_closing_is_paid_by_the_same_agent_the_day_after(run):
+    async def work(town):
+        town.caps = PayoutCaps(10**12, 10**12, 20_000)
+        await town.open_day()
+        await town.ask(ALICE)
+        with pytest.raises(Exception, match="reserved"):
+            await town.ask(BOB)
+        await close(town)
+        await rounds(town)
+        assert town.held(BOB) == 0
+        await town.to(rules.opens_at(rules.next_epoch(EPOCH)) - timedelta(hours=2))
+        await town.to(rules.opens_at(rules.next_epoch(EPOCH)))
+        await town.clock.sleep(60)
+        await rounds(town)
+        assert town.held(BOB) == 10_000
+
+    run(work)
