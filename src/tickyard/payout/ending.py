@@ -24,11 +24,12 @@ from tickyard.chain.rpc.trouble import RpcError, TooManyLogs
 from tickyard.chain.transfers import RawLogs, read_logs
 from tickyard.features.earn.books.desk import EVENTS, DeskEvent, read_event, read_funds, read_payer
 from tickyard.features.earn.days.holders import Stride
-from tickyard.features.earn.tables import earn_batch, earn_claim, earn_close, earn_desk_mark, earn_epoch, earn_line
+from tickyard.features.earn.tables import earn_batch, earn_desk_mark, earn_line
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.observe import metrics
 from tickyard.observe.log import log
+from tickyard.payout.foreign import add_foreign
 from tickyard.payout.halt import Halted
 from tickyard.payout.ledger import Batch, count
 from tickyard.store.engine import Store, Transaction
@@ -46,7 +47,6 @@ _MARK: Final = Query(
         earn_desk_mark.c.desk == bindparam("of_desk")
     )
 )
-_new_lines: Final = Bulk(earn_line, only_new=True)
 
 
 @dataclass(slots=True)
@@ -174,18 +174,22 @@ async def _end_some(
     lines = await _newest_lines(tx, epoch, {event.account for event in events})
     nonces = await _nonces(tx, {event.tx for event in events})
     wrong = []
-    paid_raw = failed_raw = failed = 0
+    paid_raw = failed_raw = failed = other_raw = 0
     for event in events:
         line = lines.get(event.account)
         if event.word == "paid":
             if line is None or line.state in ("failed", "refused"):
-                wrong += await _add_unknown(tx, event, line, now)
+                wrong += await add_foreign(tx, event, None if line is None else line.attempt, now)
             elif line.state == "confirmed":
                 continue
-            elif line.amount_raw != event.amount:
-                wrong.append(f"the desk paid {event.account} {event.amount} for epoch {epoch}, not {line.amount_raw}")
-                continue
             else:
+                if line.amount_raw != event.amount:
+                    # What is gone is gone: the books tell what the chain did, and a person is called.
+                    wrong.append(
+                        f"the desk paid {event.account} {event.amount} for epoch {epoch}, not {line.amount_raw}"
+                    )
+                    await tx.execute(_this(line).values(amount_raw=event.amount))
+                    other_raw += event.amount - line.amount_raw
                 await _end(tx, line, "confirmed", event, now)
                 paid_raw += event.amount
             lines[event.account] = _Ended("confirmed", event.amount)
@@ -211,7 +215,7 @@ async def _end_some(
             ended.failed += 1
             lines[event.account] = _Ended("failed", event.amount)
             metrics.payouts.labels("failed").inc()
-    await count(tx, epoch, wallets=-failed, live_raw=-failed_raw, paid_raw=paid_raw)
+    await count(tx, epoch, wallets=-failed, live_raw=other_raw - failed_raw, paid_raw=paid_raw)
     return wrong
 
 
@@ -224,34 +228,6 @@ class _Ended:
     attempt: int = 0
     payer: str | None = None
     nonce: int | None = None
-
-
-async def _add_unknown(tx: Transaction, event: DeskEvent, line: Row[Any] | _Ended | None, now: datetime) -> list[str]:
-    """Somebody was paid of whom the books know nothing: they were restored, or another desk's agent pays too."""
-    found = select(earn_claim.c.attempt).where(earn_claim.c.epoch == event.epoch, earn_claim.c.address == event.account)
-    claimed = (await tx.execute(found)).scalar_one_or_none()
-    attempt = (claimed or 0) if line is None else line.attempt + 1
-    row = {
-        "epoch": event.epoch, "address": event.account, "attempt": attempt, "state": "confirmed",
-        "amount_raw": event.amount, "payer": None, "nonce": None, "hash": event.tx, "reason": None, "sent_at": now,
-        "ended_at": now, "block_number": event.block,
-    }  # fmt: skip
-    await _new_lines.run(tx, [row])
-    await count(tx, event.epoch, wallets=1, live_raw=event.amount, paid_raw=event.amount)
-    log.warning("the desk paid what the books did not know of", epoch=event.epoch, address=event.account)
-    state = (await tx.execute(select(earn_epoch.c.state).where(earn_epoch.c.id == event.epoch))).scalar_one_or_none()
-    if state != "closed":
-        return []
-    kept = await tx.execute(
-        select(earn_close.c.amount_raw).where(
-            earn_close.c.epoch == event.epoch,
-            earn_close.c.address == event.account,
-            earn_close.c.returned_to.is_(None),
-        )
-    )
-    if kept.scalar_one_or_none() == event.amount:
-        return []
-    return [f"the desk paid {event.account} for epoch {event.epoch}, though its share had gone on to another pool"]
 
 
 async def _newest_lines(tx: Transaction, epoch: int, accounts: Iterable[str]) -> dict[str, Any]:

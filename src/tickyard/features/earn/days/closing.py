@@ -25,6 +25,7 @@ _claimed: Final = (
         earn_share.c.balance,
         ATTEMPT,
         earn_line.c.state,
+        earn_line.c.amount_raw,
     )
     .select_from(earn_share)
     .join(earn_claim, claim_of(earn_share.c.epoch, earn_share.c.address), isouter=True)
@@ -37,6 +38,14 @@ _claimed: Final = (
     .order_by(earn_share.c.address)
     .limit(bindparam("most", type_=Integer))
 )
+_strangers: Final = select(earn_line.c.address, earn_line.c.attempt, earn_line.c.amount_raw).where(
+    earn_line.c.epoch == bindparam("of_epoch"),
+    earn_line.c.state == "confirmed",
+    ~select(earn_share.c.address)
+    .where(earn_share.c.epoch == earn_line.c.epoch, earn_share.c.address == earn_line.c.address)
+    .exists(),
+)
+"""Whom the desk paid without a share. There are none, unless the key was in wrong hands: but then it is gone."""
 
 
 async def close(store: Store, epoch: int, paid_on_desk: int) -> str:
@@ -47,6 +56,7 @@ async def close(store: Store, epoch: int, paid_on_desk: int) -> str:
     while after is not None:
         after = await _count_some(store, epoch, after)
         await store.clock.sleep(0)
+    await _count_strangers(store, epoch)
     async with store.begin() as tx:
         row = (await tx.execute(select(earn_epoch).where(earn_epoch.c.id == epoch).with_for_update())).one()
         if row.state != "closing":
@@ -61,7 +71,8 @@ async def close(store: Store, epoch: int, paid_on_desk: int) -> str:
             log.error("an epoch stays open: the desk has paid more than the books know of", epoch=epoch,
                       desk_raw=paid_on_desk, books_raw=kept)  # fmt: skip
             return "the desk has paid more than the books know of"
-        values = {"state": "closed", "closed_at": await store.now(tx), "rolled_raw": row.pool_raw - kept}
+        # Less than nothing only after a theft: it is not taken from those of the next day.
+        values = {"state": "closed", "closed_at": await store.now(tx), "rolled_raw": max(0, row.pool_raw - kept)}
         await tx.execute(update(earn_epoch).where(earn_epoch.c.id == epoch).values(values))
     return "closed"
 
@@ -90,7 +101,10 @@ async def _count_some(store: Store, epoch: int, after: str) -> str | None:
                 "epoch": epoch,
                 "address": claim.address,
                 "attempt": claim.attempt,
-                "amount_raw": share(row.pool_raw, claim.balance, row.eligible_total),
+                # What was paid is what the chain says; it is never another amount, unless a person was called.
+                "amount_raw": claim.amount_raw
+                if claim.state == "confirmed"
+                else share(row.pool_raw, claim.balance, row.eligible_total),
                 "returned_to": epoch if claim.state in ENDED_UNPAID else None,
             }
             for claim in claims
@@ -99,9 +113,17 @@ async def _count_some(store: Store, epoch: int, after: str) -> str | None:
     return claims[-1].address if len(claims) == _AT_ONCE else None
 
 
+async def _count_strangers(store: Store, epoch: int) -> None:
+    async with store.read() as tx:
+        found = (await tx.execute(_strangers, {"of_epoch": epoch})).mappings().all()
+    async with store.begin() as tx:
+        await _new_rows.run(tx, [{"epoch": epoch, "returned_to": None, **row} for row in found])
+
+
 async def _claims(tx: Transaction, epoch: int, after: str) -> Sequence[Row[Any]]:
     """Claims with their balance and what became of them, as of one moment.
 
-    Amounts follow from the snapshot: nothing that the API wrote is believed but that there is a claim.
+    Amounts follow from the snapshot, or from the chain: nothing that the API wrote is believed but that there is a
+    claim.
     """
     return (await tx.execute(_claimed, {"of_epoch": epoch, "after": after, "most": _AT_ONCE})).all()

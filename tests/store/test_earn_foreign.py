@@ -1,0 +1,96 @@
+"""Payments that the desk made and that no claim asked for: the key is in wrong hands, or another agent is wrong."""
+
+import asyncio
+
+import pytest
+
+from simulated.words import DESK
+from tickyard.features.earn import rules
+from tickyard.features.earn.books.desk import pay_call
+from tickyard.features.earn.days.epochs import run_due
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.payout.halt import Halted, lift
+from tickyard.payout.transaction import CallTransaction
+from yards.reward_days import ALICE, BOB, CAROL, EPOCH, TERMS, live_in_town
+
+
+@pytest.fixture
+def run(where, tmp_path):
+    return lambda work: asyncio.run(live_in_town(where, tmp_path, work))
+
+
+async def pay_by_hand(town, *lines):
+    """Whoever has the key calls the desk."""
+    nonce = town.chain.state.nonces.get(town.signer.address, 0)
+    data = pay_call(EPOCH, [(wallet.address, amount) for wallet, amount in lines])
+    call = CallTransaction(TERMS.chain_id, nonce, 10**9, 10**10, 10**6, DESK, data)
+    town.chain.eth_sendRawTransaction("0x" + call.signed(await town.signer.sign(call.digest)).hex())
+    town.mine()
+
+
+@pytest.mark.parametrize(("wallet", "amount"), [(CAROL, 500), (ALICE, 1)])
+def test_agents_stop_when_the_desk_paid_what_no_share_says_and_the_books_take_it_as_it_is(run, wallet, amount):
+    async def work(town):
+        await town.open_day()
+        await pay_by_hand(town, (wallet, amount))
+        assert town.held(wallet) == amount
+        with pytest.raises(Halted, match="the desk paid"):
+            await town.pay()
+        await lift(town.store)
+        await town.ask(BOB)
+        town.mine()
+        await town.pay()
+        town.clock.move(rules.closes_at(EPOCH))
+        assert (await run_due(town, town.clock.now())).closed == [EPOCH], "later days do not wait for ever"
+        books = await town.books()
+        assert (books["balanced"], books["paidUsd"]) == (True, f"0.{amount + 10_000:06d}")
+        assert books["rolledOverUsd"] == f"0.{20_000 - amount:06d}"
+
+    run(work)
+
+
+def test_agents_stop_when_a_claim_on_its_way_is_paid_another_amount_and_the_books_take_it_as_it_is(run):
+    async def work(town):
+        await town.open_day()
+        town.chain.faults.drop = 1.0
+        await town.ask(ALICE)
+        town.chain.faults.drop = 0.0
+        await pay_by_hand(town, (ALICE, 7))
+        with pytest.raises(Halted, match="not 20000"):
+            await town.pay()
+        await lift(town.store)
+        for _ in range(3):
+            await town.pay()
+            town.mine()
+        town.clock.move(rules.closes_at(EPOCH))
+        assert (await run_due(town, town.clock.now())).closed == [EPOCH]
+        books = await town.books()
+        assert (books["balanced"], books["paidUsd"], books["rolledOverUsd"]) == (True, "0.000007", "0.029993")
+
+    run(work)
+
+
+def test_what_a_thief_took_is_not_taken_from_those_of_the_next_day(run):
+    async def work(town):
+        await town.open_day()
+        await pay_by_hand(town, (CAROL, 30_000))
+        with pytest.raises(Halted, match="the desk paid"):
+            await town.pay()
+        with pytest.raises(UpstreamDown, match="reserved"):
+            await town.ask(BOB, agent=False)
+        town.clock.move(rules.closes_at(EPOCH))
+        assert (await run_due(town, town.clock.now())).closed == [EPOCH]
+        books = await town.books()
+        assert (books["paidUsd"], books["rolledOverUsd"], books["balanced"]) == ("0.030000", "0.000000", False)
+
+    run(work)
+
+
+def test_who_was_paid_the_right_share_by_hand_stops_nobody(run):
+    async def work(town):
+        await town.open_day()
+        await pay_by_hand(town, (ALICE, 20_000))
+        assert (await town.pay()).confirmed == 1
+        assert (await town.ask(ALICE)).status == "confirmed"
+
+    run(work)
