@@ -126,10 +126,10 @@ SABOTAGES = (
     one("close without asking the desk", f"{EARN}/days/closing.py", "        if paid_on_desk > kept:\n", "        if False:\n"),
     # --- paying
     one("release at the first failure", f"{PAYOUT}/agent.py", "final = await final_header(self.rpc, self.finality)", "final = await final_header(self.rpc, 0)"),
-    one("a reverted batch releases its lines", f"{PAYOUT}/ending.py", '.values(state="due"))', '.values(state="failed"))'),
+    one("a reverted batch releases its lines", f"{PAYOUT}/ending.py", '(*mine).values(state="due"))', '(*mine).values(state="failed"))'),
     one("lines of a lost batch are never sent again", f"{PAYOUT}/ending.py", '                again = (await tx.execute(update(earn_line).where(*mine).values(state="due"))).rowcount\n',
         "                again = 0\n"),
-    one("pay a base unit less", f"{PAYOUT}/agent.py", "lines.append(ledger.Line(claim, amount))", "lines.append(ledger.Line(claim, amount - 1))"),
+    one("pay a base unit less", f"{PAYOUT}/agent.py", "lines.append(ledger.PayoutLine(claim, amount))", "lines.append(ledger.PayoutLine(claim, amount - 1))"),
     one("never replace what is stuck", f"{PAYOUT}/sending.py", "        if not any(now >= self._sent_at.get(nonce, -AGAIN_S) + AGAIN_S for nonce in newest):\n", "        if newest:\n"),
     one("refuse who is paid after the window", f"{PAYOUT}/agent.py", "                    amount = amount_of(claim, books, self.terms)\n",
         "                    amount = amount_of(claim, books, self.terms)\n                    if now.hour:\n                        raise ClaimRefused('too late')\n"),
