@@ -7,10 +7,23 @@ from sqlalchemy import delete, insert, select
 
 from tickyard.features.earn import rules
 from tickyard.features.earn.days.epochs import run_due
-from tickyard.features.earn.tables import earn_batch, earn_claim, earn_desk_mark, earn_line, earn_tally
+from tickyard.features.earn.tables import (
+    earn_batch,
+    earn_books,
+    earn_claim,
+    earn_credit,
+    earn_desk_mark,
+    earn_epoch,
+    earn_gate,
+    earn_line,
+    earn_tally,
+)
+from tickyard.payout.halt import Halted, lift
+from tickyard.store.revenue import revenue
 from yards.reward_days import ALICE, EPOCH, live_in_town
 
 TABLES = (earn_line, earn_batch, earn_tally, earn_desk_mark, earn_claim)
+WHOLE = (*TABLES, earn_epoch, earn_credit, earn_gate, earn_books, revenue)
 
 
 @pytest.fixture
@@ -18,14 +31,14 @@ def run(where, tmp_path):
     return lambda work: asyncio.run(live_in_town(where, tmp_path, work))
 
 
-async def copy(town):
+async def copy(town, tables=TABLES):
     async with town.store.read() as tx:
-        return {table: [dict(row) for row in (await tx.execute(select(table))).mappings()] for table in TABLES}
+        return {table: [dict(row) for row in (await tx.execute(select(table))).mappings()] for table in tables}
 
 
 async def put_back(town, kept):
     async with town.store.begin() as tx:
-        for table in TABLES:
+        for table in kept:
             await tx.execute(delete(table))
             if kept[table]:
                 await tx.execute(insert(table), kept[table])
@@ -102,5 +115,39 @@ def test_a_payment_of_which_no_claim_is_known_is_shown_to_its_wallet(run):
         shown = (await town.status(ALICE))["epoch"]
         assert (shown["claimed"], shown["claimTx"]) == (True, paid)
         assert (await town.ask(ALICE)).tx == paid
+
+    run(work)
+
+
+def test_a_copy_from_before_the_seal_that_lacks_revenue_halts_its_own_day_and_no_other(run):
+    async def work(town):
+        await run_due(town, town.clock.now())
+        await town.pay()
+        await town.earn_money(30_000)
+        await town.to(rules.snapshot_at(EPOCH))
+        kept = await copy(town, WHOLE)
+        await town.earn_money(6_000)
+        await town.open_claims()
+        await town.ask(ALICE)
+        town.mine()
+        await town.pay()
+        assert town.held(ALICE) == 24_000
+        await put_back(town, kept)
+        (town.folder / "accepted.jsonl").unlink()
+        agent = town.agent()
+        await run_due(town, town.clock.now())
+        for why in ("not 20000", "the desk has other books"):
+            with pytest.raises(Halted, match=why):
+                await town.pay(agent)
+            await lift(town.store)
+        town.clock.move(rules.closes_at(EPOCH))
+        town.mine()
+        assert (await run_due(town, town.clock.now())).closed == [EPOCH]
+        books = await town.books()
+        assert (books["paidUsd"], books["rolledOverUsd"], books["balanced"]) == ("0.024000", "0.006000", True)
+        following = rules.next_epoch(EPOCH)
+        await town.to(rules.snapshot_at(following))
+        await town.pay(agent)
+        assert (await town.open_claims(following)).opened == [following]
 
     run(work)
