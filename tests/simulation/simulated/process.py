@@ -229,6 +229,9 @@ class _Wire:
     def deadline(self):
         return self._clock.monotonic() + 5
 
+    def seek_newer(self, _than_s):
+        """Which node answers is up to chance here."""
+
     async def ask(self, _method, body, read, _deadline=None, *, shows_age=False):
         await self._process.point()
         if self._process.chance("lost_request"):
