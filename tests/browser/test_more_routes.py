@@ -136,3 +136,75 @@ def test_a_wallet_that_can_batch_confirms_once(up, opened):
     assert (batch["chainId"], batch["atomicRequired"], len(batch["calls"])) == ("0x1237", True, 2)
     assert {each["value"] for each in batch["calls"]} == {"0x0"}
     assert "eth_sendTransaction" not in {each["method"] for each in asked}
+
+
+SWITCHING = BATCHING.replace(
+    "const provider = {", "const heard = {};\nconst provider = {\n  on: (event, listener) => (heard[event] = listener),"
+) + ("globalThis.becomes = (address) => heard.accountsChanged([address]);\n")
+
+
+def test_what_was_reviewed_for_one_account_is_not_signed_by_another(up, opened):
+    page = opened(up.base, "/status")
+    page.add_init_script(SWITCHING)
+    page.goto(f"{up.base}/app/trade/GOOGL")
+    page.get_by_role("button", name="Connect", exact=True).click()
+    page.get_by_role("button", name="Batching wallet").click()
+    page.get_by_role("button", name="Review").click()
+    sign = page.get_by_role("button", name="Sign and send 2 steps")
+    expect(sign).to_be_visible()
+    page.evaluate("() => becomes('0xB793204cbdcED76Cd1366f082039304b9A9b3CA8')")
+    expect(sign).to_have_count(0)
+    assert "wallet_sendCalls" not in {each["method"] for each in page.evaluate("() => asked")}
+
+
+def test_an_answer_to_an_earlier_ticket_is_not_shown_for_review(up, opened):
+    page = opened(up.base, "/status")
+    page.add_init_script(BATCHING)
+    held = []
+    page.route("**/v1/trade/check", lambda route: held.append(route))
+    page.goto(f"{up.base}/app/trade/GOOGL")
+    page.get_by_role("button", name="Connect", exact=True).click()
+    page.get_by_role("button", name="Batching wallet").click()
+    page.get_by_role("button", name="Review").click()
+    expect(page.get_by_role("button", name="Building…")).to_be_visible()
+    page.get_by_label("Amount").fill("7")
+    with page.expect_response("**/v1/trade/check"):
+        held[0].continue_()
+    expect(page.get_by_role("button", name="Review")).to_be_enabled()
+    expect(page.get_by_role("button", name="Sign and send 2 steps")).to_have_count(0)
+
+
+def test_a_batch_that_may_have_left_is_not_sent_again(up, opened):
+    page = opened(up.base, "/status")
+    lost = BATCHING.replace(
+        "wallet_getCallsStatus: () => ({",
+        "wallet_getCallsStatus: () => Promise.reject(new Error('gone')),\n  x: () => ({",
+    )
+    page.add_init_script(lost)
+    page.goto(f"{up.base}/app/trade/GOOGL")
+    page.get_by_role("button", name="Connect", exact=True).click()
+    page.get_by_role("button", name="Batching wallet").click()
+    page.get_by_role("button", name="Review").click()
+    sign = page.get_by_role("button", name="Sign and send 2 steps")
+    sign.click()
+    expect(page.get_by_text("Something of it was sent")).to_be_visible()
+    expect(sign).to_be_disabled()
+
+
+def test_a_trade_that_would_fail_says_why_before_it_is_signed(up, opened):
+    page = opened(up.base, "/status")
+    page.add_init_script(BATCHING)
+
+    def failing(route):
+        body = route.fetch().json()
+        reason = {"code": "other", "message": "The contract refused <b>it</b>.", "data": "0x"}
+        body["simulation"]["success"] = False
+        body["simulation"]["steps"][-1] |= {"success": False, "reason": reason}
+        route.fulfill(json=body)
+
+    page.route("**/v1/trade/check", failing)
+    page.goto(f"{up.base}/app/trade/GOOGL")
+    page.get_by_role("button", name="Connect", exact=True).click()
+    page.get_by_role("button", name="Batching wallet").click()
+    page.get_by_role("button", name="Review").click()
+    expect(page.get_by_text("The contract refused <b>it</b>.")).to_be_visible()

@@ -56,7 +56,7 @@ export interface Financials {
 export interface Check {
   build: import('tickyard').TradeBuild;
   issues: { code: string; severity: string; message: string }[];
-  simulation: unknown;
+  simulation: { success: boolean; steps: { description: string; success: boolean; reason: { message: string } | null }[] } | null;
   simulationNote: string | null;
 }
 

@@ -1,8 +1,8 @@
 // A ticket: quoted while one types, built, decoded, signed by the user's own wallet, followed to its end.
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { BuildTradeAsk, Quote, TradeBuild } from 'tickyard';
-import { type Approval, check, encode, movedFor, send, type Swap } from 'tickyard/trade';
+import { type Approval, BuildRefused, check, encode, movedFor, send, SendUncertain, type Swap } from 'tickyard/trade';
 import { client, useAsk, useRoute } from './api';
 import { clock, fromUnits, percent, price, shortAddress, tokens, usd } from './figures';
 import type { Check } from './later';
@@ -44,6 +44,7 @@ interface Reviewed {
   build: TradeBuild;
   steps: (Approval | Swap)[];
   issues: Check['issues'];
+  run: Pick<Check, 'simulation' | 'simulationNote'>;
 }
 
 function Ticket({ symbol }: { symbol: string }): JSX.Element {
@@ -62,14 +63,18 @@ function Ticket({ symbol }: { symbol: string }): JSX.Element {
     return () => clearTimeout(timer);
   }, [amount]);
   // Whatever is changed makes what was reviewed another trade.
-  useEffect(() => (setReviewed(null), setDone(null), clear()), [symbol, side, denom, amount, slippage]);
+  useEffect(() => (setReviewed(null), setDone(null), clear()), [symbol, side, denom, amount, slippage, me?.address.toLowerCase()]);
   const isAmount = /^\d+(\.\d+)?$/.test(typed) && Number(typed) > 0;
   const quote = useAsk<Quote>(isAmount ? `quote ${symbol} ${side} ${typed} ${denom}` : null, (signal) => client.getQuote({ symbol, side, amount: typed, denom }, { signal }), 3000);
+  // What is shown now; an answer to an earlier ticket comes too late.
+  const latest = useRef('');
+  latest.current = [symbol, side, denom, amount, slippage, me?.address].join(' ');
   const review = () =>
     act(async () => {
+      const asked = latest.current;
       const ask: BuildTradeAsk = { symbol, side, amount, denom, recipient: me!.address, slippageBps: Math.round(Number(slippage) * 100) };
-      const found = checks ? await client.ask<Check>('POST', '/v1/trade/check', ask) : { build: await client.buildTrade(ask), issues: [] };
-      setReviewed({ ask, build: found.build, steps: check(found.build, ask), issues: found.issues });
+      const found = checks ? await client.ask<Check>('POST', '/v1/trade/check', ask) : { build: await client.buildTrade(ask), issues: [], simulation: null, simulationNote: null };
+      if (asked === latest.current) setReviewed({ ask, build: found.build, steps: check(found.build, ask), issues: found.issues, run: found });
     });
   return (
     <div class="columns">
@@ -95,7 +100,7 @@ function Ticket({ symbol }: { symbol: string }): JSX.Element {
         </Card>
       </div>
       <div class="wide">
-        {done ? <Outcome of={done} symbol={symbol} /> : reviewed && me ? <Review of={reviewed} onDone={setDone} /> : (
+        {done ? <Outcome of={done} symbol={symbol} /> : reviewed && me ? <Review key={reviewed.build.steps.at(-1)?.data} of={reviewed} onDone={setDone} /> : (
           <Card title="What happens">
             <ol class="steps">
               <li>The amount is quoted on every fee tier while you type; the best fill wins.</li>
@@ -143,23 +148,38 @@ function Review({ of, onDone }: { of: Reviewed; onDone: (result: Result) => void
   const { me } = useWallets();
   const { act, busy, error } = useAct();
   const [stage, setStage] = useState('');
-  const { build, steps, ask, issues } = of;
+  // Whatever may have left is not sent again: what it did comes first.
+  const [isSpent, setSpent] = useState(false);
+  const { build, steps, ask, issues, run } = of;
   const sign = () =>
     act(async () => {
+      if (me!.address.toLowerCase() !== ask.recipient.toLowerCase()) throw new BuildRefused('the wallet is not the recipient: review the trade again');
       await onChain(me!.provider);
       setStage('Waiting for your wallet…');
-      const together = steps.length > 1 ? await sendTogether(me!, steps.map(encode)) : null;
-      const { receipts, moved } = together
-        ? { receipts: together, moved: movedFor(me!.address, together) }
-        : await send(build, ask, asTrader(me!), { onStep: (_, index, hash) => setStage(hash ? `Step ${index + 1}: sent, waiting for its block…` : `Step ${index + 1} of ${steps.length}: waiting for your wallet…`) });
+      let hasLeft = false;
+      const onStep = (_: unknown, index: number, hash: string | null) => {
+        hasLeft ||= index > 0 || hash !== null;
+        setStage(hash ? `Step ${index + 1}: sent, waiting for its block…` : `Step ${index + 1} of ${steps.length}: waiting for your wallet…`);
+      };
+      const trade = async () => {
+        const together = steps.length > 1 ? await sendTogether(me!, steps.map(encode), () => (hasLeft = true)) : null;
+        return together ? { receipts: together, moved: movedFor(me!.address, together) } : send(build, ask, asTrader(me!), { onStep });
+      };
+      const { receipts, moved } = await trade().catch((failure: unknown) => {
+        setSpent(hasLeft || failure instanceof SendUncertain);
+        throw failure;
+      });
       onDone({ hashes: receipts.map(({ transactionHash }) => transactionHash), moved, token: build.tokenAddress });
     });
   return (
     <Card title="Review">
       {issues.map((issue) => <p key={issue.code} class={`note ${issue.severity === 'error' || issue.severity === 'blocking' ? 'bad' : 'stale'}`}><strong>{issue.code.replaceAll('_', ' ')}</strong> {issue.message}</p>)}
+      {run.simulation?.steps.map((step, index) => !step.success && <p key={index} class="note bad"><strong>would fail</strong> {step.description} {step.reason?.message}</p>)}
+      {run.simulationNote && <p class="note stale"><strong>not tried</strong> {run.simulationNote}</p>}
       <p class="lead">{build.note}</p>
       <ol class="decoded">{steps.map((step, index) => <li key={index}><Decoded step={step} symbol={build.symbol} token={build.tokenAddress} /></li>)}</ol>
-      <button type="button" class="primary" disabled={busy} onClick={() => void sign()}>{busy ? stage || 'Sending…' : `Sign and send ${steps.length === 1 ? 'it' : `${steps.length} steps`}`}</button>
+      <button type="button" class="primary" disabled={busy || isSpent} onClick={() => void sign()}>{busy ? stage || 'Sending…' : `Sign and send ${steps.length === 1 ? 'it' : `${steps.length} steps`}`}</button>
+      {isSpent && <p class="note stale" role="status">Something of it was sent. Look at it in your wallet, then review the trade again: it is not sent a second time from here.</p>}
       <p class="legend">What is signed is made from the figures above, not from the bytes that were received.</p>
       <Said error={error} />
     </Card>

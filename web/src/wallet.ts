@@ -91,7 +91,8 @@ export function asTrader({ provider, address }: Connected): Wallet {
   return {
     account: { address },
     getChainId: async () => Number(await rpc<string>('eth_chainId')),
-    getTransactionCount: async () => Number(await rpc<string>('eth_getTransactionCount', address, 'pending')),
+    getTransactionCount: async ({ blockTag }) => Number(await rpc<string>('eth_getTransactionCount', address, blockTag)),
+    getBlock: async () => ({ timestamp: BigInt((await rpc<{ timestamp: string }>('eth_getBlockByNumber', 'latest', false)).timestamp) }),
     sendTransaction: ({ to, data, nonce }: { to: Hex; data: Hex; nonce: number }) => rpc('eth_sendTransaction', { from: address, to, data, value: '0x0', nonce: `0x${nonce.toString(16)}` }),
     waitForTransactionReceipt: async ({ hash }) => {
       const receipt = await until(() => rpc<RawReceipt | null>('eth_getTransactionReceipt', hash));
@@ -112,8 +113,8 @@ function readReceipt(raw: RawReceipt): TransactionReceipt {
   return { ...raw, status: raw.status === '0x1' ? 'success' : 'reverted', blockNumber: BigInt(raw.blockNumber), gasUsed: BigInt(raw.gasUsed) };
 }
 
-/** All steps in one confirmation, where the wallet can (EIP-5792). Null: it cannot. */
-export async function sendTogether({ provider, address }: Connected, calls: { to: Hex; data: Hex }[]): Promise<TransactionReceipt[] | null> {
+/** All steps in one confirmation, where the wallet can (EIP-5792). Null: it cannot. `onSent`: they may be on their way. */
+export async function sendTogether({ provider, address }: Connected, calls: { to: Hex; data: Hex }[], onSent: () => void): Promise<TransactionReceipt[] | null> {
   try {
     const able = (await provider.request({ method: 'wallet_getCapabilities', params: [address, [CHAIN]] })) as Record<string, { atomic?: { status?: string } }> | null;
     if (!/supported|ready/.test(able?.[CHAIN]?.atomic?.status ?? '')) return null;
@@ -121,7 +122,12 @@ export async function sendTogether({ provider, address }: Connected, calls: { to
     return null;
   }
   const batch = { version: '2.0.0', chainId: CHAIN, from: address, atomicRequired: true, calls: calls.map((call) => ({ ...call, value: '0x0' })) };
-  const { id } = (await provider.request({ method: 'wallet_sendCalls', params: [batch] })) as { id: string };
+  const { id } = await (provider.request({ method: 'wallet_sendCalls', params: [batch] }) as Promise<{ id: string }>).catch((error: { code?: unknown }) => {
+    // A wallet that refuses says so with a code.
+    if (typeof error?.code !== 'number') onSent();
+    throw error;
+  });
+  onSent();
   const done = await until(async () => {
     const state = (await provider.request({ method: 'wallet_getCallsStatus', params: [id] })) as { status: number; receipts?: RawReceipt[] };
     return state.status >= 200 ? state : null;

@@ -13,7 +13,8 @@ export { type Approval, BuildRefused, decode, encode, type Hex, type Swap } from
 export interface Wallet {
   account: { address: Hex };
   getChainId(): Promise<number>;
-  getTransactionCount(ask: { address: Hex; blockTag: 'pending' }): Promise<number>;
+  getTransactionCount(ask: { address: Hex; blockTag: 'latest' | 'pending' }): Promise<number>;
+  getBlock(): Promise<{ timestamp: bigint }>;
   // viem's own types depend on the chain; these are the fields that are used.
   sendTransaction(transaction: never): Promise<Hex>;
   waitForTransactionReceipt(ask: { hash: Hex }): Promise<TransactionReceipt>;
@@ -26,6 +27,8 @@ export interface TransactionReceipt {
   gasUsed: bigint;
   logs: readonly { address: string; topics: readonly string[]; data: string }[];
 }
+
+const DEADLINE_MAX_S = 86_400;
 
 /** A step was mined and failed; the ones after it were not sent. */
 export class StepFailed extends TickyardError {
@@ -60,10 +63,14 @@ export interface SendOptions {
 }
 
 /** What was asked for, as far as the steps must say it. */
-export type TradeAsk = Pick<BuildTradeAsk, 'side' | 'amount' | 'denom' | 'recipient'> & { slippageBps?: number };
+export type TradeAsk = Pick<BuildTradeAsk, 'symbol' | 'side' | 'amount' | 'denom' | 'recipient'> & {
+  slippageBps?: number;
+  /** The token's address, where it is known from elsewhere. A build for another one is refused. */
+  token?: string;
+};
 
 /**
- * The steps of a build, decoded. Throws BuildRefused unless they do exactly what was asked: this amount, to this
+ * The steps of a build, decoded. Throws BuildRefused unless they do exactly what was asked: this asset and amount, to this
  * recipient, through the pinned router, with a bound that is not looser than the slippage, approving no more than needed.
  */
 export function check(build: TradeBuild, ask: TradeAsk): (Approval | Swap)[] {
@@ -76,12 +83,17 @@ export function check(build: TradeBuild, ask: TradeAsk): (Approval | Swap)[] {
   const isUsd = (ask.denom ?? 'usd') === 'usd';
   const kind = (ask.side === 'buy') === isUsd ? 'exactIn' : 'exactOut';
   refuseUnless(build.chainId === CHAIN_ID, 'the build is for another chain');
+  refuseUnless(build.symbol === ask.symbol.toUpperCase(), 'the build is for another asset');
+  refuseUnless(ask.token === undefined || lower(ask.token) === token, 'the build is for another token');
   refuseUnless(swap.router === ROUTER, 'the swap goes through an unknown router');
   refuseUnless(swap.tokenIn === tokenIn && swap.tokenOut === tokenOut, 'the swap is of other tokens');
   refuseUnless(swap.recipient === lower(ask.recipient), 'the swap pays somebody else');
   refuseUnless(swap.kind === kind, 'the swap fixes the other leg');
   refuseUnless(swap.amount === units(ask.amount, isUsd ? 6 : 18), 'the swap is of another amount');
   refuseUnless(swap.deadline === build.deadline, 'the swap has another deadline');
+  refuseUnless(swap.fee === build.quote.feeTier, 'the swap uses another pool than the quote');
+  const quoted = isUsd ? units(build.quote.usdAmount, 6) : units(build.quote.tokenAmount, 18);
+  refuseUnless(quoted === swap.amount, 'the quote is of another amount');
   const bps = BigInt(ask.slippageBps ?? 50);
   const open = isUsd ? units(build.quote.tokenAmount, 18) : units(build.quote.usdAmount, 6);
   const isTight =
@@ -106,10 +118,16 @@ export async function send(build: TradeBuild, ask: TradeAsk, wallet: Wallet, opt
   const { address } = wallet.account;
   refuseUnless(lower(address) === lower(ask.recipient), 'the wallet is not the recipient');
   refuseUnless((await wallet.getChainId()) === CHAIN_ID, 'the wallet is on another chain');
+  // The chain's own time: a sandbox is ahead of this machine.
+  const left = build.deadline - Number((await wallet.getBlock()).timestamp);
+  refuseUnless(left > 0 && left <= DEADLINE_MAX_S, 'the deadline has passed, or is too far away');
   const receipts: TransactionReceipt[] = [];
   for (const [index, step] of steps.entries()) {
+    const nonce = await wallet.getTransactionCount({ address, blockTag: 'latest' });
+    // What is under way may be this very step, sent before.
+    const pending = await wallet.getTransactionCount({ address, blockTag: 'pending' });
+    refuseUnless(pending <= nonce, 'the account has transactions under way: wait for them first');
     options.onStep?.(step, index, null);
-    const nonce = await wallet.getTransactionCount({ address, blockTag: 'pending' });
     const receipt = await sendOnce(wallet, step, nonce, (hash) => options.onStep?.(step, index, hash));
     if (receipt.status !== 'success') throw new StepFailed(`step ${index + 1} was mined and failed`, receipt);
     receipts.push(receipt);

@@ -24,7 +24,7 @@ function swapData({ kind = 'exactIn', tokenIn = USDG, tokenOut = TOKEN, fee = 50
 const approve = (spender = ROUTER, amount = 100_000000n) =>
   encodeFunctionData({ abi: parseAbi(['function approve(address, uint256)']), args: [spender, amount] });
 const step = (to, data) => ({ description: '', to, data, value: '0' });
-const ASK = { side: 'buy', amount: '100', recipient: ME };
+const ASK = { symbol: 'AAPL', side: 'buy', amount: '100', recipient: ME };
 
 function build({ swap = {}, approval = approve(), to = ROUTER, ...more } = {}) {
   const steps = [...(approval ? [step(USDG, approval)] : []), step(to, swapData(swap))];
@@ -63,6 +63,11 @@ for (const [what, made, ask = ASK] of [
   ['a second call in the batch', build({ swap: { more: ['0x12345678'] } })],
   ['another deadline', build({ swap: { deadline: 1_900_000_000n } })],
   ['another chain', build({ chainId: 1 })],
+  ['another asset', build({ symbol: 'GME' })],
+  ['another asset, well made,', build({ symbol: 'GME', tokenAddress: other, swap: { tokenOut: other } })],
+  ['another token than is known', build(), { ...ASK, token: other }],
+  ['another pool than the quoted one', build({ swap: { fee: 3000 } })],
+  ['a quote of another amount', build({ quote: { usdAmount: '1.000000', tokenAmount: '1', feeTier: 500 } })],
   ['the other leg fixed', build({ swap: { kind: 'exactOut' } })],
   ['the other side', build(), { ...ASK, side: 'sell' }],
   ['money sent along', { ...build(), steps: [{ ...step(ROUTER, swapData()), value: '1' }] }],
@@ -87,8 +92,13 @@ class PaperWallet {
   async getChainId() {
     return this.chainId;
   }
-  async getTransactionCount() {
-    return 40 + this.sent.length;
+  underWay = 0;
+  now = 1_799_999_500n;
+  async getTransactionCount({ blockTag }) {
+    return 40 + this.sent.length + (blockTag === 'pending' ? this.underWay : 0);
+  }
+  async getBlock() {
+    return { timestamp: this.now };
   }
   async sendTransaction(transaction) {
     this.sent.push(transaction);
@@ -134,6 +144,20 @@ test('a wallet on another chain or of somebody else signs nothing', async () => 
   const stranger = Object.assign(new PaperWallet(), { account: { address: other } });
   await assert.rejects(send(build(), ASK, stranger), BuildRefused);
   assert.deepEqual([elsewhere.sent, stranger.sent], [[], []]);
+});
+
+test('a deadline that has passed or is a day away is not signed', async () => {
+  for (const now of [1_800_000_000n, 1_800_000_001n, 1_799_913_599n]) {
+    const wallet = Object.assign(new PaperWallet(), { now });
+    await assert.rejects(send(build(), ASK, wallet), /deadline/);
+    assert.deepEqual(wallet.sent, []);
+  }
+});
+
+test('an account with transactions under way is not used: one of them may be this very trade', async () => {
+  const wallet = Object.assign(new PaperWallet(), { underWay: 1 });
+  await assert.rejects(send(build(), ASK, wallet), BuildRefused);
+  assert.deepEqual(wallet.sent, []);
 });
 
 test('what moved is the sum of the transfers of the account', () => {
