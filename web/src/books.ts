@@ -56,7 +56,7 @@ async function download(id: number): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await new Blob(await unpacked(packed)).arrayBuffer());
 }
 
-/** A gzip file of several members, which a browser takes one by one only: each begins with the same eight bytes. What merely
+/** A gzip file; the oldest have several members, which a browser takes one by one only: each begins with the same eight bytes. What merely
  * looks like a beginning is told by the checksum at the end of what comes before it. */
 async function unpacked(packed: Uint8Array<ArrayBuffer>): Promise<ArrayBuffer[]> {
   const starts: number[] = [];

@@ -230,7 +230,7 @@ earn_halt: Final = Table(
     Column("reason", String, nullable=False),
     Column("halted_at", Instant, nullable=False),
 )
-# The books of an epoch as one file, in pieces that are gzip members: joined they are a gzip file.
+# The books of an epoch as one gzip file, in pieces. Those that were sealed first have a member in each piece.
 earn_books: Final = Table(
     "earn_books",
     METADATA,

@@ -1,7 +1,7 @@
 """Writing the books of a pool that is fixed: every share, in a file that never changes again, and its hash."""
 
-import gzip
 import hashlib
+import zlib
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from tickyard.store.statement import Query
 PAGE: Final = 2_000
 _LEVEL: Final = 3
 """Addresses and balances are nearly random: more work makes the file hardly smaller."""
+_GZIP: Final = zlib.MAX_WBITS | 16
 
 _PAGE: Final = Query(
     text(
@@ -54,22 +55,25 @@ async def write_books(deps: EarnDeps, epoch: int) -> bool:
 
 
 async def _write_parts(deps: EarnDeps, view: Transaction, row: Row[Any], writer: str) -> str:
-    """Each part is a gzip member: joined they are one gzip file, and nobody has to hold all of it."""
+    """All parts are one gzip file of one member, since many readers stop after the first; nobody has to hold all of it.
+
+    Without a time in it: the same books are the same bytes.
+    """
     digest = hashlib.sha256(HEADER)
-    await _add_part(deps.store, row.id, writer, 0, HEADER)
-    part = 1
+    packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
+    packed, part = packer.compress(HEADER), 0
     async for page in share_pages(view, row.id):
         lines = book_lines(page, row.pool_raw, row.eligible_total)
         digest.update(lines)
-        await _add_part(deps.store, row.id, writer, part, lines)
-        part += 1
+        packed += packer.compress(lines) + packer.flush(zlib.Z_SYNC_FLUSH)
+        await _add_part(deps.store, row.id, writer, part, packed)
+        packed, part = b"", part + 1
         await deps.clock.sleep(0)
+    await _add_part(deps.store, row.id, writer, part, packed + packer.flush())
     return digest.hexdigest()
 
 
-async def _add_part(store: Store, epoch: int, writer: str, part: int, lines: bytes) -> None:
-    # Without a time in it: the same books are the same bytes.
-    body = gzip.compress(lines, _LEVEL, mtime=0)
+async def _add_part(store: Store, epoch: int, writer: str, part: int, body: bytes) -> None:
     async with store.begin() as tx:
         await must_write(tx, epoch, writer)
         await tx.execute(insert(earn_books), {"epoch": epoch, "part": part, "body": body})
