@@ -2,12 +2,18 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
+import urllib.request
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from eth_account import Account
+
+from tickyard.sandbox.node.abi import keccak
 
 pytestmark = pytest.mark.node
 
@@ -87,3 +93,54 @@ def test_where_there_is_no_sandbox_it_says_what_is_missing(up):
     assert "there is no service at" in done.stderr
     assert trade(up.base, "buy", "NOPE", "10").returncode == 1
     assert trade(up.base, "hold", "KO", "10").returncode == 2
+
+
+class _Forgetful(ThreadingHTTPServer):
+    """A node that takes transactions and shows no receipts."""
+
+    daemon_threads = True
+
+    def __init__(self, behind):
+        super().__init__(("127.0.0.1", 0), _Forgetting)
+        self.behind, self.sent, self.looked = behind, [], threading.Event()
+
+
+class _Forgetting(BaseHTTPRequestHandler):
+    server: _Forgetful
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["content-length"]))
+        asked = json.loads(body)
+        if asked["method"] == "eth_getTransactionReceipt":
+            self.server.looked.set()
+            told = json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": None}).encode()
+        else:
+            if asked["method"] == "eth_sendRawTransaction":
+                self.server.sent.append(asked["params"][0])
+            request = urllib.request.Request(self.server.behind, body, {"content-type": "application/json"})
+            with urllib.request.urlopen(request) as answer:
+                told = answer.read()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(told)))
+        self.end_headers()
+        self.wfile.write(told)
+
+    def log_message(self, *_words):
+        pass
+
+
+def test_whoever_interrupts_a_trade_is_told_what_was_sent(up):
+    with _Forgetful(up.get("/sandbox")[1]["rpcUrl"]) as node:
+        threading.Thread(target=node.serve_forever, daemon=True).start()
+        words = ("buy", "AAPL", "25", "--yes", "--url", up.base, "--rpc", f"http://127.0.0.1:{node.server_port}")
+        command = [sys.executable, "-m", "tickyard", "trade", *words]
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+            assert node.looked.wait(30)
+            running.send_signal(signal.SIGINT)
+            _, said = running.communicate(timeout=30)
+        node.shutdown()
+    assert running.returncode == 3
+    assert len(set(node.sent)) == 1
+    assert "0x" + keccak(bytes.fromhex(node.sent[0][2:])).hex() in said
+    assert "look the transaction up" in said

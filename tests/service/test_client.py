@@ -6,8 +6,11 @@ import hmac
 import inspect
 import io
 import json
+import signal
+import socket
 import subprocess
 import sys
+import threading
 from argparse import Namespace
 from contextlib import asynccontextmanager
 from hashlib import sha256
@@ -661,3 +664,23 @@ def test_importing_the_client_imports_neither_the_service_nor_a_signer():
 
 def test_everything_public_is_exported():
     assert all(hasattr(package, name) for name in package.__all__)
+
+
+def test_a_call_that_is_interrupted_goes_no_further():
+    """Otherwise the next step of a trade would be signed behind the back of who has just said stop."""
+    ended = threading.Event()
+
+    def hold(listener):
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(65536)
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            if not connection.recv(65536):
+                ended.set()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=hold, args=(listener,), daemon=True).start()
+        with Client(f"http://127.0.0.1:{listener.getsockname()[1]}", retries=0) as client:
+            with pytest.raises(KeyboardInterrupt):
+                client.get_price(symbol="AAPL")
+            assert ended.wait(5)

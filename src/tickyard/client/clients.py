@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from tickyard.client.answers.shared import TradeBuild
@@ -75,12 +75,16 @@ class AsyncClient(AsyncOperations):
         rpc_url: str,
         sent: Sequence["SignedStep"] = (),
         wait_s: float = 120.0,
+        on_signed: "Callable[[SignedStep], None] | None" = None,
     ) -> "TradeDone":
         """Sign and send the steps of a build through a node of your own, and wait for each. Refused unless the calldata
-        says what the order says. `account` comes from eth-account; `sent`: of a TradeUnsettled, to go on."""
+        says what the order says. `account` comes from eth-account; `sent`: of a TradeUnsettled, to go on.
+        `on_signed` is told of each step before it leaves: an interrupted trade goes on with those bytes."""
         from tickyard.client.sending import send_trade
 
-        return await send_trade(build, account, order=order, rpc_url=rpc_url, sent=sent, wait_s=wait_s)
+        return await send_trade(
+            build, account, order=order, rpc_url=rpc_url, sent=sent, wait_s=wait_s, on_signed=on_signed
+        )
 
     async def _call(self, route: Route, values: dict[str, Any]) -> Any:
         return await self._caller.call(route, values)
@@ -174,15 +178,24 @@ class Client(Operations):
         rpc_url: str,
         sent: Sequence["SignedStep"] = (),
         wait_s: float = 120.0,
+        on_signed: "Callable[[SignedStep], None] | None" = None,
     ) -> "TradeDone":
         """Sign and send the steps of a build through a node of your own, and wait for each. Refused unless the calldata
-        says what the order says. `account` comes from eth-account; `sent`: of a TradeUnsettled, to go on."""
+        says what the order says. `account` comes from eth-account; `sent`: of a TradeUnsettled, to go on.
+        `on_signed` is told of each step before it leaves: an interrupted trade goes on with those bytes."""
         from tickyard.client.sending import send_trade
 
-        return self._wait(send_trade(build, account, order=order, rpc_url=rpc_url, sent=sent, wait_s=wait_s))
+        return self._wait(
+            send_trade(build, account, order=order, rpc_url=rpc_url, sent=sent, wait_s=wait_s, on_signed=on_signed)
+        )
 
     def _call(self, route: Route, values: dict[str, Any]) -> Any:
         return self._wait(self._caller.call(route, values))
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        under_way = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return under_way.result()
+        finally:
+            # Whoever is interrupted here wants no more of it: the next step of a trade is not signed behind their back.
+            under_way.cancel()

@@ -4,7 +4,7 @@ A step is signed once. Whatever happens to the answer, only those very bytes are
 the chain takes a nonce once. The next step begins when the one before it is on the chain.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -67,6 +67,8 @@ class Sending:
     account: Account
     clock: Clock
     wait_s: float
+    on_signed: Callable[[SignedStep], None] | None = None
+    """Told of each step before it leaves: whoever is interrupted after that still has the bytes."""
 
     async def send(self, build: TradeBuild, order: Order, sent: Sequence[SignedStep]) -> TradeDone:
         """`sent`: steps that an earlier try has signed; they are continued, never signed anew."""
@@ -87,6 +89,8 @@ class Sending:
         for index, (to, data) in enumerate(agreed.steps):
             if index == len(signed):
                 signed.append(await self._sign(to, data))
+                if self.on_signed is not None:
+                    self.on_signed(signed[index])
             receipt = await self._settle(signed, index)
             if quantity(receipt.get("status")) != 1:
                 raise TradeRefused(f"step {index + 1} was mined and failed: {signed[index].hash}")
@@ -222,9 +226,10 @@ async def send_trade(
     rpc_url: str,
     sent: Sequence[SignedStep] = (),
     wait_s: float = 120.0,
+    on_signed: Callable[[SignedStep], None] | None = None,
     clock: Clock | None = None,
 ) -> TradeDone:
     """Check the build against the order, then sign and send its steps through a node of one's own, in order."""
     clock = clock or WallClock()
     async with Rpc([rpc_url], chain_id=CHAIN_ID, clock=clock) as rpc:
-        return await Sending(rpc, account, clock, wait_s).send(build, order, sent)
+        return await Sending(rpc, account, clock, wait_s, on_signed).send(build, order, sent)

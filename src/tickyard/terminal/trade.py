@@ -28,10 +28,11 @@ class SigningWallet(NamedTuple):
 
 def trade_command(args: argparse.Namespace, answer: Callable[[str], str] = input) -> int:
     """0: traded, 1: not traded, 2: it cannot be asked so, 3: sent, and the outcome is not known yet."""
+    signed: list[str] = []
     try:
         url = base_url(args.url)
         order = Order(args.symbol, args.side, args.amount, args.denom, args.slippage_bps)
-        return asyncio.run(_trade(url, order, args, answer))
+        return asyncio.run(_trade(url, order, args, answer, signed))
     except WrongCommand as wrong:
         print(wrong, file=sys.stderr)
         return 2
@@ -42,10 +43,16 @@ def trade_command(args: argparse.Namespace, answer: Callable[[str], str] = input
         print(said(error, url), file=sys.stderr)
         return 1
     except (KeyboardInterrupt, EOFError):
-        return INTERRUPTED
+        if not signed:
+            return INTERRUPTED
+        print(f"interrupted; {signed[-1]} was sent\nlook the transaction up before you trade again", file=sys.stderr)
+        return 3
 
 
-async def _trade(url: str, order: Order, args: argparse.Namespace, answer: Callable[[str], str]) -> int:
+async def _trade(
+    url: str, order: Order, args: argparse.Namespace, answer: Callable[[str], str], signed: list[str]
+) -> int:
+    """`signed` gains the hash of each transaction before it leaves."""
     signer = await _signer(url, args)
     async with AsyncClient(url) as client:
         check = await client.check_trade(
@@ -64,7 +71,13 @@ async def _trade(url: str, order: Order, args: argparse.Namespace, answer: Calla
         if not args.yes and answer("sign and send? [y/N] ").strip().lower() not in ("y", "yes"):
             print("nothing was sent", file=sys.stderr)
             return 1
-        done = await client.send(check.build, signer.account, order=order, rpc_url=signer.rpc_url)
+        done = await client.send(
+            check.build,
+            signer.account,
+            order=order,
+            rpc_url=signer.rpc_url,
+            on_signed=lambda step: signed.append(step.hash),
+        )
     is_buy = order.side == "buy"
     dollars, tokens = (done.paid, done.received) if is_buy else (done.received, done.paid)
     usdg, token = f"{UsdgAmount(dollars).text()} USDG", f"{TokenAmount(tokens).text()} {check.build.symbol}"
