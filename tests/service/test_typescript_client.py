@@ -36,7 +36,14 @@ def test_a_stale_client_is_noticed():
 
 def test_every_operation_is_a_method_with_its_route():
     text = ts_files()["operations.ts"]
+    thrown = {name.strip() for said in re.findall(r"\* Throws ([\w, ]+)\.", text) for name in said.split(",")}
+    errors = (_typescript.CLIENT / "src" / "errors.ts").read_text()
+    assert [name for name in sorted(thrown) if f"class {name} " not in errors] == []
     for row in CATALOG:
+        if row.is_file:
+            # What a method answers is read as JSON.
+            assert camel(row.name) not in text
+            continue
         assert re.search(rf"^  {camel(row.name)}\(", text, re.MULTILINE), row.name
         assert f"['{row.method}', '{row.path}'" in text
 

@@ -19,13 +19,16 @@ from tickyard.sandbox.controls.catalog import SANDBOX_CATALOG
 
 TS_FOLDER: Final = Path(__file__).parents[3] / "clients" / "typescript" / "src" / "generated"
 _NOTE: Final = "Written by `make client` from the service's own table. Change the table, not this file."
+_THROWN: Final = {"UpstreamDown": "UpstreamError"}
+"""Failures that a caller knows by another name."""
 
 
 def ts_files(
     rows: Iterable[Operation] = CATALOG, sandbox_rows: Iterable[Operation] = SANDBOX_CATALOG
 ) -> dict[str, str]:
     """File name -> text."""
-    rows, sandbox_rows = list(rows), list(sandbox_rows)
+    # A file is for a downloader: what the methods answer is read as JSON.
+    rows, sandbox_rows = [row for row in rows if not row.is_file], list(sandbox_rows)
     return {
         "answers.ts": _answers(rows, [event.body for event in EVENTS]),
         "operations.ts": _operations(rows, "Operations", "answers", "One method per operation of the service."),
@@ -104,7 +107,7 @@ def _explained(row: Operation) -> Iterator[str]:
     if limits := row.part("Limits"):
         yield f"Limits: {limits}"
     if row.failures:
-        yield f"Throws {', '.join(failure.__name__ for failure in row.failures)}."
+        yield f"Throws {', '.join(_THROWN.get(failure.__name__, failure.__name__) for failure in row.failures)}."
     if row.price is not None:
         yield f"Free; with a payer {UsdgAmount(row.price).text().rstrip('0')} USD a call."
     yield f"`{row.method} {row.path}`"

@@ -313,15 +313,6 @@ export interface GetEpochBooksAsk {
   cursor?: string | null;
 }
 
-/** What `getEpochFile` takes. */
-export interface GetEpochFileAsk {
-  /**
-   * The day of the snapshot as YYYYMMDD.
-   * Example: `20261115`
-   */
-  id: number;
-}
-
 /** What `getPayment` takes. */
 export interface GetPaymentAsk {
   /**
@@ -399,7 +390,7 @@ export abstract class Operations extends Group {
    * market cap, each from a named filing, beside the token and its price. Figures keep the currency they were reported
    * in. One that cannot be trusted is null, and `note` says why. Funds and trusts have no underlying.
    * Freshness: filings change about once a quarter; the token's price is at most 15 s old.
-   * Throws BadRequest, NotFound, UpstreamDown.
+   * Throws BadRequest, NotFound, UpstreamError.
    * Free; with a payer 0.01 USD a call.
    * `GET /v1/research/{symbol}`
    */
@@ -411,7 +402,7 @@ export abstract class Operations extends Group {
    * Explain how the figures of a company were chosen: for revenue, net income, shares and market cap every candidate
    * with its filing, which one won, and for each other one sentence why not.
    * Freshness: filings change about once a quarter; the price in marketCap is at most 15 s old.
-   * Throws BadRequest, NotFound, UpstreamDown.
+   * Throws BadRequest, NotFound, UpstreamError.
    * `GET /v1/research/{symbol}/explain`
    */
   explainResearch(ask: ExplainResearchAsk, options?: CallOptions): Promise<Explanation> {
@@ -423,7 +414,7 @@ export abstract class Operations extends Group {
    * newest filing of its period with what earlier ones said, the trailing twelve months where the quarters truly add
    * up, and price to earnings and to sales at the live price. What is not known is null with a reason.
    * Freshness: filings change about once a quarter; the price in the ratios is at most 15 s old.
-   * Throws BadRequest, NotFound, UpstreamDown.
+   * Throws BadRequest, NotFound, UpstreamError.
    * `GET /v1/research/{symbol}/financials`
    */
   getFinancials(ask: GetFinancialsAsk, options?: CallOptions): Promise<Financials> {
@@ -434,7 +425,7 @@ export abstract class Operations extends Group {
    * Price one swap on every fee tier at one block and return the best. Nothing is executed. A pool that could fill
    * only a part is no fill. `asOf` is the time of the block.
    * Freshness: of the chain's newest block, at most about two seconds old, never reused.
-   * Throws BadRequest, NotFound, NoLiquidity, UpstreamDown.
+   * Throws BadRequest, NotFound, NoLiquidity, UpstreamError.
    * Free; with a payer 0.01 USD a call.
    * `GET /v1/quote`
    */
@@ -447,7 +438,7 @@ export abstract class Operations extends Group {
    * the multiplier. A position without a usable quote has null price and value, sorts last and adds nothing to the
    * total. `asOf` is the time of the block.
    * Freshness: balances from the newest block, prices from quotes at most 15 s old.
-   * Throws BadRequest, UpstreamDown.
+   * Throws BadRequest, UpstreamError.
    * Free; with a payer 0.01 USD a call.
    * `GET /v1/portfolio/{address}`
    */
@@ -460,7 +451,7 @@ export abstract class Operations extends Group {
    * `limit` candles, oldest first; the last one may still be open; times without a sample have no candle.
    * Freshness: from samples taken every 5 minutes; changes only with a new sample.
    * Limits: at most 300 candles a call, older ones with `before`.
-   * Throws BadRequest, NotFound, UpstreamDown.
+   * Throws BadRequest, NotFound, UpstreamError.
    * Free; with a payer 0.01 USD a call.
    * `GET /v1/history/{symbol}`
    */
@@ -476,7 +467,7 @@ export abstract class Operations extends Group {
    * Freshness: asked of the chain's newest block at the moment of the call, never reused; the transactions expire at
    * deadline.
    * Limits: slippage from 0.01 % to 50 %.
-   * Throws BadRequest, NotFound, NoLiquidity, UpstreamDown.
+   * Throws BadRequest, NotFound, NoLiquidity, UpstreamError.
    * Free; with a payer 0.02 USD a call.
    * `POST /v1/trade/build`
    */
@@ -487,7 +478,7 @@ export abstract class Operations extends Group {
   /**
    * List every tokenized stock and ETF. One token represents `multiplier` underlying shares.
    * Freshness: the registry is read every minute.
-   * Throws UpstreamDown.
+   * Throws UpstreamError.
    * `GET /v1/assets`
    */
   listAssets(options?: CallOptions): Promise<Assets> {
@@ -497,7 +488,7 @@ export abstract class Operations extends Group {
   /**
    * Look up one asset by its ticker, with a scheduled multiplier change and where it may be traded.
    * Freshness: the registry is read every minute.
-   * Throws BadRequest, NotFound, UpstreamDown.
+   * Throws BadRequest, NotFound, UpstreamError.
    * `GET /v1/assets/{symbol}`
    */
   getAsset(ask: GetAssetAsk, options?: CallOptions): Promise<AssetDetail> {
@@ -509,7 +500,7 @@ export abstract class Operations extends Group {
    * token it is, or nothing: this is how to check that an address is really the token of a ticker.
    * Freshness: the registry is read every minute.
    * Limits: at most 50 assets a call.
-   * Throws BadRequest, UpstreamDown.
+   * Throws BadRequest, UpstreamError.
    * `GET /v1/search`
    */
   searchAssets(ask: SearchAssetsAsk, options?: CallOptions): Promise<FoundAssets> {
@@ -521,7 +512,7 @@ export abstract class Operations extends Group {
    * Off hours the spread can be very wide and the mid far off; both sides are shown. `asOf` is the moment at which the
    * issuer made the quote.
    * Freshness: the issuer's quote, reused for at most 5 s; a copy up to 15 s old stands in for a silent issuer.
-   * Throws BadRequest, NotFound, UpstreamDown.
+   * Throws BadRequest, NotFound, UpstreamError.
    * `GET /v1/prices/{symbol}`
    */
   getPrice(ask: GetPriceAsk, options?: CallOptions): Promise<PriceRecord> {
@@ -533,7 +524,7 @@ export abstract class Operations extends Group {
    * day's range and volume are left out (one asset's price has them).
    * Freshness: the issuer's quote, reused for at most 5 s; a copy up to 15 s old stands in for a silent issuer.
    * Limits: at most 50 tickers a call, or all of them.
-   * Throws BadRequest, UpstreamDown.
+   * Throws BadRequest, UpstreamError.
    * `GET /v1/prices`
    */
   listPrices(ask: ListPricesAsk = {}, options?: CallOptions): Promise<Prices> {
@@ -545,7 +536,7 @@ export abstract class Operations extends Group {
    * stats or its own error. `asOf` is the time of the block.
    * Freshness: read from the chain's newest block, reused for at most 5 s.
    * Limits: at most 50 tickers a call, or all of them.
-   * Throws BadRequest, UpstreamDown.
+   * Throws BadRequest, UpstreamError.
    * `GET /v1/stats`
    */
   listStats(ask: ListStatsAsk = {}, options?: CallOptions): Promise<ManyStats> {
@@ -557,7 +548,7 @@ export abstract class Operations extends Group {
    * price (null until a day of history exists), and every TOKEN/USDG pool, all read at one block. `asOf` is the time
    * of the block.
    * Freshness: read from the chain's newest block, reused for at most 5 s.
-   * Throws BadRequest, NotFound, UpstreamDown.
+   * Throws BadRequest, NotFound, UpstreamError.
    * `GET /v1/stats/{symbol}`
    */
   getStats(ask: GetStatsAsk, options?: CallOptions): Promise<Stats> {
@@ -569,7 +560,7 @@ export abstract class Operations extends Group {
    * issuer has dropped it. Those without a date come first, then the newest. The date is the business day before the
    * multiplier moves; the token's contract, not this list, says what the multiplier is.
    * Freshness: every action ever seen is kept; new ones appear within minutes of the issuer's list.
-   * Throws BadRequest, NotFound, UpstreamDown.
+   * Throws BadRequest, NotFound, UpstreamError.
    * `GET /v1/corporate-actions`
    */
   listCorporateActions(ask: ListCorporateActionsAsk = {}, options?: CallOptions): Promise<CorporateActions> {
@@ -581,7 +572,7 @@ export abstract class Operations extends Group {
    * by 1 % over the ticks that are really there, the smaller of both directions; `tvlUsd` is information, since
    * balances can be faked. A pool without liquidity in range has a null price. `asOf` is the time of the block.
    * Freshness: read from the chain's newest block, reused for at most 5 s.
-   * Throws BadRequest, UpstreamDown.
+   * Throws BadRequest, UpstreamError.
    * `GET /v1/markets`
    */
   listMarkets(ask: ListMarketsAsk = {}, options?: CallOptions): Promise<Markets> {
@@ -602,7 +593,7 @@ export abstract class Operations extends Group {
    * Count the shares that a wallet's stock tokens stand for: balance times multiplier, read at one block, largest
    * first. With a symbol, that one position, also when it is zero. Holding a token gives no vote by itself.
    * Freshness: asked of the chain's newest block at the moment of the call, never reused.
-   * Throws BadRequest, NotFound, UpstreamDown.
+   * Throws BadRequest, NotFound, UpstreamError.
    * `GET /v1/votes/power/{address}`
    */
   getVotePower(ask: GetVotePowerAsk, options?: CallOptions): Promise<VotePower> {
@@ -615,7 +606,7 @@ export abstract class Operations extends Group {
    * the other way round. An alert that never fires expires after 30 days. Keep the secret: it is shown once.
    * Freshness: checked against each new 5-minute sample; a spike between two samples does not fire.
    * Limits: 30 new alerts a minute and 200 active ones per client address, 25 active ones per webhook host.
-   * Throws BadRequest, NotFound, UpstreamDown.
+   * Throws BadRequest, NotFound, UpstreamError.
    * `POST /v1/alerts`
    */
   createAlert(ask: CreateAlertAsk, options?: CallOptions): Promise<CreatedAlert> {
@@ -625,7 +616,7 @@ export abstract class Operations extends Group {
   /**
    * Read one alert with the secret that came with it: its state, and what became of its delivery.
    * Freshness: read from our own records at the moment of the call.
-   * Throws BadRequest, NotFound, UpstreamDown.
+   * Throws BadRequest, NotFound, UpstreamError.
    * `GET /v1/alerts/{id}`
    */
   getAlert(ask: GetAlertAsk, options?: CallOptions): Promise<AlertRecord> {
@@ -636,7 +627,7 @@ export abstract class Operations extends Group {
    * Cancel one alert with the secret that came with it. When the answer says cancelled, nothing will ever be sent. An
    * alert that has fired or expired stays as it is.
    * Freshness: read from our own records at the moment of the call.
-   * Throws BadRequest, NotFound, UpstreamDown.
+   * Throws BadRequest, NotFound, UpstreamError.
    * `DELETE /v1/alerts/{id}`
    */
   cancelAlert(ask: CancelAlertAsk, options?: CallOptions): Promise<AlertRecord> {
@@ -647,7 +638,7 @@ export abstract class Operations extends Group {
    * The daily reward program: token, schedule, the pool that accrues today, and the newest epoch. Holders of at least
    * 1,000,000 service tokens at 23:00 UTC share the day's paid revenue and claim it between 00:00 and 01:00.
    * Freshness: read from our own records at the moment of the call.
-   * Throws UpstreamDown.
+   * Throws UpstreamError.
    * `GET /v1/earn`
    */
   getEarn(options?: CallOptions): Promise<Earn> {
@@ -657,7 +648,7 @@ export abstract class Operations extends Group {
   /**
    * A wallet's standing in the newest epoch, with the exact message to sign for a claim.
    * Freshness: asked of the chain's newest block at the moment of the call, never reused.
-   * Throws BadRequest, UpstreamDown.
+   * Throws BadRequest, UpstreamError.
    * `GET /v1/earn/status/{address}`
    */
   getEarnStatus(ask: GetEarnStatusAsk, options?: CallOptions): Promise<WalletStatus> {
@@ -667,7 +658,7 @@ export abstract class Operations extends Group {
   /**
    * Claim a wallet's share of one epoch's pool with its signature. The service sends the payout and pays the gas.
    * Claiming again returns its newest transaction. Contract wallets cannot claim.
-   * Throws BadRequest, NotFound, UpstreamDown.
+   * Throws BadRequest, NotFound, UpstreamError.
    * `POST /v1/earn/claim`
    */
   claimEarn(ask: ClaimEarnAsk, options?: CallOptions): Promise<Claimed> {
@@ -678,7 +669,7 @@ export abstract class Operations extends Group {
    * The public books of one epoch: pool, revenue, rollover, and its wallets with share, claim and transaction, a page
    * at a time. Anybody can add them up; `books.csv.gz` beside it is all of it in one file.
    * Limits: at most 1,000 wallets in one answer; `nextCursor` leads on.
-   * Throws BadRequest, NotFound, UpstreamDown.
+   * Throws BadRequest, NotFound, UpstreamError.
    * `GET /v1/earn/epochs/{id}`
    */
   getEpochBooks(ask: GetEpochBooksAsk, options?: CallOptions): Promise<EpochBooks> {
@@ -686,21 +677,10 @@ export abstract class Operations extends Group {
   }
 
   /**
-   * All books of one epoch in one file, which never changes once the pool is sealed: CSV of address, balance and share
-   * in base units, one row per eligible wallet, gzip'd. The SHA-256 of the CSV itself is the hash that the desk on the
-   * chain keeps.
-   * Throws BadRequest, NotFound, UpstreamDown.
-   * `GET /v1/earn/epochs/{id}/books.csv.gz`
-   */
-  getEpochFile(ask: GetEpochFileAsk, options?: CallOptions): Promise<string> {
-    return this.call(['GET', '/v1/earn/epochs/{id}/books.csv.gz'] as Route, ask, options);
-  }
-
-  /**
    * What the reward program holds and owes: the payout account's USDG, ETH and allowance, and for the newest epochs
    * pool, payments and the hash of the books, from the chain and from our own records side by side, at one block.
    * Freshness: the newest block, at most five seconds ago.
-   * Throws UpstreamDown.
+   * Throws UpstreamError.
    * `GET /v1/earn/reserves`
    */
   getEarnReserves(options?: CallOptions): Promise<Reserves> {
@@ -710,7 +690,7 @@ export abstract class Operations extends Group {
   /**
    * Look up one settled payment by the transaction hash of its receipt. An answer that got lost is sent again to
    * whoever repeats the paid request with the same payment within 24 hours.
-   * Throws BadRequest, NotFound, UpstreamDown.
+   * Throws BadRequest, NotFound, UpstreamError.
    * `GET /v1/payments/{transaction}`
    */
   getPayment(ask: GetPaymentAsk, options?: CallOptions): Promise<SettledPayment> {
@@ -723,7 +703,7 @@ export abstract class Operations extends Group {
    * trade in one pool whose average price, fee included, is at most so much worse than the pool's price before it.
    * `depthUsd` is the smaller of both directions at 1 %.
    * Freshness: of the chain's newest block, reused for at most a second; asOf is the block's time.
-   * Throws BadRequest, NotFound, UpstreamDown.
+   * Throws BadRequest, NotFound, UpstreamError.
    * `GET /v1/depth/{symbol}`
    */
   getDepth(ask: GetDepthAsk, options?: CallOptions): Promise<Depth> {
@@ -735,7 +715,7 @@ export abstract class Operations extends Group {
    * symbol, an amount that cannot be, a pool that cannot fill it. Nothing is executed.
    * Freshness: of the chain's newest block, at most about two seconds old, never reused.
    * Limits: at most 50 swaps a call.
-   * Throws BadRequest, UpstreamDown.
+   * Throws BadRequest, UpstreamError.
    * `POST /v1/quotes`
    */
   getQuotes(ask: GetQuotesAsk, options?: CallOptions): Promise<Quotes> {
@@ -748,7 +728,7 @@ export abstract class Operations extends Group {
    * issues, the steps ready for a wallet, and what the calldata says when somebody else reads it. Nothing is sent.
    * `maxPremiumBps` and `maxImpactBps` refuse a price beyond them.
    * Freshness: at the chain's newest block, at most about two seconds old, never reused.
-   * Throws BadRequest, NotFound, NoLiquidity, UpstreamDown.
+   * Throws BadRequest, NotFound, NoLiquidity, UpstreamError.
    * `POST /v1/trade/check`
    */
   checkTrade(ask: CheckTradeAsk, options?: CallOptions): Promise<TradeCheck> {
@@ -760,7 +740,7 @@ export abstract class Operations extends Group {
    * newest sampled slot, how many of the day's 288 samples each token has, and which samples of the newest round are
    * not to be trusted. Null means never.
    * Freshness: read from our own records at the moment of the call.
-   * Throws UpstreamDown.
+   * Throws UpstreamError.
    * `GET /v1/status`
    */
   getStatus(options?: CallOptions): Promise<Status> {

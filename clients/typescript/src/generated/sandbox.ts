@@ -89,7 +89,7 @@ export abstract class SandboxControls extends Group {
 
   /**
    * Move to the start of the next five-minute slot and live through it: trades now, and all that is due.
-   * Throws BadRequest, UpstreamDown.
+   * Throws BadRequest, UpstreamError.
    * `POST /sandbox/tick`
    */
   runSandboxTick(options?: CallOptions): Promise<TickReport> {
@@ -126,7 +126,7 @@ export abstract class SandboxControls extends Group {
 
   /**
    * Break a far end, or mend it with mode `ok`: down, slow (over 5 s), garbage or throttled.
-   * Throws BadRequest, UpstreamDown.
+   * Throws BadRequest, UpstreamError.
    * `POST /sandbox/fault`
    */
   setSandboxFault(ask: SetSandboxFaultAsk, options?: CallOptions): Promise<Fault> {
