@@ -4,7 +4,7 @@ import itertools
 import time
 from dataclasses import replace
 from fractions import Fraction
-from math import isqrt
+from math import floor, isqrt
 from random import Random
 
 import pytest
@@ -140,19 +140,22 @@ def test_the_largest_trade_is_within_the_impact_and_one_unit_more_is_not(case):
             assert is_dry or impact(pool, most + 1, limit, zero_for_one, is_buy) > Fraction(bps, 10_000)
 
 
+def fits(pool, amount, bps, limit, zero_for_one, is_buy):
+    after = swap(pool, zero_for_one=zero_for_one, amount=amount, sqrt_price_limit=limit).sqrt_price_after
+    return after != limit and impact(pool, amount, limit, zero_for_one, is_buy) <= Fraction(bps, 10_000)
+
+
 def by_whole_swaps(pool, bps, limit, zero_for_one, is_buy):
-    """The same by asking for every amount from the start."""
-    fits, too_much = 0, swap(pool, zero_for_one=zero_for_one, amount=2**255 - 1, sqrt_price_limit=limit).amount_in + 1
-    while too_much - fits > 1:
-        amount = (fits + too_much) // 2
-        after = swap(pool, zero_for_one=zero_for_one, amount=amount, sqrt_price_limit=limit).sqrt_price_after
-        is_good = after != limit and impact(pool, amount, limit, zero_for_one, is_buy) <= Fraction(bps, 10_000)
-        fits, too_much = (amount, too_much) if is_good else (fits, amount)
-    return fits
+    """One that fits by asking for every amount from the start; a larger one may fit again where outputs are rounded."""
+    good, bad = 0, swap(pool, zero_for_one=zero_for_one, amount=2**255 - 1, sqrt_price_limit=limit).amount_in + 1
+    while bad - good > 1:
+        amount = (good + bad) // 2
+        good, bad = (amount, bad) if fits(pool, amount, bps, limit, zero_for_one, is_buy) else (good, amount)
+    return good
 
 
 @pytest.mark.parametrize("case", range(60))
-def test_walking_once_finds_the_trade_that_whole_swaps_find(case):
+def test_no_larger_trade_fits_than_the_one_found_by_walking_once(case):
     rng = Random(f"{SEED}/walk/{case}")
     pool, token_is_0 = random_pool(rng)
     if rng.random() < 0.5 and any(at <= pool.tick for at, _ in pool.ticks):
@@ -165,7 +168,19 @@ def test_walking_once_finds_the_trade_that_whole_swaps_find(case):
         bps, zero_for_one = rng.choice([1, 10, 100, 1_000, 5_000]), token_is_0 != is_buy
         limit = price_limit(pool.sqrt_price_x96, zero_for_one)
         most = largest_trade(pool, bps, limit, token_is_0=token_is_0, is_buy=is_buy)
-        assert most == (by_whole_swaps(pool, bps, limit, zero_for_one, is_buy) if pool.liquidity else 0)
+        if not pool.liquidity:
+            assert most == 0
+            continue
+        assert most >= by_whole_swaps(pool, bps, limit, zero_for_one, is_buy)
+        assert not most or fits(pool, most, bps, limit, zero_for_one, is_buy)
+        # None that is larger fits: not the next ones, and not those that are just paid for by another unit that comes out.
+        square = Fraction(pool.sqrt_price_x96**2, 2**192)
+        rate = square if zero_for_one else 1 / square
+        worst = rate / (1 + Fraction(bps, 10_000)) if is_buy else rate * (1 - Fraction(bps, 10_000))
+        got = swap(pool, zero_for_one=zero_for_one, amount=most or 1, sqrt_price_limit=limit).amount_out
+        beyond = {most + step for step in range(1, 30)} | {floor((got + step) / worst) for step in range(60)}
+        larger = [more for more in sorted(beyond) if more > most]
+        assert [more for more in larger if fits(pool, more, bps, limit, zero_for_one, is_buy)] == []
 
 
 def test_a_pool_with_thousands_of_ticks_does_not_hold_up_everybody():

@@ -5,6 +5,7 @@ A target price is rounded by less than one unit of the pool's square-root price.
 """
 
 from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from math import isqrt
@@ -24,11 +25,6 @@ class Move(NamedTuple):
 
     usdg: int
     tokens: int
-
-
-class Filled(NamedTuple):
-    paid: int
-    got: int
 
 
 class Stop(NamedTuple):
@@ -66,27 +62,71 @@ def usdg_depth(pool: PoolState, *, token_is_0: bool) -> int:
 
 def largest_trade(pool: PoolState, max_impact_bps: int, limit: int, *, token_is_0: bool, is_buy: bool) -> int:
     """The most that can be paid in before the average price, fee included, is worse than the spot price by more than
-    this. One base unit more is too much, or more than the pool can fill before `limit`. Zero: not even a little."""
+    this, or the pool runs dry before `limit`. Zero: not even a little.
+
+    What comes out is rounded down. Where its unit is the coarser one, as dollars are for shares, an amount may be too
+    large and a larger one fit again, just when another unit comes out. So both are tried: the amounts that go in, and
+    for each that comes out the most that may have been paid for it.
+    """
     zero_for_one = token_is_0 != is_buy
     if not is_ahead(limit, pool.sqrt_price_x96, zero_for_one) or not pool.liquidity:
         return 0
+    bound = _bound(pool.sqrt_price_x96, max_impact_bps, zero_for_one=zero_for_one, is_buy=is_buy)
     stops = _stops(pool, limit, zero_for_one=zero_for_one)
     paid, got, last = stops[-1]
-    everything = paid + swap(last, zero_for_one=zero_for_one, amount=_MOST, sqrt_price_limit=limit).amount_in
-    fits, too_much = 0, everything + 1
-    while too_much - fits > 1:
-        amount = (fits + too_much) // 2
+    everything = swap(last, zero_for_one=zero_for_one, amount=_MOST, sqrt_price_limit=limit)
+    all_in, all_out = paid + everything.amount_in, got + everything.amount_out
+
+    def out(amount: int) -> int | None:
+        """None: it runs dry."""
         paid, got, stop = stops[max(0, bisect_left(stops, amount, key=_paid) - 1)]
         rest = swap(stop, zero_for_one=zero_for_one, amount=amount - paid, sqrt_price_limit=limit)
-        filled = Filled(paid + rest.amount_in, got + rest.amount_out)
-        is_dry = rest.sqrt_price_after == limit
-        if not is_dry and _is_within(
-            pool.sqrt_price_x96, filled, max_impact_bps, zero_for_one=zero_for_one, is_buy=is_buy
-        ):
-            fits = amount
-        else:
-            too_much = amount
-    return fits
+        return None if rest.sqrt_price_after == limit else got + rest.amount_out
+
+    def fits(amount: int) -> bool:
+        got = out(amount)
+        return got is not None and bound.is_kept(amount, got)
+
+    def is_worth(got: int) -> bool:
+        """Whether the most that may be paid for so much brings it."""
+        most = min(bound.most_for(got), all_in)
+        told = out(most) if most else None
+        return told is not None and told >= got
+
+    by_amount = _last(fits, all_in)
+    by_out = bound.most_for(_last(is_worth, all_out))
+    return max(by_amount, by_out if by_out <= all_in and by_out and fits(by_out) else 0)
+
+
+def _last(holds: Callable[[int], bool], most: int) -> int:
+    """The last number up to the most for which it holds, as far as it holds for all before."""
+    good, bad = 0, most + 1
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        good, bad = (middle, bad) if holds(middle) else (good, middle)
+    return good
+
+
+class _Bound(NamedTuple):
+    """What must come out for what is paid: at least so many for so many."""
+
+    got: int
+    paid: int
+
+    def is_kept(self, paid: int, got: int) -> bool:
+        return got * self.paid >= paid * self.got
+
+    def most_for(self, got: int) -> int:
+        return got * self.paid // self.got
+
+
+def _bound(sqrt_price: int, bps: int, *, zero_for_one: bool, is_buy: bool) -> _Bound:
+    """A buyer's price in dollars is paid / got and may be up to (1 + x) times the spot; a seller's is got / paid and
+    may be down to (1 - x) times it. The spot price of token0 in token1 is s^2 / 2^192."""
+    square = sqrt_price * sqrt_price
+    # At the spot price, `paid` would buy `paid * num / den`.
+    num, den = (square, 1 << 192) if zero_for_one else (1 << 192, square)
+    return _Bound(num * BPS, den * (BPS + bps)) if is_buy else _Bound(num * (BPS - bps), den * BPS)
 
 
 def _stops(pool: PoolState, limit: int, *, zero_for_one: bool) -> list["Stop"]:
@@ -111,21 +151,6 @@ def _stops(pool: PoolState, limit: int, *, zero_for_one: bool) -> list["Stop"]:
         paid, got = paid + made.amount_in, got + made.amount_out
         here = replace(here, sqrt_price_x96=target, tick=made.tick_after, liquidity=made.liquidity_after)
     return [*stops, Stop(paid, got, replace(here, ticks=()))]
-
-
-def _is_within(sqrt_price: int, filled: "Filled", bps: int, *, zero_for_one: bool, is_buy: bool) -> bool:
-    """Whether the price of the whole fill is at most so much worse than the one before it.
-
-    A buyer's price in dollars is paid / got and may be up to (1 + x) times the spot; a seller's is got / paid and may
-    be down to (1 - x) times it. The spot price of token0 in token1 is s^2 / 2^192.
-    """
-    square = sqrt_price * sqrt_price
-    paid, got = filled
-    # At the spot price, `paid` would buy `paid * num / den`.
-    num, den = (square, 1 << 192) if zero_for_one else (1 << 192, square)
-    if is_buy:
-        return got * den * (BPS + bps) >= paid * num * BPS
-    return got * den * BPS >= paid * num * (BPS - bps)
 
 
 def _legs(moved: SwapResult, *, is_up: bool) -> Move:
