@@ -89,6 +89,10 @@ def test_a_list_out_of_shape_is_refused(tmp_path, symbols):
 def test_symbols_are_read_once_each_in_their_order():
     assert read_symbols("msft,AAPL,Msft") == "MSFT,AAPL"
     assert len(read_symbols(",".join(f"A{n}" for n in range(BATCH_MAX))).split(",")) == BATCH_MAX
+    assert read_symbols(",".join(["AAPL"] * BATCH_MAX)) == "AAPL"
+    # As declared: the same one again counts as well.
+    with pytest.raises(BadRequest, match="1 to 50 tickers"):
+        read_symbols(",".join(["AAPL"] * (BATCH_MAX + 1)))
 
 
 def test_stats_of_many_are_the_stats_of_each_at_one_block(tmp_path):

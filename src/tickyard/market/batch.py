@@ -16,10 +16,10 @@ _SAYS: Final = f"1 to {BATCH_MAX} tickers separated by commas"
 
 def read_symbols(text: str) -> str:
     """Tickers as typed by a caller, each once, in the one spelling under which their answer is kept."""
-    symbols = list(dict.fromkeys(read_symbol(part) for part in text.split(",")))
-    if len(symbols) > BATCH_MAX:
+    parts = text.split(",", BATCH_MAX)
+    if len(parts) > BATCH_MAX:
         raise BadRequest(f"symbols must be {_SAYS}")
-    return ",".join(symbols)
+    return ",".join(dict.fromkeys(map(read_symbol, parts)))
 
 
 SymbolsField = Annotated[
