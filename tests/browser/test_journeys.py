@@ -18,6 +18,27 @@ def confirm(page):
     page.get_by_role("dialog").get_by_role("button", name="Confirm").click()
 
 
+def test_whoever_goes_by_keyboard_stays_where_the_menu_was(up, opened):
+    page = opened(up.base, "/status")
+    button = page.locator(".wallet > button")
+    button.focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Escape")
+    expect(page.locator(".wallet .menu")).to_have_count(0)
+    expect(button).to_be_focused()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Demo wallet").focus()
+    page.keyboard.press("Enter")
+    expect(button).to_contain_text("0x875F")
+    expect(button).to_be_focused()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Disconnect").focus()
+    page.keyboard.press("Enter")
+    expect(button).to_have_text("Connect")
+    expect(button).to_be_focused()
+
+
 def test_a_newcomer_understands_the_market_finds_a_token_and_comes_back(up, opened):
     page = opened(up.base)
     rows = page.locator("table.markets tbody tr")

@@ -11,11 +11,18 @@ export function WalletButton(): JSX.Element {
   const [open, setOpen] = useState(false);
   const { act, error, busy } = useAct();
   const box = useRef<HTMLDivElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
+  // What had the focus is gone with the menu: whoever goes by keyboard would begin again at the top of the page.
+  const shut = () => (setOpen(false), button.current?.focus());
   useEffect(() => {
     // After the first view has been drawn: a wallet is not what one waits for.
     const timer = setTimeout(discover, 300);
     const close = (event: Event) => {
-      if (event instanceof KeyboardEvent ? event.key === 'Escape' : !box.current?.contains(event.target as Node)) setOpen(false);
+      if (event instanceof KeyboardEvent) {
+        if (event.key !== 'Escape') return;
+        if (box.current?.contains(document.activeElement)) shut();
+      } else if (box.current?.contains(event.target as Node)) return;
+      setOpen(false);
     };
     addEventListener('pointerdown', close);
     addEventListener('keydown', close);
@@ -28,7 +35,7 @@ export function WalletButton(): JSX.Element {
   useEffect(() => reconnect(wallets), [wallets.length]);
   return (
     <div class="wallet" ref={box}>
-      <button type="button" aria-expanded={open} onClick={() => (discover(), setOpen(!open))}>
+      <button type="button" ref={button} aria-expanded={open} onClick={() => (discover(), setOpen(!open))}>
         {me ? <span class="figure">{shortAddress(me.address)}</span> : 'Connect'}
       </button>
       {open && (
@@ -36,12 +43,12 @@ export function WalletButton(): JSX.Element {
           {me ? (
             <>
               <p>{me.name}</p>
-              <button type="button" onClick={() => (go(`/portfolio/${me.address}`), setOpen(false))}>My portfolio</button>
-              <button type="button" onClick={() => (disconnect(), setOpen(false))}>Disconnect</button>
+              <button type="button" onClick={() => (go(`/portfolio/${me.address}`), shut())}>My portfolio</button>
+              <button type="button" onClick={() => (disconnect(), shut())}>Disconnect</button>
             </>
           ) : wallets.length ? (
             wallets.map((wallet) => (
-              <button key={wallet.info.uuid} type="button" disabled={busy} onClick={() => act(async () => void (await connect(wallet), setOpen(false)))}>
+              <button key={wallet.info.uuid} type="button" disabled={busy} onClick={() => act(async () => void (await connect(wallet), shut()))}>
                 {/^data:image\//.test(wallet.info.icon) && <img src={wallet.info.icon} alt="" width={18} height={18} />}
                 {wallet.info.name}
               </button>
