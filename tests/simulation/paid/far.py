@@ -113,6 +113,9 @@ class _Wire:
     def deadline(self):
         return self._clock.monotonic() + 5
 
+    def seek_newer(self, _than_s):
+        """Which node answers is up to chance here."""
+
     async def ask(self, _method, body, read, _deadline=None, **_how):
         process = self._process
         await process.point()
