@@ -441,3 +441,14 @@ def test_typed_data_is_as_good_a_signature_as_the_message(run):
                 await town.ask(BOB, signature="0x" + bytes(forged.signature).hex())
 
     run(work)
+
+
+def test_an_epoch_is_closed_once_and_not_before_its_time(run):
+    async def work(town):
+        await town.open_day()
+        assert await close(town.store, EPOCH, 0) == "somebody was faster"
+        town.clock.move(rules.closes_at(EPOCH))
+        assert await close(town.store, EPOCH, 0) == "closed"
+        assert await close(town.store, EPOCH, 0) == "somebody was faster"
+
+    run(work)

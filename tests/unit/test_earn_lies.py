@@ -1,0 +1,87 @@
+"""What a lying node or a strange token says of the reward program is never taken for a figure."""
+
+import asyncio
+
+import pytest
+from eth_abi import encode
+
+from tickyard.chain.rpc.client import Rpc
+from tickyard.features.earn import rules
+from tickyard.features.earn.books.desk import PAID, read_epochs, read_event
+from tickyard.features.earn.days.token import TokenFacts
+from tickyard.kernel.clock import WallClock
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.kernel.ids import Address
+from yards import rpcnode
+
+DESK = Address("0x" + "de" * 20)
+ACCOUNT = "0x" + "00" * 12 + "ab" * 20
+EVENT = {
+    "address": DESK,
+    "topics": [PAID, "0x" + f"{20261116:064x}", ACCOUNT],
+    "data": "0x" + f"{7:064x}",
+    "blockNumber": "0x10",
+    "logIndex": "0x0",
+    "transactionHash": "0x" + "cd" * 32,
+}
+
+
+def test_an_event_of_the_desk_is_read():
+    told = read_event(EVENT, DESK)
+    assert (told.word, told.epoch, told.account, told.amount) == ("paid", 20261116, "0x" + "ab" * 20, 7)
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"address": "0x" + "ee" * 20},
+        {"topics": EVENT["topics"][:2]},
+        {"topics": "0x"},
+        {"topics": ["0x" + "11" * 32, *EVENT["topics"][1:]]},
+        {"data": "0x07"},
+        {"data": None},
+        {"topics": [*EVENT["topics"][:2], "0x" + "00" * 32]},
+    ],
+)
+def test_an_event_that_is_none_of_the_desks_is_refused(lie):
+    with pytest.raises(UpstreamDown):
+        read_event(EVENT | lie, DESK)
+
+
+def asked(answers, work):
+    """What `work` makes of a node that gives these answers to calls, in turn."""
+
+    async def run():
+        left = iter(answers)
+        async with asyncio.timeout(10), rpcnode.Node() as node:
+            node.results["eth_call"] = lambda _params: "0x" + next(left).hex()
+            async with Rpc([node.url], chain_id=4663, clock=WallClock(), budget_s=2.0) as rpc:
+                return await work(rpc)
+
+    return asyncio.run(run())
+
+
+def facts(symbol):
+    return asked([symbol, (18).to_bytes(32, "big")], lambda rpc: TokenFacts.read(rpc, DESK))
+
+
+def test_the_tokens_name_is_shown_cut_and_cleaned():
+    assert facts(encode(["string"], ["TICK"])).symbol == "TICK"
+    assert facts(encode(["string"], ["A\x1b[2J\nB" + "x" * 90])).symbol == "A[2JB" + "x" * 25
+
+
+@pytest.mark.parametrize("symbol", [b"", b"MKR".ljust(32, b"\0"), encode(["string"], ["x" * 64])[:96]])
+def test_a_token_without_a_proper_name_is_the_nodes_failure(symbol):
+    with pytest.raises(UpstreamDown):
+        facts(symbol)
+
+
+def test_an_epoch_of_which_the_desk_says_less_than_a_word_is_no_epoch():
+    short = encode(["(bool,bytes)[]"], [[(True, b"\1" * 32), (True, b"\1"), (True, b"\1" * 32)]])
+    with pytest.raises(UpstreamDown):
+        asked([short], lambda rpc: read_epochs(rpc, DESK, DESK, [20261116], block=7))
+
+
+def test_what_is_no_date_is_no_epoch():
+    with pytest.raises(ValueError, match="YYYYMMDD"):
+        rules.closes_at(20261332)
