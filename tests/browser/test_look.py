@@ -129,7 +129,11 @@ def test_memory_stays_flat_while_prices_come_in(up, opened):
         "const wait = globalThis.setTimeout; globalThis.setTimeout = (run, ms, ...rest) => wait(run, (ms ?? 0) / 60, ...rest)"
     )
     page.goto(f"{up.base}/app")
-    expect(page.locator("table.markets tbody tr")).to_have_count(194)
+    rows = page.locator("table.markets tbody tr")
+    expect(rows).to_have_count(194)
+    # What comes once must have come before the first measure: prices, and the day's lines beside them.
+    expect(rows.first.locator(".price")).to_have_text(re.compile(r"\d"))
+    expect(rows.first.locator("svg, canvas")).to_have_count(1)
     session = page.context.new_cdp_session(page)
 
     def used():
