@@ -24,7 +24,6 @@ from sqlalchemy import Select, and_, bindparam, or_, select, text, update
 
 from tickyard.kernel.clock import Clock
 from tickyard.payments.books import statements as sql
-from tickyard.payments.books.line import Line
 from tickyard.payments.books.reply import Reply
 from tickyard.payments.books.reserving import take
 from tickyard.payments.books.row import PaymentRow, Reservation, State, read_row
@@ -67,11 +66,10 @@ class Ledger:
         self.store = store
         self.pen = Together(store)
         self.clock = clock
-        self._line = Line()
         self._settling = timedelta(seconds=settle_s) + _MARGIN
 
     async def find(self, key: Key) -> PaymentRow | None:
-        async with self._line.turn(), self.store.glance() as tx:
+        async with self.store.glance() as tx:
             found = await sql.FIND.one(tx, sql.key_of(key))
         return None if found is None else read_row(found)
 
