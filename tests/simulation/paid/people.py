@@ -105,11 +105,13 @@ class SimulatedCaller(Caller):
         super().__init__("https://api.example", payer=payer, clock=world.clock)
         self._world, self._address, self._patience_s = world, address, patience_s
         self._rng = world.rng
+        self.was_answered = False
 
     async def _send(self, request, headers):
         status, answered, body = await self._world.ask(
             request.method, request.path, headers, self._address(), self._patience_s
         )
+        self.was_answered |= status == 200
         return RawReply(status, answered, body)
 
 
@@ -145,13 +147,16 @@ class Buyer:
         request = Request("GET", path, None)
         world.truth.wants(self.wallet.address, path, is_patient=self.is_patient)
         for attempt in range(60):
+            # Each try is a new program that remembers only its file.
+            caller = self._caller()
             try:
-                # Each try is a new program that remembers only its file.
-                reply = await self._caller().fetch(request, is_repeatable=True)
+                reply = await caller.fetch(request, is_repeatable=True)
             except TickyardError:
                 reply = None
             if reply is not None and reply.status == 200:
                 return
+            if caller.was_answered:
+                world.truth.violations.append(f"the client did not take its answer: {path}")
             if not self.is_patient and attempt >= world.rng.randint(0, 2):
                 # Starts over: signs anew and forgets what it signed before.
                 self.file.unlink(missing_ok=True)

@@ -227,11 +227,9 @@ class World:
     async def _sell(self, process, scope, _receive, send):
         await process.point()
         is_broken = process.chance("broken")
-        text = (
-            b"down"
-            if is_broken
-            else b"%b %d" % (scope["raw_path"] + scope["query_string"], process.rng.getrandbits(60))
-        )
+        what = (scope["raw_path"] + scope["query_string"]).decode()
+        said = {"text": f"{what} {process.rng.getrandbits(60)}"}
+        text = json.dumps({"error": {"code": "upstream_error", "message": "down"}} if is_broken else said).encode()
         await send({"type": "http.response.start", "status": 502 if is_broken else 200, "headers": []})
         await send({"type": "http.response.body", "body": text})
 
