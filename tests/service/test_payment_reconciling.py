@@ -326,6 +326,25 @@ def test_a_node_that_leaves_out_logs_cannot_hide_a_transfer(tmp_path, network):
 
 
 @BOTH
+def test_many_equal_payments_of_one_payer_are_all_found_at_one_look(tmp_path, network):
+    """A facilitator that says no and pays all the same, thirty times: none of them waits for the others' turn."""
+
+    async def scenario(world):
+        chain, far = world.chains[network], world.facilitators[network]
+        far.modes["settle"] = "refuse"
+        for _ in range(30):
+            await call(world.app, "GET", URL, world.payment(network=network))
+            chain.pay(*parts(world, network))
+        chain.cut_logs_over = 1
+        world.clock.move(5)
+        chain.node.seen.clear()
+        assert await worker(world) == {"settled": 30}
+        assert len(chain.node.seen) <= 20
+
+    run(tmp_path, scenario, unsettled_per_minute=100)
+
+
+@BOTH
 def test_a_lagging_node_cannot_say_that_a_deadline_passed_without_a_transfer(tmp_path, network):
     async def scenario(world):
         chain, far = world.chains[network], world.facilitators[network]

@@ -169,8 +169,8 @@ SABOTAGES = (
         (CHAIN, "if not any(is_cancelled_by(each, pinned.MAINNET.permit2, row.key) for each in here):", "if here:"),
         (
             CHAIN,
-            "        if any(is_cancelled_by(each, pinned.MAINNET.permit2, row.key) for each in entries):\n            return Spent(is_told=True)\n",
-            "",
+            "            if any(is_cancelled_by(each, pinned.MAINNET.permit2, row.key) for each in here):\n",
+            "            if not row:\n",
         ),
         (CHAIN, "!= row.key.asset", '!= ""'),
     ),

@@ -11,9 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from tickyard.chain.abi import address_word, malformed, read_bool, read_uint, uint_word
 from tickyard.chain.blocks import Finality, header, read_header
-from tickyard.chain.multicall import Call, aggregate
 from tickyard.chain.rpc.client import Rpc
 from tickyard.chain.rpc.trouble import RpcError
 from tickyard.config import pinned
@@ -23,17 +21,14 @@ from tickyard.payments.books.row import PaymentRow
 from tickyard.payments.offer.terms import SECOND
 from tickyard.payments.proof import account as account_rules
 from tickyard.payments.proof.logs import Span, TransferReader
+from tickyard.payments.proof.nonces import Nonces
 from tickyard.payments.proof.span import BlockTimes
 from tickyard.payments.proof.transfer import PaidTransfer, ReadLog, is_cancelled_by, is_end, is_transfer, is_use
 from tickyard.payments.signed.key import Key
 
-_AUTHORIZATION_STATE: Final = bytes.fromhex("e94a0102")
-_NONCE_BITMAP: Final = bytes.fromhex("4fe02b44")
 _CLOCK_SKEW_S: Final = 120
 """How far the chain's clock may be from ours."""
 _CANDIDATES_MAX: Final = 4
-_CLOSE_LOOKS_MAX: Final = 2
-"""How many payments of one look are searched for block by block: that takes many calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +76,7 @@ class ChainProof:
         self._rpc = rpc
         self._is_eip3009 = network == SECOND
         self._times = BlockTimes()
+        self._nonces = Nonces(rpc, is_eip3009=self._is_eip3009)
         self._logs = TransferReader(rpc, self._times, is_eip3009=self._is_eip3009)
 
     async def tip(self, finality: Finality = 0) -> Tip:
@@ -111,14 +107,10 @@ class ChainProof:
         found: dict[Key, Finding] = {}
         found |= self._by_use(rows, entries) if self._is_eip3009 else await self._by_flip(rows, entries)
         rest = [row for row in rows if row.key not in found]
-        used = await self.used_at(rest, tip.number)
+        used = await self._nonces.used_at(rest, tip.number)
         found |= {row.key: Unused() for row, is_used in zip(rest, used, strict=True) if not is_used}
-        close_looks = 0
-        for row, is_used in zip(rest, used, strict=True):
-            if is_used:
-                close_looks += 1
-                found[row.key] = await self._closely(row, tip) if close_looks <= _CLOSE_LOOKS_MAX else Unclear()
-        return found
+        closely = [row for row, is_used in zip(rest, used, strict=True) if is_used]
+        return found | (await self._closely(closely, tip) if closely else {})
 
     async def gone(self, rows: Sequence[PaymentRow]) -> set[Key]:
         """Which of these are in blocks that are no longer on the chain."""
@@ -133,21 +125,9 @@ class ChainProof:
             hashes[block] = "" if answer is None else read_header(answer).hash
         return {row.key for row in rows if hashes[row.mined_block] != row.mined_hash}
 
-    async def used_at(self, rows: Sequence[PaymentRow], block: int) -> list[bool]:
-        """Whether each payment's nonce was used by then; one call."""
-        if not rows:
-            return []
-        calls = [self._question(row.key) for row in rows]
-        answers = await aggregate(self._rpc, pinned.MAINNET.multicall3, calls, block=block)
-        return [self._is_used(row.key, answer) for row, answer in zip(rows, answers, strict=True)]
-
     async def is_used(self, key: Key) -> bool:
         """Whether a nonce is used by now, before anybody has done anything with it here."""
-        call = self._question(key)
-        try:
-            return self._is_used(key, await self._rpc.eth_call(call.to, call.data))
-        except RpcError:
-            raise malformed() from None
+        return await self._nonces.is_used(key)
 
     async def has_code(self, account: Address) -> bool:
         return await account_rules.has_code(self._rpc, account)
@@ -181,7 +161,7 @@ class ChainProof:
         # What was seen once is so in that very block for ever, and its state may be forgotten before it is final.
         flipped = [(row, transfers) for row, _, transfers in asked if transfers[0].block_hash == row.mined_hash]
         asked = [each for each in asked if each[2][0].block_hash != each[0].mined_hash]
-        states = await self._states([(row, at) for row, block, _ in asked for at in (block - 1, block)])
+        states = await self._nonces.states([(row, at) for row, block, _ in asked for at in (block - 1, block)])
         flipped += [
             (row, transfers)
             for n, (row, _block, transfers) in enumerate(asked)
@@ -213,68 +193,43 @@ class ChainProof:
             return Unclear()
         return Paid(named or known) if known else Spent(is_told=True)
 
-    async def _states(self, questions: Sequence[tuple[PaymentRow, int]]) -> list[bool | None]:
-        """Whether each nonce was used by the end of a block; None where the node no longer knows."""
-        if not questions:
-            return []
-        calls = []
-        for row, block in questions:
-            call = self._question(row.key)
-            calls.append(("eth_call", [{"to": call.to, "data": "0x" + call.data.hex()}, hex(block)]))
-        answers = await self._rpc.batch(calls)
-        states: list[bool | None] = []
-        for (row, _), answer in zip(questions, answers, strict=True):
-            if isinstance(answer, RpcError):
-                states.append(None)
-            elif answer == "0x":
-                # Before there was such a contract.
-                states.append(False)
-            elif isinstance(answer, str) and len(answer) == 66 and answer.startswith("0x"):
-                states.append(self._is_used(row.key, bytes.fromhex(answer[2:])))
-            else:
-                raise malformed()
-        return states
-
-    async def _closely(self, row: PaymentRow, tip: Tip) -> Finding:
+    async def _closely(self, rows: Sequence[PaymentRow], tip: Tip) -> dict[Key, Finding]:
         try:
-            return await self._in_its_block(row, tip)
+            return await self._in_their_blocks(rows, tip)
         except UpstreamDown:
-            # The others are known already: one that cannot be read is no reason to forget them.
-            return Unclear()
+            # The others are known already: what cannot be read is no reason to forget them.
+            return {row.key: Unclear() for row in rows}
 
-    async def _in_its_block(self, row: PaymentRow, tip: Tip) -> Finding:
-        """Find the very block in which the nonce was used, and read all of its logs: a node that leaves out logs of a
-        long range, or a payer with a thousand equal transfers, cannot hide it there."""
-        early, late = self._times.before(row.network_time - _CLOCK_SKEW_S), tip.number
-        (was_used,) = await self._states([(row, early)])
-        if was_used is None:
-            return Unclear()
-        if was_used:
-            return Spent(is_told=True)
-        while late - early > 1:
-            middle = (early + late) // 2
-            (is_used,) = await self._states([(row, middle)])
-            if is_used is None:
-                return Unclear()
-            early, late = (early, middle) if is_used else (middle, late)
-        entries = await self._logs.block(row, late)
-        if self._is_eip3009:
-            told = any(is_end(each, row.key) for each in entries)
-            return self._by_use([row], entries).get(row.key, Spent(is_told=told))
-        if any(is_cancelled_by(each, pinned.MAINNET.permit2, row.key) for each in entries):
-            return Spent(is_told=True)
-        mine = tuple(each.place for each in entries if is_transfer(each, row.key, row.pay_to, row.amount_raw))
-        return (await self._told_apart([(row, mine)]))[0]
+    async def _in_their_blocks(self, rows: Sequence[PaymentRow], tip: Tip) -> dict[Key, Finding]:
+        """Find the very blocks in which the nonces were used, and read all of their logs: a node that leaves out logs
+        of a long range, or a payer with a thousand equal transfers, cannot hide a payment there."""
+        early = {row: self._times.before(row.network_time - _CLOCK_SKEW_S) for row in rows}
+        blocks = await self._nonces.first_used(early, tip.number)
+        found: dict[Key, Finding] = {row.key: Spent(is_told=True) for row, block in blocks.items() if block == 0}
+        found |= {row.key: Unclear() for row, block in blocks.items() if block is None}
+        entries = await self._logs.blocks([(row, block) for row, block in blocks.items() if block])
+        left = [row for row in rows if row.key not in found]
+        return found | (
+            self._by_end(left, entries) if self._is_eip3009 else await self._by_permit(left, blocks, entries)
+        )
 
-    def _question(self, key: Key) -> Call:
-        nonce, payer = int(key.nonce, 16), address_word(key.payer)
-        if self._is_eip3009:
-            return Call(key.asset, _AUTHORIZATION_STATE + payer + uint_word(nonce))
-        return Call(pinned.MAINNET.permit2, _NONCE_BITMAP + payer + uint_word(nonce >> 8))
+    def _by_end(self, rows: Sequence[PaymentRow], entries: Sequence[ReadLog]) -> dict[Key, Finding]:
+        told: dict[Key, Finding] = {
+            row.key: Spent(is_told=any(is_end(each, row.key) for each in entries)) for row in rows
+        }
+        return told | self._by_use(rows, entries)
 
-    def _is_used(self, key: Key, answer: bytes | None) -> bool:
-        if answer is None:
-            raise malformed()
-        if self._is_eip3009:
-            return read_bool(answer)
-        return read_uint(answer) >> (int(key.nonce, 16) & 255) & 1 == 1
+    async def _by_permit(
+        self, rows: Sequence[PaymentRow], blocks: Mapping[PaymentRow, int | None], entries: Sequence[ReadLog]
+    ) -> dict[Key, Finding]:
+        found: dict[Key, Finding] = {}
+        flipped: list[tuple[PaymentRow, tuple[PaidTransfer, ...]]] = []
+        for row in rows:
+            here = [each for each in entries if each.place.block == blocks[row]]
+            if any(is_cancelled_by(each, pinned.MAINNET.permit2, row.key) for each in here):
+                found[row.key] = Spent(is_told=True)
+            else:
+                mine = tuple(each.place for each in here if is_transfer(each, row.key, row.pay_to, row.amount_raw))
+                flipped.append((row, mine))
+        told = await self._told_apart(flipped)
+        return found | {row.key: finding for (row, _), finding in zip(flipped, told, strict=True)}

@@ -68,9 +68,13 @@ class TransferReader:
                 return entries
         raise UpstreamDown("the chain node shows no block before a payment")
 
-    async def block(self, row: PaymentRow, number: int) -> list[ReadLog]:
-        """The logs of one block."""
-        return await self._read([_Range(number, number, (row,))])
+    async def blocks(self, wanted: Sequence[tuple[PaymentRow, int]]) -> list[ReadLog]:
+        """The logs of single blocks, each with the payments that are looked for in it."""
+        rows: dict[int, list[PaymentRow]] = {}
+        for row, number in wanted:
+            rows.setdefault(number, []).append(row)
+        ranges = [_Range(number, number, tuple(here)) for number, here in rows.items()]
+        return await self._read(ranges) if ranges else []
 
     def _ranges(self, spans: Sequence[Span], head: int, is_sure: bool) -> list[_Range]:
         """Ranges of blocks that hold all spans, one for all that overlap."""
