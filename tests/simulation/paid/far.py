@@ -56,7 +56,7 @@ class FarFacilitator:
         return yes(made.hash, self.chain.network)
 
     def _verify(self, inner, payer, nonce, deadline):
-        if len(inner["signature"]) != 132 or deadline < int(self.clock.timestamp()) + 6:
+        if self._chance("lying_verify") or len(inner["signature"]) != 132 or deadline < int(self.clock.timestamp()) + 6:
             return {"isValid": False, "invalidReason": "invalid_exact_evm_payload_signature", "payer": payer}
         # The reference looks at the nonces of EIP-3009 and not at those of Permit2.
         if self.chain.is_eip3009 and self.chain.is_used(payer, nonce):

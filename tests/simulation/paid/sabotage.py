@@ -20,7 +20,7 @@ FAULTS = {
     "failed payments are closed before their time": {"lying_no": 0.7, "lag": 0.5},
     "a payment in doubt is settled again by itself": {"lost_before": 0.5},
     "the client forgets what got no answer": {"lost_during": 0.8, "lag": 1.0},
-    "the client takes a payment for over too soon": {"lying_no": 0.9, "lag": 0.9},
+    "the client takes a payment for over too soon": {"lying_no": 0.7, "lying_verify": 0.5},
     "an equal transfer is proof enough": {"mischief": 1.0, "lost_before": 0.8},
     "a reverted transaction is a refusal": {"twice": 1.0, "lag": 0.9},
     "a signature opens nothing while a payment is in doubt": {"lost_during": 0.9, "lag": 1.0, "lost_request": 0.4},

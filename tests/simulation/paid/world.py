@@ -75,6 +75,7 @@ class Faults:
     broken: float = 0.0
     mischief: float = 0.0
     front_run: float = 0.0
+    lying_verify: float = 0.0
 
     def calm(self):
         for name in vars(self):
@@ -89,10 +90,12 @@ def draw_faults(rng, only=None):
         "kill": 0.02, "store_error": 0.02, "lost_commit": 0.02, "interleave": 0.3, "lost_request": 0.3, "lag": 0.4,
         "cut_logs": 0.5, "reorg": 0.15, "down": 0.2, "honest_no": 0.2, "lost_before": 0.4, "lost_during": 0.5,
         "lost_after": 0.4, "lying_no": 0.4, "silent_no": 0.3, "pending": 0.3, "wrong_hash": 0.3, "twice": 0.3,
-        "broken": 0.2, "mischief": 0.5, "front_run": 0.6,
+        "broken": 0.2, "mischief": 0.5, "front_run": 0.6, "lying_verify": 0.2,
     }  # fmt: skip
     mood = rng.choice((0.2, 0.5, 1.0))
-    return Faults(**{name: rng.uniform(0, high) * mood if rng.random() < 0.6 else 0.0 for name, high in most.items()})
+    faults = {name: rng.uniform(0, high) * mood if rng.random() < 0.6 else 0.0 for name, high in most.items()}
+    # Liars are liars: buyers who believe them prove nothing, so that some worlds must have none at all.
+    return Faults(**faults | {"lying_verify": faults["lying_verify"] if faults["lying_no"] else 0.0})
 
 
 @dataclass
@@ -132,7 +135,7 @@ class World:
         self.clock = VirtualClock(self.loop, START)
         self.faults = draw_faults(self.rng, only)
         # Whoever believes a liar may pay twice; only the client of the house is safe from that.
-        self.has_liar = self.faults.lying_no > 0
+        self.has_liar = self.faults.lying_no > 0 or self.faults.lying_verify > 0
         self.truth = Truth()
         self.folder, self.path = folder, folder / "world.db"
         self.chains = {name: Chain(name, self.clock, random.Random(f"{name} {seed}")) for name in (FIRST, SECOND)}
