@@ -82,7 +82,12 @@ def main(words: list[str]) -> int:
     began = time.monotonic()
     # A run that is told to stop ends what it has started.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    _judge(Nursery(ROOT, asked.seed).run(jobs, _tell), tally)
+    told: list[tuple[Job, Verdict]] = []
+    try:
+        _judge(Nursery(ROOT, asked.seed).run(jobs, lambda job, verdict: _tell(job, verdict, told)), tally)
+    except KeyboardInterrupt:
+        print(f"left early: {len(told)} of {len(jobs)} were tried, and their tests not without them")
+        _judge(told, tally)
     _say(tally, asked.seed, time.monotonic() - began)
     return 1 if tally.back or (len(drawn) >= ENOUGH and tally.share < WANTED) else 0
 
@@ -126,8 +131,9 @@ def _within(tests: list[str], map_: CoverageMap) -> tuple[list[str], float]:
     return chosen, max(LEAST_S, PATIENCE * min(cost_s, MOST_S))
 
 
-def _tell(job: Job, verdict: Verdict) -> None:
+def _tell(job: Job, verdict: Verdict, told: list[tuple[Job, Verdict]]) -> None:
     """At once: a long run can be left early."""
+    told.append((job, verdict))
     if not verdict.is_killed:
         print(f"survived {len(job.tests)} tests: {job.what}", flush=True)
 
