@@ -18,27 +18,6 @@ def confirm(page):
     page.get_by_role("dialog").get_by_role("button", name="Confirm").click()
 
 
-def test_whoever_goes_by_keyboard_stays_where_the_menu_was(up, opened):
-    page = opened(up.base, "/status")
-    button = page.locator(".wallet > button")
-    button.focus()
-    page.keyboard.press("Enter")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Escape")
-    expect(page.locator(".wallet .menu")).to_have_count(0)
-    expect(button).to_be_focused()
-    page.keyboard.press("Enter")
-    page.get_by_role("button", name="Demo wallet").focus()
-    page.keyboard.press("Enter")
-    expect(button).to_contain_text("0x875F")
-    expect(button).to_be_focused()
-    page.keyboard.press("Enter")
-    page.get_by_role("button", name="Disconnect").focus()
-    page.keyboard.press("Enter")
-    expect(button).to_have_text("Connect")
-    expect(button).to_be_focused()
-
-
 def test_a_newcomer_understands_the_market_finds_a_token_and_comes_back(up, opened):
     page = opened(up.base)
     rows = page.locator("table.markets tbody tr")
@@ -74,6 +53,15 @@ def test_a_newcomer_buys_with_the_demo_wallet_and_sees_the_position(up, opened):
     page.get_by_role("link", name=re.compile("Portfolio of")).click()
     expect(page.get_by_role("row", name=re.compile("AAPL"))).to_be_visible()
     expect(page.get_by_text("Vote power")).to_be_visible()
+
+
+def test_a_ticket_outlives_a_reload(up, opened):
+    page = opened(up.base, "/trade/KO")
+    page.get_by_role("button", name="Sell").click()
+    page.get_by_label("Amount", exact=True).fill("12.5")
+    page.reload()
+    expect(page.get_by_label("Amount", exact=True)).to_have_value("12.5")
+    expect(page.get_by_role("button", name="Sell", pressed=True)).to_be_visible()
 
 
 def test_a_no_in_the_wallet_sends_nothing(up, opened):

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { client, sandbox, useAsk, useRoute } from './api';
 import { price as shown } from './figures';
 import { keep, myAlerts } from './my_alerts';
-import { Choice, Said, useAct } from './parts';
+import { Choice, Said, useAct, useArrival } from './parts';
 import { Link } from './router';
 
 /** Where an alert goes: a webhook of one's own; in the sandbox the inbox stands ready. */
@@ -31,13 +31,7 @@ export function AlertForm(props: { symbol?: string; condition?: 'above' | 'below
       props.onCreated?.();
     });
   };
-  if (done && props.onClose) {
-    return (
-      <p class="note good" role="status">
-        Set: {symbol.toUpperCase()} {condition} {shown(level)}. <Link to="/alerts">My alerts</Link> <button type="button" class="quiet" onClick={props.onClose}>Close</button>
-      </p>
-    );
-  }
+  if (done && props.onClose) return <AlertSet text={`${symbol.toUpperCase()} ${condition} ${shown(level)}`} onClose={props.onClose} />;
   return (
     <form class="row" onSubmit={create} aria-label="New alert">
       {props.symbol === undefined && (
@@ -50,5 +44,13 @@ export function AlertForm(props: { symbol?: string; condition?: 'above' | 'below
       {props.onClose && <button type="button" class="quiet" onClick={props.onClose}>Not now</button>}
       <Said error={error} />
     </form>
+  );
+}
+
+function AlertSet({ text, onClose }: { text: string; onClose: () => void }): JSX.Element {
+  return (
+    <p class="note good" role="status" {...useArrival<HTMLParagraphElement>()}>
+      Set: {text}. <Link to="/alerts">My alerts</Link> <button type="button" class="quiet" onClick={onClose}>Close</button>
+    </p>
   );
 }

@@ -1,6 +1,6 @@
 // What all views are made of: figures with their states, sparklines, forms.
-import type { ComponentChildren, JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import type { ComponentChildren, JSX, RefObject } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Asked, inWords } from './api';
 import { clock, percent, trend } from './figures';
 
@@ -97,7 +97,13 @@ export function Choice<T extends string>({ of, value, onPick, label }: { of: rea
 export function useAct(): { busy: boolean; error: Error | null; act: (work: () => Promise<void>) => Promise<void>; clear: () => void } {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<Error | null>(null);
+  const held = useRef<Element | null>(null);
+  // A button that is disabled loses the focus, and a wallet's dialog gives it back to nobody.
+  useEffect(() => {
+    if (!busy && document.activeElement === document.body && held.current?.isConnected) (held.current as HTMLElement).focus();
+  }, [busy]);
   const act = async (work: () => Promise<void>) => {
+    held.current = document.activeElement;
     setBusy(true);
     setError(null);
     try {
@@ -108,6 +114,15 @@ export function useAct(): { busy: boolean; error: Error | null; act: (work: () =
     setBusy(false);
   };
   return { busy, error, act, clear: () => setError(null) };
+}
+
+/** For what takes the place of what had the focus: whoever goes by keyboard goes on from there. */
+export function useArrival<T extends HTMLElement>(): { ref: RefObject<T | null>; tabIndex: number } {
+  const ref = useRef<T>(null);
+  useEffect(() => {
+    if (document.activeElement === document.body) ref.current?.focus();
+  }, []);
+  return { ref, tabIndex: -1 };
 }
 
 export function Said({ error }: { error: Error | null }): JSX.Element | null {

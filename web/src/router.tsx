@@ -35,6 +35,13 @@ export function usePath(): string {
   return path;
 }
 
+/** A field that outlives a reload and the way back: it is kept with its entry of the browser's history. */
+export function useKept<T extends string>(name: string, first: T): [T, (value: T) => void] {
+  const [value, setValue] = useState<T>(() => (history.state?.[name] as T | undefined) ?? first);
+  useEffect(() => history.replaceState({ ...history.state, [name]: value }, ''), [name, value]);
+  return [value, setValue];
+}
+
 export function Link(props: { to: string; children: ComponentChildren; class?: string; current?: boolean; title?: string; label?: string }): JSX.Element {
   const follow = (event: MouseEvent) => {
     if (event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;

@@ -7,8 +7,8 @@ import { client, useAsk, useRoute } from './api';
 import { clock, fromUnits, percent, price, shortAddress, tokens, usd } from './figures';
 import type { Check } from './later';
 import { useMarket } from './live';
-import { Card, Change, Choice, Code, Empty, Facts, Said, useAct } from './parts';
-import { go, Link } from './router';
+import { Card, Change, Choice, Code, Empty, Facts, Said, useAct, useArrival } from './parts';
+import { go, Link, useKept } from './router';
 import { asTrader, onChain, sendTogether, useWallets } from './wallet';
 
 type Side = 'buy' | 'sell';
@@ -50,11 +50,11 @@ interface Reviewed {
 function Ticket({ symbol }: { symbol: string }): JSX.Element {
   const { me } = useWallets();
   const checks = useRoute('POST /v1/trade/check');
-  const [side, setSide] = useState<Side>('buy');
-  const [denom, setDenom] = useState<Denom>('usd');
-  const [amount, setAmount] = useState('100');
-  const [slippage, setSlippage] = useState('0.5');
-  const [typed, setTyped] = useState('100');
+  const [side, setSide] = useKept<Side>('side', 'buy');
+  const [denom, setDenom] = useKept<Denom>('denom', 'usd');
+  const [amount, setAmount] = useKept<string>('amount', '100');
+  const [slippage, setSlippage] = useKept<string>('slippage', '0.5');
+  const [typed, setTyped] = useState(amount);
   const [reviewed, setReviewed] = useState<Reviewed | null>(null);
   const [done, setDone] = useState<Result | null>(null);
   const { act, busy, error, clear } = useAct();
@@ -210,7 +210,7 @@ function Outcome({ of, symbol }: { of: Result; symbol: string }): JSX.Element {
   const { me } = useWallets();
   return (
     <Card title="Done">
-      <p class="note good" role="status">Mined. This is what really moved:</p>
+      <p class="note good" role="status" {...useArrival<HTMLParagraphElement>()}>Mined. This is what really moved:</p>
       <Facts
         of={Object.entries(of.moved).map(([token, amount]) => {
           const isStock = token === of.token.toLowerCase();

@@ -1,0 +1,96 @@
+"""The journeys of somebody who has no mouse."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from browser.test_journeys import connect
+
+APPROVE, MULTICALL = "0x095ea7b3", "0x5ae401dc"
+pytestmark = [pytest.mark.node, pytest.mark.timeout(300)]
+
+
+def tab_to(page, name):
+    """With the key alone: what cannot be reached in a view's worth of steps cannot be reached."""
+    for _ in range(25):
+        page.keyboard.press("Tab")
+        if re.search(name, page.evaluate("document.activeElement.innerText || document.activeElement.value || ''")):
+            return
+    raise AssertionError(f"no {name} within 25 steps")
+
+
+def test_whoever_goes_by_keyboard_stays_where_the_menu_was(up, opened):
+    page = opened(up.base, "/status")
+    button = page.locator(".wallet > button")
+    button.focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Escape")
+    expect(page.locator(".wallet .menu")).to_have_count(0)
+    expect(button).to_be_focused()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Demo wallet").focus()
+    page.keyboard.press("Enter")
+    expect(button).to_contain_text("0x875F")
+    expect(button).to_be_focused()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Disconnect").focus()
+    page.keyboard.press("Enter")
+    expect(button).to_have_text("Connect")
+    expect(button).to_be_focused()
+
+
+def test_a_share_is_bought_by_keyboard(up, opened):
+    page = opened(up.base, "/trade/AAPL")
+    connect(page)
+    page.get_by_label("Amount", exact=True).focus()
+    page.keyboard.press("Control+a")
+    page.keyboard.type("40")
+    expect(page.get_by_test_id("tokens")).to_contain_text("AAPL")
+    expect(page.get_by_role("button", name="Review")).to_be_enabled()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Pay exactly")).to_be_visible()
+    tab_to(page, "Sign and send")
+    page.keyboard.press("Enter")
+    # A no leaves one where one was, to try again.
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("alert")).to_contain_text("You said no in the wallet")
+    expect(page.get_by_role("button", name=re.compile("Sign and send"))).to_be_focused()
+    page.keyboard.press("Enter")
+    for selector in (APPROVE, MULTICALL):
+        expect(page.get_by_role("dialog")).to_contain_text(selector)
+        page.keyboard.press("Enter")
+    expect(page.get_by_text("This is what really moved")).to_be_focused()
+    tab_to(page, "Portfolio of")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/app/portfolio/0x875F", re.I))
+
+
+def test_a_call_is_paid_by_keyboard(up, opened):
+    page = opened(up.base, "/pay")
+    connect(page)
+    page.get_by_role("button", name="Ask without paying").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("402: pay one of these")).to_be_visible()
+    expect(page.get_by_role("button", name="Ask without paying")).to_be_focused()
+    tab_to(page, "Sign and pay")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("The answer and its receipt")).to_be_visible()
+    expect(page.get_by_role("button", name="Sign and pay")).to_be_focused()
+
+
+def test_an_alert_is_set_by_keyboard(up, opened):
+    page = opened(up.base, "/alerts")
+    page.get_by_label("Symbol").focus()
+    page.keyboard.type("ko")
+    for _ in ("above", "below", "price"):
+        page.keyboard.press("Tab")
+    page.keyboard.type("999")
+    expect(page.get_by_label("Webhook")).not_to_have_value("")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("row", name=re.compile("KO")).or_(page.get_by_text(re.compile("KO above")))).to_be_visible()
+    expect(page.get_by_label("Price")).to_be_focused()
