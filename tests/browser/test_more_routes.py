@@ -122,13 +122,21 @@ addEventListener('eip6963:requestProvider', tell);
 """
 
 
-def test_a_wallet_that_can_batch_confirms_once(up, opened):
+def reviewing(up, opened, wallet, on_check=None):
+    """A page on which this wallet has asked for the review of a trade."""
     page = opened(up.base, "/status")
-    page.add_init_script(BATCHING)
+    page.add_init_script(wallet)
+    if on_check is not None:
+        page.route("**/v1/trade/check", on_check)
     page.goto(f"{up.base}/app/trade/GOOGL")
     page.get_by_role("button", name="Connect", exact=True).click()
     page.get_by_role("button", name="Batching wallet").click()
     page.get_by_role("button", name="Review").click()
+    return page
+
+
+def test_a_wallet_that_can_batch_confirms_once(up, opened):
+    page = reviewing(up, opened, BATCHING)
     page.get_by_role("button", name="Sign and send 2 steps").click()
     expect(page.get_by_text("This is what really moved")).to_be_visible()
     asked = page.evaluate("() => asked")
@@ -144,12 +152,7 @@ SWITCHING = BATCHING.replace(
 
 
 def test_what_was_reviewed_for_one_account_is_not_signed_by_another(up, opened):
-    page = opened(up.base, "/status")
-    page.add_init_script(SWITCHING)
-    page.goto(f"{up.base}/app/trade/GOOGL")
-    page.get_by_role("button", name="Connect", exact=True).click()
-    page.get_by_role("button", name="Batching wallet").click()
-    page.get_by_role("button", name="Review").click()
+    page = reviewing(up, opened, SWITCHING)
     sign = page.get_by_role("button", name="Sign and send 2 steps")
     expect(sign).to_be_visible()
     page.evaluate("() => becomes('0xB793204cbdcED76Cd1366f082039304b9A9b3CA8')")
@@ -158,14 +161,8 @@ def test_what_was_reviewed_for_one_account_is_not_signed_by_another(up, opened):
 
 
 def test_an_answer_to_an_earlier_ticket_is_not_shown_for_review(up, opened):
-    page = opened(up.base, "/status")
-    page.add_init_script(BATCHING)
     held = []
-    page.route("**/v1/trade/check", lambda route: held.append(route))
-    page.goto(f"{up.base}/app/trade/GOOGL")
-    page.get_by_role("button", name="Connect", exact=True).click()
-    page.get_by_role("button", name="Batching wallet").click()
-    page.get_by_role("button", name="Review").click()
+    page = reviewing(up, opened, BATCHING, lambda route: held.append(route))
     expect(page.get_by_role("button", name="Building…")).to_be_visible()
     page.get_by_label("Amount").fill("7")
     with page.expect_response("**/v1/trade/check"):
@@ -175,16 +172,11 @@ def test_an_answer_to_an_earlier_ticket_is_not_shown_for_review(up, opened):
 
 
 def test_a_batch_that_may_have_left_is_not_sent_again(up, opened):
-    page = opened(up.base, "/status")
     lost = BATCHING.replace(
         "wallet_getCallsStatus: () => ({",
         "wallet_getCallsStatus: () => Promise.reject(new Error('gone')),\n  x: () => ({",
     )
-    page.add_init_script(lost)
-    page.goto(f"{up.base}/app/trade/GOOGL")
-    page.get_by_role("button", name="Connect", exact=True).click()
-    page.get_by_role("button", name="Batching wallet").click()
-    page.get_by_role("button", name="Review").click()
+    page = reviewing(up, opened, lost)
     sign = page.get_by_role("button", name="Sign and send 2 steps")
     sign.click()
     expect(page.get_by_text("Something of it was sent")).to_be_visible()
