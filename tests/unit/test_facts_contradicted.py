@@ -9,10 +9,10 @@ from tickyard.features.research.filed import concepts
 from tickyard.features.research.study import study
 from tickyard.sandbox.filings.rows import company_facts, rows_of
 from tickyard.sources.filings.border import CompanyFacts, Entry, read_facts
-from yards.filings import cases, in_scale, slipped
+from yards.filings import cases, companies, in_scale, slipped
 
 CASES = {case["id"]: case for case in cases()}
-COMPANIES = [name for name, case in CASES.items() if not case.told.get("noUnderlying")]
+COMPANIES = companies()
 # One had an operating loss beside its profit: a loss would be as likely, with the loss per share told without its sign.
 WITH_PER_SHARE = [
     name

@@ -8,10 +8,10 @@ from tickyard.features.research.filed import concepts
 from tickyard.features.research.series.series import series
 from tickyard.features.research.study import study
 from tickyard.sources.filings.border import CompanyFacts
-from yards.filings import cases, slipped
+from yards.filings import cases, companies, slipped
 
 CASES = {case["id"]: case for case in cases()}
-COMPANIES = [name for name, case in CASES.items() if not case.told.get("noUnderlying")]
+COMPANIES = companies()
 PER_SHARE = dict.fromkeys((*concepts.PER_SHARE, *concepts.DILUTED_PER_SHARE))
 AVERAGES = dict.fromkeys((*concepts.AVERAGE_COUNTS, *concepts.DILUTED_COUNTS))
 

@@ -7,10 +7,10 @@ import pytest
 from tickyard.features.research.study import study
 from tickyard.sandbox.filings.rows import company_facts, rows_of
 from tickyard.sources.filings.border import read_facts
-from yards.filings import cases, slipped
+from yards.filings import cases, companies, slipped
 
 CASES = {case["id"]: case for case in cases()}
-COMPANIES = [name for name, case in CASES.items() if not case.told.get("noUnderlying")]
+COMPANIES = companies()
 
 
 def ask(name, facts=None, today=None):

@@ -9,10 +9,10 @@ from tickyard.features.research.series.items import NET_INCOME, REVENUE
 from tickyard.features.research.series.series import series
 from tickyard.sandbox.filings.rows import company_facts, rows_of
 from tickyard.sources.filings.border import read_facts
-from yards.filings import cases, in_scale
+from yards.filings import cases, companies, in_scale
 
 CASES = {case["id"]: case for case in cases()}
-COMPANIES = [name for name, case in CASES.items() if not case.told.get("noUnderlying")]
+COMPANIES = companies()
 LINES = (REVENUE, NET_INCOME)
 
 

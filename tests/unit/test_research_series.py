@@ -12,7 +12,7 @@ from tickyard.features.research.financials import ratio
 from tickyard.features.research.series.series import Item, series
 from tickyard.sandbox.filings.rows import company_facts, rows_of
 from tickyard.sources.filings.border import read_facts
-from yards.filings import cases
+from yards.filings import cases, companies
 
 TODAY = date(2026, 9, 16)
 CASES = {case["id"]: case for case in cases()}
@@ -208,7 +208,7 @@ def test_a_profit_per_share_in_millions_gives_way_to_an_earlier_filing():
     assert 600_000 in [said.value for said in told["2013-09-30"].earlier]
 
 
-@pytest.mark.parametrize("name", [name for name, case in CASES.items() if not case.told.get("noUnderlying")])
+@pytest.mark.parametrize("name", companies())
 def test_profit_per_share_times_shares_is_never_a_thousand_times_off_the_profit(name):
     case = CASES[name]
     found = series(case.filer.facts, case.filer.company.fiscal_year_end, case.today)
@@ -236,7 +236,8 @@ def test_a_fourth_quarter_never_takes_revenue_back():
 
 # One filing ended this filer's year on the last Friday of November, another on the last day.
 def test_a_year_that_ends_on_two_days_is_listed_once():
-    for name, case in CASES.items():
+    for name in companies():
+        case = CASES[name]
         found = series(case.filer.facts, case.filer.company.fiscal_year_end, case.today)
         for periods in (found.annual, found.quarterly):
             assert all((one.end - other.end).days > 15 for one, other in pairwise(periods)), name
