@@ -199,7 +199,11 @@ SABOTAGES = (
         "money is counted for the day before",
         (BOOKING, "row.amount_raw, row.settled_at, ledger", "row.amount_raw, row.begun_at.replace(hour=0), ledger"),
     ),
-    broken("the chain is read from too late on", (CHAIN, "_CLOCK_SKEW_S: Final = 120", "_CLOCK_SKEW_S: Final = -200")),
+    broken(
+        "the chain is read from too late on",
+        (CHAIN, "_CLOCK_SKEW_S: Final = 120", "_CLOCK_SKEW_S: Final = -200"),
+        (CHAIN, "_CLOCK_SKEW_MAX_S: Final = 86_400", "_CLOCK_SKEW_MAX_S: Final = -200"),
+    ),
     broken(
         "answers are thrown away",
         (LEDGER, "KEEP_ANSWERS: Final = timedelta(hours=24)", "KEEP_ANSWERS: Final = timedelta(minutes=3)"),

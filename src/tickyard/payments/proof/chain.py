@@ -28,6 +28,8 @@ from tickyard.payments.signed.key import Key
 
 _CLOCK_SKEW_S: Final = 120
 """How far the chain's clock may be from ours."""
+_CLOCK_SKEW_MAX_S: Final = 86_400
+"""How far it is believed to be before a nonce is called used by somebody who was there before us."""
 _CANDIDATES_MAX: Final = 4
 
 
@@ -102,7 +104,9 @@ class ChainProof:
 
     async def examine(self, rows: Sequence[PaymentRow], tip: Tip) -> dict[Key, Finding]:
         """What became of each payment's nonce, as of the newest block."""
-        spans = [Span(row.network_time - _CLOCK_SKEW_S, row.valid_before, row) for row in rows]
+        # A chain whose newest block is long ago has a slow clock, or a node that lags: both date payments too early.
+        slow_s = min(max(0, self._rpc.clock.seconds() - tip.timestamp), _CLOCK_SKEW_MAX_S) + _CLOCK_SKEW_S
+        spans = [Span(row.network_time - slow_s, row.valid_before, row) for row in rows]
         entries = await self._logs.read(spans, tip.number)
         found: dict[Key, Finding] = {}
         found |= self._by_use(rows, entries) if self._is_eip3009 else await self._by_flip(rows, entries)
@@ -203,8 +207,10 @@ class ChainProof:
     async def _in_their_blocks(self, rows: Sequence[PaymentRow], tip: Tip) -> dict[Key, Finding]:
         """Find the very blocks in which the nonces were used, and read all of their logs: a node that leaves out logs
         of a long range, or a payer with a thousand equal transfers, cannot hide a payment there."""
-        early = {row: self._times.before(row.network_time - _CLOCK_SKEW_S) for row in rows}
-        blocks = await self._nonces.first_used(early, tip.number)
+        blocks: dict[PaymentRow, int | None] = dict.fromkeys(rows, 0)
+        for skew_s in (_CLOCK_SKEW_S, _CLOCK_SKEW_MAX_S):
+            early = {row: self._times.before(row.network_time - skew_s) for row, at in blocks.items() if at == 0}
+            blocks |= await self._nonces.first_used(early, tip.number)
         found: dict[Key, Finding] = {row.key: Spent(is_told=True) for row, block in blocks.items() if block == 0}
         found |= {row.key: Unclear() for row, block in blocks.items() if block is None}
         entries = await self._logs.blocks([(row, block) for row, block in blocks.items() if block])

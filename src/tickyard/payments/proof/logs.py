@@ -4,7 +4,7 @@ A node that lags answers a range it does not have with silence. So the block at 
 request, which goes to one node: who cannot show it cannot say that nothing happened before it.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -30,6 +30,9 @@ from tickyard.payments.proof.transfer import (
 _TRIES: Final = 8
 _GUESSES: Final = 3
 _WIDEST: Final = 1_000_000
+
+_Times = dict[int, int | None]
+"""When the blocks at the ends of ranges were; None until one is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +64,10 @@ class TransferReader:
         """Every log of these payments up to the block `head`."""
         if not spans:
             return []
-        for attempt in range(_TRIES):
-            is_sure = attempt >= _GUESSES
-            entries = await self._read(self._ranges(spans, head, is_sure))
-            if self._is_wide_enough(spans, head, is_sure):
+        for tries in range(_TRIES):
+            ranges = self._ranges(spans, head, tries)
+            entries, times = await self._read(ranges)
+            if _are_wide_enough(spans, ranges, times, head):
                 return entries
         raise UpstreamDown("the chain node shows no block before a payment")
 
@@ -74,14 +77,14 @@ class TransferReader:
         for row, number in wanted:
             rows.setdefault(number, []).append(row)
         ranges = [_Range(number, number, tuple(here)) for number, here in rows.items()]
-        return await self._read(ranges) if ranges else []
+        return (await self._read(ranges))[0] if ranges else []
 
-    def _ranges(self, spans: Sequence[Span], head: int, is_sure: bool) -> list[_Range]:
+    def _ranges(self, spans: Sequence[Span], head: int, tries: int) -> list[_Range]:
         """Ranges of blocks that hold all spans, one for all that overlap."""
         ranges: list[_Range] = []
         for span in sorted(spans, key=lambda each: each.since):
-            first = min(self._times.before(span.since), head)
-            last = max(first, min(self._times.after(span.until, is_sure=is_sure), head))
+            first = min(self._times.before(span.since, tries=tries), head)
+            last = max(first, min(self._times.after(span.until, is_sure=tries >= _GUESSES), head))
             if ranges and first <= ranges[-1].last + 1:
                 before = ranges.pop()
                 ranges.append(_Range(min(before.first, first), max(before.last, last), (*before.rows, span.row)))
@@ -89,28 +92,17 @@ class TransferReader:
                 ranges.append(_Range(first, last, (span.row,)))
         return ranges
 
-    def _is_wide_enough(self, spans: Sequence[Span], head: int, is_sure: bool) -> bool:
-        """Whether the bounds, whose times are known by now, are what they were taken for."""
-        for span in spans:
-            first = self._times.before(span.since)
-            first_s = self._times.timestamp(first)
-            if first_s is None or (first_s >= span.since and first > 0):
-                return False
-            last = min(self._times.after(span.until, is_sure=is_sure), head)
-            last_s = self._times.timestamp(last)
-            if last < head and (last_s is None or last_s <= span.until):
-                return False
-        return True
-
-    async def _read(self, ranges: Sequence[_Range]) -> list[ReadLog]:
-        bounds = {number for each in ranges for number in (each.first, each.last)}
-        entries = await self._read_parts([part for each in ranges for part in _cut(each, self._widest)], bounds)
+    async def _read(self, ranges: Sequence[_Range]) -> tuple[list[ReadLog], _Times]:
+        """The logs, and the times of the blocks at the ends: what is remembered of them may be forgotten by then."""
+        times: _Times = dict.fromkeys(number for each in ranges for number in (each.first, each.last))
+        entries = await self._read_parts([part for each in ranges for part in _cut(each, self._widest)], times)
         # A node may have been busy, or be another by now.
         self._widest = min(self._widest + self._widest // 8, _WIDEST)
-        return entries
+        return entries, times
 
-    async def _read_parts(self, parts: Sequence[_Range], bounds: Container[int]) -> list[ReadLog]:
-        """Only the times of `bounds` are learned: those of every part would crowd out the ones that are needed."""
+    async def _read_parts(self, parts: Sequence[_Range], times: _Times) -> list[ReadLog]:
+        """Only the times of the blocks in `times` are learned: those of every part would crowd out the ones that are
+        needed."""
         calls: list[tuple[str, Sequence[Any]]] = []
         for each in parts:
             around: list[tuple[str, Sequence[Any]]] = [
@@ -130,19 +122,18 @@ class TransferReader:
                 self._widest = max(1, min(self._widest, (each.last - each.first + 1) // 2))
                 smaller += _cut(each, max(1, (each.last - each.first + 1) // 2))
             else:
-                entries += self._take(each, first, last, logs, again, bounds)
-        return entries + (await self._read_parts(smaller, bounds) if smaller else [])
+                entries += self._take(each, first, last, logs, again, times)
+        return entries + (await self._read_parts(smaller, times) if smaller else [])
 
-    def _take(
-        self, asked: _Range, first: Any, last: Any, logs: list[Any], again: Any, bounds: Container[int]
-    ) -> list[ReadLog]:
+    def _take(self, asked: _Range, first: Any, last: Any, logs: list[Any], again: Any, times: _Times) -> list[ReadLog]:
         if any(isinstance(answer, RpcError) for answer in (first, last, *logs, again)):
             raise UpstreamDown("the chain node refused to show logs")
         begin, end = read_header(first), read_header(last)
         if read_header(again).hash != end.hash:
             raise ChainMoved("the chain was reorganised while it was read")
         for each in (begin, end):
-            if each.number in bounds:
+            if each.number in times:
+                times[each.number] = each.timestamp
                 self._times.learn(each.number, each.timestamp)
         entries = []
         for found in logs:
@@ -166,6 +157,19 @@ class TransferReader:
             {"address": assets, "topics": [TRANSFER, owners, payees]},
             {"address": [pinned.MAINNET.permit2], "topics": [NONCES_INVALIDATED, owners]},
         ]
+
+
+def _are_wide_enough(spans: Sequence[Span], ranges: Sequence[_Range], times: _Times, head: int) -> bool:
+    """Whether the bounds, whose times are known by now, are what they were taken for."""
+    bounds = {row.key: (each.first, each.last) for each in ranges for row in each.rows}
+    for span in spans:
+        first, last = bounds[span.row.key]
+        first_s, last_s = times[first], times[last]
+        if first_s is None or (first_s >= span.since and first > 0):
+            return False
+        if last < head and (last_s is None or last_s <= span.until):
+            return False
+    return True
 
 
 def _cut(whole: _Range, size: int) -> list[_Range]:

@@ -6,7 +6,7 @@ A bound only has to be on the right side of its moment, and near enough that a n
 from bisect import bisect_left, bisect_right, insort
 from typing import Final
 
-_KEPT: Final = 128
+_KEPT: Final = 1024
 _NEAR_S: Final = 600
 """How much later than its moment an upper bound may be."""
 
@@ -34,14 +34,16 @@ class BlockTimes:
     def timestamp(self, number: int) -> int | None:
         return next((timestamp for timestamp, known in self._known if known == number), None)
 
-    def before(self, moment: int) -> int:
-        """A block that is probably earlier than the moment; surely when it is known."""
+    def before(self, moment: int, *, tries: int = 0) -> int:
+        """A block that is probably earlier than the moment; surely when it is known. After so many tries that were not
+        early enough it is much earlier: what they showed may be older than anything that is remembered."""
         index = bisect_left(self._known, (moment, 0))
         if index:
             return self._known[index - 1][1]
         timestamp, number = self._known[0]
         blocks, seconds = self._pace()
-        return max(0, number - 2 * (timestamp - moment) * blocks // seconds - 64)
+        likely = 2 * (timestamp - moment) * blocks // seconds + 64
+        return max(0, number - (likely << 2 * tries))
 
     def after(self, moment: int, *, is_sure: bool = False) -> int:
         """A block that is later than the moment, probably or surely; the newest that is known when none is."""

@@ -1,0 +1,115 @@
+"""Payments and the clocks of their chains: what is old, what is far from final, and a clock that is not ours."""
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+from sqlalchemy import select
+
+from tickyard.payments.offer.terms import FIRST, SECOND
+from tickyard.payments.proof.reconcile import look_after
+from tickyard.store.revenue import revenue
+from yards import paying
+
+call = paying.call
+URL = "/v1/x402/item/AAPL"
+BOTH = pytest.mark.parametrize("network", [FIRST, SECOND])
+
+
+def run(tmp_path, scenario):
+    async def bounded():
+        async with asyncio.timeout(60), paying.World(tmp_path / "x.db") as world:
+            await scenario(world)
+
+    asyncio.run(bounded())
+
+
+async def worker(world, finality=1):
+    process = world.processes[0]
+    return await look_after(process.ledger, process.proofs, finality=finality, is_forced=True)
+
+
+async def credited(world):
+    async with world.processes[0].store.read() as tx:
+        return (await tx.execute(select(revenue.c.amount_raw))).scalars().all()
+
+
+@BOTH
+def test_a_payment_is_credited_however_often_the_chain_was_looked_at_before_it_was_final(tmp_path, network):
+    """A busy worker sees a new block every few seconds, and finality is twenty minutes behind it."""
+
+    async def scenario(world):
+        chain, proof = world.chains[network], world.processes[0].proofs[network]
+        assert (await call(world.app, "GET", URL, world.payment(network=network))).status == 200
+        for _ in range(1100):
+            world.clock.move(2)
+            chain.grow(1)
+            await proof.tip()
+        assert await worker(world, finality=600) == {"credited": 1}
+
+    run(tmp_path, scenario)
+
+
+@BOTH
+def test_payments_of_many_days_are_credited_together(tmp_path, network):
+    """The worker was away for four days. Each payment's blocks are far from the others'."""
+
+    async def scenario(world):
+        chain = world.chains[network]
+        for _ in range(90):
+            assert (await call(world.app, "GET", URL, world.payment(network=network))).status == 200
+            for _ in range(60):
+                world.clock.move(60)
+                chain.grow(1)
+        assert await worker(world) == {"credited": 90}
+
+    run(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("behind_s", [130, 1800])
+@BOTH
+def test_a_chain_whose_clock_is_behind_ours_still_shows_what_was_paid(tmp_path, network, behind_s):
+    async def scenario(world):
+        chain, far = world.chains[network], world.facilitators[network]
+        chain.clock = SimpleNamespace(seconds=lambda: world.clock.seconds() - behind_s)
+        for is_lost in (False, True):
+            for _ in range(20):
+                world.clock.move(5)
+                chain.grow(1)
+                await worker(world)
+            far.script["settle"] = ["cut-landed"] if is_lost else []
+            assert (await call(world.app, "GET", URL, world.payment(network=network))).status == 200
+        for _ in range(20):
+            world.clock.move(30)
+            chain.grow(1)
+            await worker(world)
+        assert await credited(world) == [10_000] * 2
+
+    run(tmp_path, scenario)
+
+
+@BOTH
+def test_a_clock_that_was_put_right_after_a_sale_loses_no_payment(tmp_path, network):
+    async def scenario(world):
+        chain, far = world.chains[network], world.facilitators[network]
+        for _ in range(20):
+            world.clock.move(30)
+            chain.grow(1)
+            await worker(world)
+        # Our clock is half an hour ahead when it sells, and right when it looks.
+        world.clock.move(1800)
+        chain.clock = SimpleNamespace(seconds=lambda: world.clock.seconds() - 1800)
+        far.script["settle"] = ["refuse"]
+        payment = world.payment(network=network)
+        assert (await call(world.app, "GET", URL, payment)).status == 402
+        chain.pay(*far._parts(far.asked["settle"][-1]))
+        for _ in range(20):
+            world.clock.move(30)
+            chain.grow(1)
+        world.clock.move(-1800)
+        chain.clock = world.clock
+        chain.grow(1)
+        assert await worker(world) == {"settled": 1}
+        assert await worker(world) == {"credited": 1}
+
+    run(tmp_path, scenario)
