@@ -315,6 +315,31 @@ def test_an_uncertain_payment_is_presented_again_and_nothing_new_is_signed_until
     assert payer.spent_usd == "0.010000"
 
 
+@pytest.mark.parametrize("ahead_s", [600, 10**9])
+def test_a_client_whose_clock_is_ahead_signs_nothing_new_while_the_first_can_be_taken(ahead_s):
+    clock = MovedClock()
+    clock.move(ahead_s)
+    payer = Payer(KEY, limit_usd="1", clock=clock)
+
+    def later(seconds):
+        def move():
+            clock.move(seconds)
+            return payer
+
+        return move
+
+    # By its own clock it has run out; by the service's, which the chain goes by, it is good for minutes.
+    refused, early, over = bought(
+        (payer, challenge()),
+        (later(400), challenge()),
+        (later(min(ahead_s, 86_400)), challenge(), challenge(), paid()),
+    )
+    first = refused[1][1]
+    assert early == (402, [first])
+    assert (over[0], over[1][:2]) == ("AAPL", [first, None])
+    assert over[1][2] not in (None, first)
+
+
 def test_a_payment_taken_late_brings_its_answer_without_a_new_one():
     payer = Payer(KEY, limit_usd="1")
     lost, found = bought((payer, challenge(), error(502, "upstream_error")), (payer, paid()))

@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 import msgspec
@@ -29,7 +30,8 @@ _VALID_AT_MOST_S: Final = 86_400
 _SAYS_NOTHING: Final = (408, 425, 429)
 """Said before anybody has looked at the payment, which may be under way all the same."""
 _OVER_AFTER_S: Final = 60
-"""How long after its deadline a refused payment is over for sure: clocks and blocks differ."""
+"""How long after its deadline, by the service's clock, a refused payment is over for sure: blocks have times of their
+own."""
 
 
 class Payer:
@@ -95,9 +97,11 @@ class Payer:
             )
         # Counted before it is signed: two calls at the same time cannot both take the last cent.
         self._signed += price
-        until = self._clock.timestamp() + max(int(offer["maxTimeoutSeconds"]) for offer in offers)
+        now = self._clock.timestamp()
+        # Chains go by the service's time: to a clock that is ahead of it a payment is over before it is.
+        until = now + max(int(offer["maxTimeoutSeconds"]) for offer in offers) + _behind_s(headers, now)
         try:
-            ahead_s = _ahead_s(challenge, headers, self._clock.timestamp()) if is_local else 0
+            ahead_s = _ahead_s(challenge, headers, now) if is_local else 0
             paying = await self._make(challenge, offers, ahead_s)
             signed = SignedPayment(paying, price, terms, until)
             self._kept.keep(name, signed)
@@ -193,6 +197,16 @@ class Payer:
             }
         )
         return client
+
+
+def _behind_s(headers: Mapping[str, str], now: float) -> float:
+    """By how many seconds the service's clock is behind ours, as its answer says; a day at most."""
+    date = next((value for name, value in headers.items() if name.lower() == "date"), "")
+    try:
+        said = parsedate_to_datetime(date).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0
+    return min(max(0.0, now - said), float(_VALID_AT_MOST_S))
 
 
 def _ahead_s(challenge: dict[str, Any], headers: Mapping[str, str], now: float) -> int:
