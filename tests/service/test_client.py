@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 from argparse import Namespace
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext, redirect_stdout
 from hashlib import sha256
 
 import pytest
@@ -474,6 +474,32 @@ def test_the_pay_command_says_to_repeat_what_somebody_in_between_has_answered(an
     assert (lost, "run the same command again" in said, found) == (1, True, 0)
     assert sent[2] is not None
     assert sent[2] == sent[4]
+
+
+def test_the_pay_command_forgets_no_payment_before_its_answer_is_shown(tmp_path, monkeypatch):
+    """Whoever is killed on the way to the terminal runs it again, and must not pay again."""
+    monkeypatch.chdir(tmp_path)
+    demo = ok({"wallets": [{"privateKey": KEY}]})
+    shown, gone = io.StringIO(), io.StringIO()
+    gone.close()
+
+    async def run():
+        stand = Stand()
+        async with asyncio.timeout(30), _serving.serving(stand.app) as base:
+            for screen, answers in ((gone, [demo, challenge(), paid()]), (shown, [demo, paid()])):
+                stand.answers = answers
+                with (
+                    redirect_stdout(screen),
+                    nullcontext() if screen is shown else pytest.raises(ValueError, match="closed"),
+                ):
+                    await pay_command(base, "/v1/x402/quote", None, None)
+        return [headers.get("payment-signature") for _, _, headers, _ in stand.asked]
+
+    sent = asyncio.run(run())
+    assert sent[2] is not None
+    assert sent[2] == sent[4]
+    assert "AAPL" in shown.getvalue()
+    assert json.loads((tmp_path / ".run/payments.json").read_text()) == {"kept": []}
 
 
 def test_every_payment_carries_a_name_that_only_its_payer_knows():

@@ -1,6 +1,6 @@
 """One call over HTTP: send, try again where that is safe, pay where that is asked for, read what came back."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from ipaddress import ip_address
@@ -47,6 +47,9 @@ class RawReply:
         return 200 <= self.status < 300
 
 
+OnPaid = Callable[[RawReply], None]
+
+
 class Caller:
     def __init__(
         self,
@@ -89,20 +92,23 @@ class Caller:
             await self._session.close()
             self._session = None
 
-    async def fetch(self, request: Request, *, is_repeatable: bool, answer: Any = Any) -> RawReply:
+    async def fetch(
+        self, request: Request, *, is_repeatable: bool, answer: Any = Any, on_paid: OnPaid | None = None
+    ) -> RawReply:
         """The answer to one request, paid for if that is asked for. What was signed for it before comes first.
 
-        `answer`: what it must be readable as before a payment counts as answered."""
+        `answer`: what it must be readable as before a payment counts as answered. `on_paid`: given what was paid for
+        before the payment is forgotten: whoever is interrupted in it asks again, and gets it again."""
         name = self._name_of(request)
         # All of them, one after the other: any may be the one that was taken.
         while self._payer is not None and (uncertain := self._payer.uncertain(name)) is not None:
-            reply, is_over = await self._present(request, uncertain, answer, is_first=False)
+            reply, is_over = await self._present(request, uncertain, answer, on_paid, is_first=False)
             if reply.status != 402 or not is_over:
                 return reply
         reply = await self._repeat(request, {}, is_repeatable)
         if reply.status == 402 and self._payer is not None:
             signed = await self._payer.sign(reply.headers, name, is_local=self._is_local)
-            reply, _ = await self._present(request, signed, answer, is_first=True)
+            reply, _ = await self._present(request, signed, answer, on_paid, is_first=True)
         return reply
 
     def is_uncertain(self, request: Request) -> bool:
@@ -113,7 +119,7 @@ class Caller:
         return f"{request.method} {self._base_url}{request.path} {sha256(request.body or b'').hexdigest()}"
 
     async def _present(
-        self, request: Request, signed: SignedPayment, answer: Any, *, is_first: bool
+        self, request: Request, signed: SignedPayment, answer: Any, on_paid: OnPaid | None, *, is_first: bool
     ) -> tuple[RawReply, bool]:
         """The same payment again is never a second one: the service keeps the answer that was paid for."""
         assert self._payer is not None
@@ -126,6 +132,8 @@ class Caller:
             if reply.is_good:
                 raise Unreachable("the service answered something else than expected (there is no receipt)")
             return reply, False
+        if reply.is_good and on_paid is not None:
+            on_paid(reply)
         return reply, self._payer.judge(signed, reply.status, is_first=is_first and reply.tries == 1)
 
     async def _repeat(self, request: Request, headers: Mapping[str, str], is_repeatable: bool) -> RawReply:

@@ -9,7 +9,7 @@ import aiohttp
 import msgspec
 
 from tickyard.client.routes import Request
-from tickyard.sandbox.commands.reference_payer import CannotPay, pay_once
+from tickyard.sandbox.commands.reference_payer import CannotPay, PaidAnswer, pay_once
 
 KEPT: Final = Path(".run/payments.json")
 """What was paid and not answered yet. A second try of the same command presents it again."""
@@ -33,18 +33,33 @@ async def pay_command(base_url: str, url: str, network: str | None, data: str | 
             wallet_key=demo["privateKey"],
             network=f"eip155:{network}" if network else None,
             file=KEPT,
+            show=_show,
         )
     except CannotPay as trouble:
         print(str(trouble), file=sys.stderr)
         return 1
-    print(_shown(paid.body))
-    if paid.receipt is None or not paid.receipt.get("success"):
-        known = "its outcome is not known: run the same command again" if paid.is_uncertain else "nothing was taken"
-        print(f"status {paid.status}, {known}", file=sys.stderr)
-        return 1
-    receipt = paid.receipt
-    print(f"paid by {receipt['payer']} on {receipt['network']}: {receipt['transaction']}", file=sys.stderr)
-    return 0
+    if _is_bought(paid):
+        return 0
+    _print(paid)
+    known = "its outcome is not known: run the same command again" if paid.is_uncertain else "nothing was taken"
+    print(f"status {paid.status}, {known}", file=sys.stderr)
+    return 1
+
+
+def _show(paid: PaidAnswer) -> None:
+    """What was paid for is shown before it is forgotten that it was."""
+    if _is_bought(paid):
+        _print(paid)
+        receipt = paid.receipt or {}
+        print(f"paid by {receipt['payer']} on {receipt['network']}: {receipt['transaction']}", file=sys.stderr)
+
+
+def _is_bought(paid: PaidAnswer) -> bool:
+    return paid.receipt is not None and bool(paid.receipt.get("success"))
+
+
+def _print(paid: PaidAnswer) -> None:
+    print(_shown(paid.body), flush=True)
 
 
 def _shown(body: bytes) -> str:

@@ -4,8 +4,8 @@ What a buyer must do beside the defaults is here too: allow USDG, which no clien
 sandbox sign by the sandbox's clock, which may be ahead of the wall.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from x402.http.clients.httpx import PaymentError, x402AsyncTransport
 from x402.mechanisms.evm.exact import ExactEvmClientScheme
 from x402.mechanisms.evm.signers import EthAccountSigner
 
-from tickyard.client.caller import Caller
+from tickyard.client.caller import Caller, RawReply
 from tickyard.client.errors import KeptUnreadable, TickyardError
 from tickyard.client.payer import Payer
 from tickyard.client.routes import Request
@@ -96,15 +96,26 @@ def _client(wallet_key: str, network: str | None, ahead_s: int) -> x402Client:
     return client
 
 
-async def pay_once(base_url: str, request: Request, *, wallet_key: str, network: str | None, file: Path) -> PaidAnswer:
-    """One request with the house's own client. What it paid and got no answer to is presented again the next time."""
+async def pay_once(
+    base_url: str,
+    request: Request,
+    *,
+    wallet_key: str,
+    network: str | None,
+    file: Path,
+    show: Callable[[PaidAnswer], None],
+) -> PaidAnswer:
+    """One request with the house's own client. What it paid and got no answer to is presented again the next time, and
+    what it got and did not finish to `show`."""
     try:
         payer = Payer(wallet_key, limit_usd="1", network=network, file=file)
     except KeptUnreadable as error:
         raise CannotPay(str(error)) from None
     caller = Caller(base_url, payer=payer, timeout_s=_WAIT_S)
     try:
-        reply = await caller.fetch(request, is_repeatable=request.method == "GET")
+        reply = await caller.fetch(
+            request, is_repeatable=request.method == "GET", on_paid=lambda reply: show(_answer(reply))
+        )
     except KeptUnreadable as error:
         raise CannotPay(str(error)) from None
     except TickyardError as error:
@@ -113,8 +124,12 @@ async def pay_once(base_url: str, request: Request, *, wallet_key: str, network:
         raise CannotPay(f"the payment was not made: {error}") from None
     finally:
         await caller.close()
+    return replace(_answer(reply), is_uncertain=caller.is_uncertain(request))
+
+
+def _answer(reply: RawReply) -> PaidAnswer:
     headers = httpx.Headers(dict(reply.headers))
-    return PaidAnswer(reply.status, reply.body, _receipt(headers), dict(headers), caller.is_uncertain(request))
+    return PaidAnswer(reply.status, reply.body, _receipt(headers), dict(headers))
 
 
 async def ahead_of_the_wall(url: str, wall: Clock) -> int:
