@@ -24,6 +24,7 @@ from sqlalchemy import Select, and_, bindparam, or_, select, text, update
 
 from tickyard.kernel.clock import Clock
 from tickyard.payments.books import statements as sql
+from tickyard.payments.books.lookups import Lookups
 from tickyard.payments.books.reply import Reply
 from tickyard.payments.books.reserving import take
 from tickyard.payments.books.row import PaymentRow, Reservation, State, read_row
@@ -65,13 +66,12 @@ class Ledger:
     def __init__(self, store: Store, clock: Clock, *, settle_s: float = 30.0) -> None:
         self.store = store
         self.pen = Together(store)
+        self._lookups = Lookups(store)
         self.clock = clock
         self._settling = timedelta(seconds=settle_s) + _MARGIN
 
     async def find(self, key: Key) -> PaymentRow | None:
-        async with self.store.glance() as tx:
-            found = await sql.FIND.one(tx, sql.key_of(key))
-        return None if found is None else read_row(found)
+        return await self._lookups.find(key)
 
     async def reserve(self, claim: Reservation, holder: str) -> PaymentRow | None:
         """Take the payment for one run of its request. None: somebody else has it; look again."""
