@@ -1,7 +1,7 @@
 """Passing over pools that cannot win: the best fill is the same as when every pool is worked through."""
 
 from hypothesis import given, settings
-from hypothesis.strategies import composite, integers, lists, permutations, sampled_from
+from hypothesis.strategies import composite, integers, just, lists, permutations, sampled_from
 
 from proof import count
 from tickyard.chain.v3.math import PoolState
@@ -18,10 +18,10 @@ TOKEN = Address("0x" + "77" * 20)
 near = integers(0, 20).flatmap(lambda bits: integers(1, 2 << bits))
 
 
-def chart(index, curve, token_is_0):
+def chart(index, curve, token_is_0, held=2**255):
     pool = Pool(Address(f"0x{index + 1:040x}"), TOKEN, curve.fee, token_is_0, curve.tick_spacing)
     spot = PoolSpot(pool, curve.sqrt_price_x96, curve.liquidity, curve)
-    return Chart(spot, range(-10, 10), {}, UsdgAmount(0), TokenAmount(0))
+    return Chart(spot, range(-10, 10), {}, UsdgAmount(held), TokenAmount(held))
 
 
 @composite
@@ -46,9 +46,10 @@ def tiers(draw):
     sampled_from(list(Side)),
     sampled_from(list(Mode)),
     near | amounts,
+    lists(just(2**255) | near | amounts, min_size=4, max_size=4),
 )
-def test_the_best_is_among_those_that_may_win(curves, token_is_0, side, mode, amount):
-    charts = [chart(index, curve, token_is_0) for index, curve in enumerate(curves)]
+def test_the_best_is_among_those_that_may_win(curves, token_is_0, side, mode, amount, held):
+    charts = [chart(index, curve, token_is_0, held[index]) for index, curve in enumerate(curves)]
     is_usd = (side is Side.BUY) == (mode is Mode.EXACT_IN)
     trade = Trade(side, mode, UsdgAmount(amount) if is_usd else TokenAmount(amount))
     every, some = fills_of(charts, trade), winning_fills(charts, trade)

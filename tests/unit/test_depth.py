@@ -140,6 +140,27 @@ def test_the_largest_trade_is_within_the_impact_and_one_unit_more_is_not(case):
             assert is_dry or impact(pool, most + 1, limit, zero_for_one, is_buy) > Fraction(bps, 10_000)
 
 
+@pytest.mark.parametrize("case", range(30))
+def test_the_largest_trade_takes_no_more_than_the_pool_can_pay(case):
+    rng = Random(f"{SEED}/payable/{case}")
+    pool, token_is_0 = random_pool(rng)
+    for is_buy in (True, False):
+        zero_for_one = token_is_0 != is_buy
+        limit = price_limit(pool.sqrt_price_x96, zero_for_one)
+
+        def got(amount, zero_for_one=zero_for_one, limit=limit):
+            return swap(pool, zero_for_one=zero_for_one, amount=amount, sqrt_price_limit=limit).amount_out
+
+        most = largest_trade(pool, 2_000, limit, token_is_0=token_is_0, is_buy=is_buy)
+        for payable in (0, 1, got(most) // 2, got(most) - 1, got(most)) if most else ():
+            less = largest_trade(pool, 2_000, limit, token_is_0=token_is_0, is_buy=is_buy, payable=payable)
+            assert not less or got(less) <= payable
+            assert less == most if payable == got(most) else less < most
+            if payable > 10**6:
+                # One more is too much: for the pool, or for the impact where rounding costs most.
+                assert got(less + 1) > payable or not fits(pool, less + 1, 2_000, limit, zero_for_one, is_buy)
+
+
 def fits(pool, amount, bps, limit, zero_for_one, is_buy):
     after = swap(pool, zero_for_one=zero_for_one, amount=amount, sqrt_price_limit=limit).sqrt_price_after
     return after != limit and impact(pool, amount, limit, zero_for_one, is_buy) <= Fraction(bps, 10_000)

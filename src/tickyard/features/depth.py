@@ -24,7 +24,7 @@ from tickyard.kernel.wire import (
     TokenText,
     iso,
 )
-from tickyard.market.swaps.charts import FAR, TENTH
+from tickyard.market.swaps.charts import FAR, TENTH, Chart
 from tickyard.market.swaps.pools import PoolSpot
 from tickyard.market.swaps.quoting import BlockNumber, FeeTier
 
@@ -104,7 +104,7 @@ async def get_depth(deps: Deps, ask: DepthAsk) -> Kept[Depth]:
         as_of=iso(head.at),
         pools=shown,
         all=AllDepth(up=_together(spots, 1), down=_together(spots, -1)),
-        largest=None if ask.max_impact_bps is None else _largest(spots, ask.max_impact_bps),
+        largest=None if ask.max_impact_bps is None else _largest(charts, ask.max_impact_bps),
     )
     return Kept(answer, _REUSE_S)
 
@@ -138,13 +138,15 @@ def _shown(bps: int, moves: Sequence[Move]) -> PriceMove:
     )
 
 
-def _largest(spots: Iterable[PoolSpot], bps: int) -> LargestTrade:
+def _largest(charts: Iterable[Chart], bps: int) -> LargestTrade:
     """A trade goes through one pool: the largest is the largest of any of them."""
     buys, sells = [0], [0]
-    for spot in spots:
+    for chart in charts:
+        spot = chart.spot
         if spot.is_usable and spot.curve is not None:
             is_0 = spot.pool.token_is_0
-            for amounts, is_buy in ((buys, True), (sells, False)):
+            for amounts, is_buy, held in ((buys, True, chart.tokens), (sells, False, chart.usdg)):
                 limit = price_limit(spot.sqrt_price_x96, is_0 != is_buy)
-                amounts.append(largest_trade(spot.curve, bps, limit, token_is_0=is_0, is_buy=is_buy))
+                most = largest_trade(spot.curve, bps, limit, token_is_0=is_0, is_buy=is_buy, payable=held)
+                amounts.append(most)
     return LargestTrade(buy_usd=UsdgAmount(max(buys)).text(), sell_tokens=TokenAmount(max(sells)).text())

@@ -60,9 +60,11 @@ def usdg_depth(pool: PoolState, *, token_is_0: bool) -> int:
     return min(to_move(pool, bps, token_is_0=token_is_0).usdg for bps in (DEPTH_BPS, -DEPTH_BPS))
 
 
-def largest_trade(pool: PoolState, max_impact_bps: int, limit: int, *, token_is_0: bool, is_buy: bool) -> int:
+def largest_trade(
+    pool: PoolState, max_impact_bps: int, limit: int, *, token_is_0: bool, is_buy: bool, payable: int = _MOST
+) -> int:
     """The most that can be paid in before the average price, fee included, is worse than the spot price by more than
-    this, or the pool runs dry before `limit`. Zero: not even a little.
+    this, or the pool runs dry before `limit`, or would have to give more than is `payable`. Zero: not even a little.
 
     What comes out is rounded down. Where its unit is the coarser one, as dollars are for shares, an amount may be too
     large and a larger one fit again, just when another unit comes out. So both are tried: the amounts that go in, and
@@ -83,6 +85,9 @@ def largest_trade(pool: PoolState, max_impact_bps: int, limit: int, *, token_is_
         rest = swap(stop, zero_for_one=zero_for_one, amount=amount - paid, sqrt_price_limit=limit)
         return None if rest.sqrt_price_after == limit else got + rest.amount_out
 
+    if all_out > payable:
+        all_in, all_out = _last(lambda amount: (got := out(amount)) is not None and got <= payable, all_in), payable
+
     def fits(amount: int) -> bool:
         got = out(amount)
         return got is not None and bound.is_kept(amount, got)
@@ -94,8 +99,8 @@ def largest_trade(pool: PoolState, max_impact_bps: int, limit: int, *, token_is_
         return told is not None and told >= got
 
     by_amount = _last(fits, all_in)
-    by_out = bound.most_for(_last(is_worth, all_out))
-    return max(by_amount, by_out if by_out <= all_in and by_out and fits(by_out) else 0)
+    by_out = min(bound.most_for(_last(is_worth, all_out)), all_in)
+    return max(by_amount, by_out if by_out and fits(by_out) else 0)
 
 
 def _last(holds: Callable[[int], bool], most: int) -> int:

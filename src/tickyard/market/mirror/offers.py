@@ -11,7 +11,8 @@ from tickyard.market.swaps.gas import pool_gas
 
 
 def fills_of(charts: Iterable[Chart], trade: Trade) -> list[Fill]:
-    """The complete fills. A pool that would reach its limit has none, nor has one that gives nothing."""
+    """The complete fills. A pool that would reach its limit has none, nor has one that gives nothing or does not hold
+    what it would have to give: who issues a token can take it from anybody, and no curve shows that."""
     fills = [_fill(chart, chart.spot.curve, trade) for chart in charts if chart.spot.curve is not None]
     return [fill for fill in fills if fill is not None]
 
@@ -63,6 +64,7 @@ def _fill(chart: Chart, curve: PoolState, trade: Trade) -> Fill | None:
     amount = int(trade.fixed) if is_exact_in else -int(trade.fixed)
     result = swap(curve, zero_for_one=zero_for_one, amount=amount, sqrt_price_limit=limit)
     open_leg = result.amount_out if is_exact_in else result.amount_in
-    if not open_leg or result.sqrt_price_after == limit:
+    held = chart.tokens if trade.side is Side.BUY else chart.usdg
+    if not open_leg or result.sqrt_price_after == limit or result.amount_out > held:
         return None
     return fill_of(trade, spot, open_leg, pool_gas(trade.side, result))
