@@ -40,6 +40,8 @@ class Teller:
         self.came += 1
         if self.habit == "refuse":
             return web.Response(status=403)
+        if self.habit == "silent":
+            await asyncio.Event().wait()
         socket = web.WebSocketResponse()
         await socket.prepare(request)
         self.open.add(socket)
@@ -53,6 +55,8 @@ class Teller:
                 continue
             if self.habit == "binary":
                 await socket.send_bytes(b"\0")
+                continue
+            if self.habit == "mute":
                 continue
             if self.habit == "hang up":
                 break
@@ -131,7 +135,9 @@ def test_other_pools_are_another_subscription_and_none_is_no_connection():
     asyncio.run(go())
 
 
-@pytest.mark.parametrize("habit", ["refuse", "garbage", "binary", "hang up", "refuse logs", "foreign"])
+@pytest.mark.parametrize(
+    "habit", ["refuse", "garbage", "binary", "hang up", "refuse logs", "foreign", "silent", "mute"]
+)
 def test_a_node_with_a_bad_habit_is_left_for_the_next(habit):
     async def go():
         bad, good = Teller(habit), Teller()

@@ -122,11 +122,12 @@ class LogFeed:
 async def _dialled(url: str) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=_ANSWER_S)
     try:
-        async with (
-            aiohttp.ClientSession(timeout=timeout) as session,
-            session.ws_connect(url, heartbeat=_HEARTBEAT_S, max_msg_size=_MESSAGE_MAX) as socket,
-        ):
-            yield socket
+        async with aiohttp.ClientSession(timeout=timeout) as session:
+            # A node that takes the call and says nothing would else be waited for until the end of days.
+            async with asyncio.timeout(_ANSWER_S):
+                socket = await session.ws_connect(url, heartbeat=_HEARTBEAT_S, max_msg_size=_MESSAGE_MAX)
+            async with socket:
+                yield socket
     except (aiohttp.ClientError, OSError, TimeoutError):
         raise NodeUnreachable from None
 
