@@ -48,7 +48,7 @@ async def open_stream(folder, clock=None, **settings):
                 app = build_app(Plan(CATALOG, deps), access_log=None)
                 keeping = asyncio.create_task(app.hub.keep())
                 async with serving.serving(app.edge) as url:
-                    stage = Stage(url, deps, app, chain)
+                    stage = Stage(url, deps, app, chain, node)
                     yield stage
                     for told in stage.open:
                         await told.aclose()
@@ -59,8 +59,8 @@ async def open_stream(folder, clock=None, **settings):
 
 
 class Stage:
-    def __init__(self, url, deps, app, chain):
-        self.url, self.deps, self.app, self.chain = url, deps, app, chain
+    def __init__(self, url, deps, app, chain, node):
+        self.url, self.deps, self.app, self.chain, self.node = url, deps, app, chain, node
         self.open = []
         self.slot = slot_number(deps.clock.now()) - 400
 
@@ -251,6 +251,23 @@ def test_who_does_not_read_is_cut_off_and_the_others_are_not(tmp_path):
         writer.transport.abort()
 
     on_stage(tmp_path, work)
+
+
+def test_a_node_that_says_nothing_keeps_nothing_else_back(tmp_path):
+    async def work(stage):
+        await stage.record({"AAPL": 10**9})
+        told = stage.listen(events=["price", "sample"])
+        assert (await anext(told)).name == "snapshot"
+        stage.node.mode, asked = "hang", len(stage.node.seen)
+        while len(stage.node.seen) == asked:
+            await WallClock().sleep(0.01)
+        began = WallClock().monotonic()
+        await stage.record({"AAPL": 2 * 10**9})
+        while (await anext(told)).name != "sample":
+            pass
+        assert WallClock().monotonic() - began < 2, "what is waited for the node is three seconds and more"
+
+    on_stage(tmp_path, work, MIRROR="off")
 
 
 class Fast(WallClock):

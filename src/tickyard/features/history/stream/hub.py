@@ -4,6 +4,7 @@ Durable events come from the store, whoever wrote them, so every replica tells t
 memory, once a second at most, and are not kept: who was away hears the newest.
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any, Final
@@ -149,24 +150,35 @@ class Hub:
             self._cursor, self._samples = cursor, samples
 
     async def keep(self) -> None:
-        """Tell what happens, for ever."""
-        clock = self._deps.clock
-        beat = told_prices = clock.monotonic()
+        """Tell what happens, for ever. Each thing by itself: a node or an issuer that is silent for seconds keeps back
+        neither what the store knows nor the signs of life, and a store that is keeps back no sign of life."""
+        async with asyncio.TaskGroup() as strands:
+            for strand in (self._keep_durable, self._keep_prices, self._keep_beating):
+                strands.create_task(strand())
+
+    async def _keep_durable(self) -> None:
         while True:
-            now = clock.monotonic()
             if self._listeners:
                 await self._tell_durable()
-                if now - told_prices >= PRICES_S:
-                    told_prices = now
-                    await self._tell_prices()
-                if now - beat >= HEARTBEAT_S:
-                    beat = now
-                    self._beat()
             else:
                 # Nobody listens: who comes next begins where the store is then.
                 self._cursor = None
-                self._prices.latest.clear()
-                beat = now
+            await self._deps.clock.sleep(LOOK_S)
+
+    async def _keep_prices(self) -> None:
+        while True:
+            await self._tell_prices()
+            await self._deps.clock.sleep(PRICES_S)
+
+    async def _keep_beating(self) -> None:
+        clock = self._deps.clock
+        beat = clock.monotonic()
+        while True:
+            if not self._listeners:
+                beat = clock.monotonic()
+            elif clock.monotonic() - beat > HEARTBEAT_S - LOOK_S:
+                beat = clock.monotonic()
+                self._beat()
             await clock.sleep(LOOK_S)
 
     def _beat(self) -> None:
