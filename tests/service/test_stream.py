@@ -15,6 +15,8 @@ from tickyard.doors.app import Plan, build_app
 from tickyard.features.actions.archive import archive
 from tickyard.features.history.store import record
 from tickyard.features.history.stream.cursor import Cursor
+from tickyard.features.history.stream.replay import Rounds
+from tickyard.features.history.stream.told import Told
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Symbol
 from tickyard.market.sampling.rounds import Round, slot_number, slot_start
@@ -293,6 +295,57 @@ def test_who_stops_reading_in_the_middle_of_the_past_is_cut_off(tmp_path):
         assert deaf.is_cut
         assert not deaf.is_here
         writer.transport.abort()
+
+    on_stage(tmp_path, work, clock=Fast())
+
+
+def test_a_round_is_read_once_for_all_who_come_back(tmp_path):
+    async def work(stage):
+        for price in range(20):
+            await stage.record({"AAPL": 10**9 + price})
+        rounds, newest = Rounds(), stage.slot - 1
+
+        async def read(slot):
+            async with stage.deps.store.read() as tx:
+                return await rounds.between(tx, (slot - 1, 999), (slot, 999))
+
+        first = await read(newest)
+        assert first
+        # A whole day that one reads again does not push out what all others come for.
+        for slot in range(newest - 18, newest):
+            assert await read(slot)
+        assert all(one is other for one, other in zip(first, await read(newest), strict=True))
+        async with stage.deps.store.read() as tx:
+            assert await rounds.between(tx, (newest, 0), (newest, 999)) == first[1:]
+
+    on_stage(tmp_path, work)
+
+
+def test_what_is_kept_of_an_event_does_not_grow_with_what_strangers_choose():
+    event = Told("sample", {f"S{n}": {"symbol": f"S{n}"} for n in range(500)}, {}, "samples", round=(1, 0))
+    for n in range(500):
+        assert b'"S%d"' % n in event.data(frozenset({f"S{n}"}))
+    assert len(event._made) < 100
+
+
+def test_who_was_away_for_long_waits_for_a_turn_and_is_not_taken_for_deaf(tmp_path):
+    async def work(stage):
+        for price in range(40):
+            await stage.record({"AAPL": 10**9 + price})
+        far, near = (Cursor((stage.slot - ago, 999), (0, "")).text() for ago in (39, 3))
+        told = stage.listen(events=["sample"], last_event_id=far)
+        async with stage.app.hub._turns:
+            waiting = asyncio.ensure_future(anext(told))
+            while not stage.app.hub._listeners:
+                await WallClock().sleep(0.01)
+            [patient] = stage.app.hub._listeners
+            quick = stage.listen(events=["sample"], last_event_id=near)
+            assert (await anext(quick)).data["samples"][0]["price"] == 1.000000038
+            # Three signs of life, by this clock.
+            await WallClock().sleep(1.2)
+            assert not waiting.done()
+            assert not patient.is_cut
+        assert (await waiting).data["samples"][0]["price"] == 1.000000002
 
     on_stage(tmp_path, work, clock=Fast())
 

@@ -7,6 +7,7 @@ memory, once a second at most, and are not kept: who was away hears the newest.
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 from typing import Any, Final
 
 from tickyard.deps import Deps
@@ -41,6 +42,8 @@ class Hub:
         self._max, self._max_per_client = settings.stream_max, settings.stream_max_per_client
         self._bytes_max = settings.stream_buffer_kb * 1024
         self._cursor: Cursor | None = None
+        self._rounds = replay.Rounds()
+        self._turns = asyncio.Lock()
         self._samples: dict[str, Any] = {}
         self._prices = PriceFeed(deps)
         self.is_closed = False
@@ -88,9 +91,11 @@ class Hub:
         while True:
             here = self._here()
             target = Cursor(min(here.round, (listener.cursor.round[0] + _ROUNDS_AT_ONCE, LAST_PART)), here.action)
-            async with self._deps.store.read() as tx:
-                told = await replay.rounds_between(tx, listener.cursor.round, target.round)
-                actions = await replay.actions_between(tx, listener.cursor.action, target.action)
+            # Who was away for long asks for work: they take turns, so that one client is not felt by all the others.
+            with listener.waiting():
+                async with nullcontext() if target.round == here.round else self._turns, self._deps.store.read() as tx:
+                    told = await self._rounds.between(tx, listener.cursor.round, target.round)
+                    actions = await replay.actions_between(tx, listener.cursor.action, target.action)
             if len(actions) == replay.ACTIONS_MAX:
                 # There may be more: those are told in the next turn.
                 target = Cursor(target.round, actions[-1].action or target.action)
@@ -199,7 +204,7 @@ class Hub:
                 there = await replay.position(tx)
                 if there == here:
                     return
-                told = await replay.rounds_between(tx, here.round, there.round)
+                told = await self._rounds.between(tx, here.round, there.round)
                 actions = await replay.actions_between(tx, here.action, there.action)
         except UpstreamDown:
             # The store is away for a moment; what happened meanwhile is told then.

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 from tickyard.features.history.stream.cursor import Cursor
 from tickyard.features.history.stream.told import Symbols, Told, framed
@@ -11,6 +12,7 @@ from tickyard.features.history.stream.told import Symbols, Told, framed
 class Listener:
     __slots__ = (
         "_bytes_max",
+        "_is_waiting",
         "_queue",
         "_queued",
         "_ready",
@@ -40,6 +42,7 @@ class Listener:
         """Too slow: what waits for them has grown over the bound."""
         self.on_cut: Callable[[], object] | None = None
         self._bytes_max = bytes_max
+        self._is_waiting = False
         self._queue: deque[bytes] = deque()
         self._queued = 0
         self._ready: asyncio.Future[None] | None = None
@@ -91,9 +94,21 @@ class Listener:
         self._wake()
 
     def is_stuck(self) -> bool:
-        """Whether they have taken nothing of the past since this was last asked."""
+        """Whether they have taken nothing of the past since this was last asked, and not because we were reading it."""
+        if self._is_waiting:
+            self._taken = None
+            return False
         before, self._taken = self._taken, self.cursor
         return before is not None and before == self.cursor
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Meanwhile it is they who wait for us."""
+        self._is_waiting = True
+        try:
+            yield
+        finally:
+            self._is_waiting = False
 
     def cut(self) -> None:
         self.is_cut = True

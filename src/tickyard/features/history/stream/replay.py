@@ -23,6 +23,8 @@ INTERVALS: Final = {"5m": 300, "15m": 900, "1h": 3_600, "4h": 14_400, "1d": 86_4
 ROUNDS_MAX: Final = 288
 """A day: who was away for longer is told so."""
 ACTIONS_MAX: Final = 1_000
+_ROUNDS_KEPT: Final = 12
+"""An hour: who comes back after a restart was away for seconds, and comes with thousands of others."""
 
 _ROUNDS: Final = (
     select(recorded.c.slot, recorded.c.block_number)
@@ -65,17 +67,30 @@ async def position(tx: Transaction) -> Cursor:
     return Cursor((newest, 999) if newest is not None else (0, 0), action)
 
 
-async def rounds_between(tx: Transaction, after: RoundPlace, upto: RoundPlace) -> list[Told]:
-    """The events of every round behind the one place and not behind the other, in order."""
-    rows = (await tx.execute(_ROUNDS, {"first": after[0], "last": upto[0]})).all()
-    told: list[Told] = []
-    for slot, block_number in rows:
-        told += [
-            event
-            for event in await _round(tx, slot, block_number)
-            if event.round is not None and after < event.round <= upto
-        ]
-    return told
+class Rounds:
+    """The events of rounds. A round never changes, so the newest ones are read once for all who come back."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, tuple[int, list[Told]]] = {}
+
+    async def between(self, tx: Transaction, after: RoundPlace, upto: RoundPlace) -> list[Told]:
+        """The events of every round behind the one place and not behind the other, in order."""
+        rows = (await tx.execute(_ROUNDS, {"first": after[0], "last": upto[0]})).all()
+        told: list[Told] = []
+        for slot, block_number in rows:
+            events = await self._of(tx, slot, block_number)
+            told += [event for event in events if event.round is not None and after < event.round <= upto]
+        return told
+
+    async def _of(self, tx: Transaction, slot: int, block_number: int) -> list[Told]:
+        block, events = self._kept.get(slot, (None, []))
+        if block == block_number:
+            return events
+        events = await _round(tx, slot, block_number)
+        self._kept[slot] = block_number, events
+        if len(self._kept) > _ROUNDS_KEPT:
+            del self._kept[min(self._kept)]
+        return events
 
 
 async def _round(tx: Transaction, slot: int, block_number: int) -> list[Told]:

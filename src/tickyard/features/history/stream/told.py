@@ -13,12 +13,14 @@ EVENTS: Final = ("price", "sample", "candle", "action", "status")
 Symbols = frozenset[str] | None
 """Which symbols a listener wants; None: all of them."""
 
+_MADE_MAX: Final = 64
+"""Of one event, for so many choices of symbols: what is kept must not grow with what strangers think of."""
 _encode: Final = msgspec.json.Encoder().encode
 
 
 @dataclass(eq=False, slots=True)
 class Told:
-    """One event. Its bytes are made once for all who want the same symbols."""
+    """One event. Its bytes are made once for all who want the same symbols, of the first choices that there are."""
 
     name: str
     items: Mapping[str, Any]
@@ -35,7 +37,9 @@ class Told:
         """The event's fields without its id; empty: nothing in it is for this listener."""
         made = self._made.get(symbols)
         if made is None:
-            made = self._made[symbols] = self._make(symbols)
+            made = self._make(symbols)
+            if len(self._made) < _MADE_MAX:
+                self._made[symbols] = made
         return made
 
     def _make(self, symbols: Symbols) -> bytes:
