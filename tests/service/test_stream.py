@@ -350,6 +350,32 @@ def test_who_was_away_for_long_waits_for_a_turn_and_is_not_taken_for_deaf(tmp_pa
     on_stage(tmp_path, work, clock=Fast())
 
 
+def test_while_one_hears_a_long_past_everybody_else_is_served(tmp_path):
+    async def work(stage):
+        for price in range(60):
+            await stage.record({"AAPL": 10**9 + price})
+        hub = stage.app.hub
+        listener = await hub.join(
+            "somebody", None, frozenset({"sample"}), Cursor((stage.slot - 60, 999), (0, "")).text()
+        )
+        turns, is_over = 0, False
+
+        async def others():
+            nonlocal turns
+            while not is_over:
+                turns += 1
+                await WallClock().sleep(0)
+
+        waiting = asyncio.create_task(others())
+        told = b"".join([data async for data in hub.past(listener, is_resumed=True)])
+        is_over = True
+        await waiting
+        assert told.count(b"event: sample") == 59
+        assert turns > 30, "between any two rounds it is somebody else's turn"
+
+    on_stage(tmp_path, work)
+
+
 def test_a_process_that_goes_away_says_when_to_come_back(tmp_path):
     async def work(stage):
         async with aiohttp.ClientSession() as session, session.get(f"{stage.url}/v1/stream?events=sample") as answer:

@@ -7,7 +7,6 @@ memory, once a second at most, and are not kept: who was away hears the newest.
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import nullcontext
 from typing import Any, Final
 
 from tickyard.deps import Deps
@@ -25,7 +24,9 @@ LOOK_S: Final = 0.5
 HEARTBEAT_S: Final = 15.0
 PRICES_S: Final = 1.0
 BACK_AFTER_MS: Final = 2_000
-_ROUNDS_AT_ONCE: Final = 6
+_ROUNDS_AT_ONCE: Final = 2
+_REST_S: Final = 0.02
+"""After these of a long past, which take about as long: the others have half of the time at least."""
 GOODBYE: Final = b"retry: %d\n: going away, come back soon\n\n" % BACK_AFTER_MS
 
 
@@ -90,12 +91,17 @@ class Hub:
             return
         while True:
             here = self._here()
-            target = Cursor(min(here.round, (listener.cursor.round[0] + _ROUNDS_AT_ONCE, LAST_PART)), here.action)
-            # Who was away for long asks for work: they take turns, so that one client is not felt by all the others.
+            is_far = here.round[0] - listener.cursor.round[0] > replay.ROUNDS_KEPT
+            end = (listener.cursor.round[0] + _ROUNDS_AT_ONCE, LAST_PART) if is_far else here.round
+            target = Cursor(end, here.action)
             with listener.waiting():
-                async with nullcontext() if target.round == here.round else self._turns, self._deps.store.read() as tx:
-                    told = await self._rounds.between(tx, listener.cursor.round, target.round)
-                    actions = await replay.actions_between(tx, listener.cursor.action, target.action)
+                if is_far:
+                    # It is work: they take turns and rest, so that one client is not felt by all the others.
+                    async with self._turns:
+                        told, actions = await self._between(listener.cursor, target)
+                        await self._deps.clock.sleep(_REST_S)
+                else:
+                    told, actions = await self._between(listener.cursor, target)
             if len(actions) == replay.ACTIONS_MAX:
                 # There may be more: those are told in the next turn.
                 target = Cursor(target.round, actions[-1].action or target.action)
@@ -107,6 +113,11 @@ class Hub:
                 # Nothing was awaited since the comparison, so nothing was told that they did not hear.
                 listener.is_here = True
                 return
+
+    async def _between(self, since: Cursor, until: Cursor) -> tuple[list[Told], list[Told]]:
+        async with self._deps.store.read() as tx:
+            told = await self._rounds.between(tx, since.round, until.round)
+            return told, await replay.actions_between(tx, since.action, until.action)
 
     async def _why_not(self, since: Cursor | None) -> str | None:
         """What keeps us from telling everything since then; None: nothing."""

@@ -1,5 +1,6 @@
 """Durable events, read from the store: the same for every replica, however often they are read."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -23,7 +24,7 @@ INTERVALS: Final = {"5m": 300, "15m": 900, "1h": 3_600, "4h": 14_400, "1d": 86_4
 ROUNDS_MAX: Final = 288
 """A day: who was away for longer is told so."""
 ACTIONS_MAX: Final = 1_000
-_ROUNDS_KEPT: Final = 12
+ROUNDS_KEPT: Final = 12
 """An hour: who comes back after a restart was away for seconds, and comes with thousands of others."""
 
 _ROUNDS: Final = (
@@ -72,6 +73,7 @@ class Rounds:
 
     def __init__(self) -> None:
         self._kept: dict[int, tuple[int, list[Told]]] = {}
+        self._reading = asyncio.Lock()
 
     async def between(self, tx: Transaction, after: RoundPlace, upto: RoundPlace) -> list[Told]:
         """The events of every round behind the one place and not behind the other, in order."""
@@ -83,14 +85,16 @@ class Rounds:
         return told
 
     async def _of(self, tx: Transaction, slot: int, block_number: int) -> list[Told]:
-        block, events = self._kept.get(slot, (None, []))
-        if block == block_number:
+        # Those who come together wait for the first of them.
+        async with self._reading:
+            block, events = self._kept.get(slot, (None, []))
+            if block == block_number:
+                return events
+            events = await _round(tx, slot, block_number)
+            self._kept[slot] = block_number, events
+            if len(self._kept) > ROUNDS_KEPT:
+                del self._kept[min(self._kept)]
             return events
-        events = await _round(tx, slot, block_number)
-        self._kept[slot] = block_number, events
-        if len(self._kept) > _ROUNDS_KEPT:
-            del self._kept[min(self._kept)]
-        return events
 
 
 async def _round(tx: Transaction, slot: int, block_number: int) -> list[Told]:
