@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Integer, and_, bindparam, func, insert, select, text, update
+from sqlalchemy import ColumnElement, Integer, and_, bindparam, func, select, text, update
 
 from tickyard.features.earn.books.digest import Books
 from tickyard.features.earn.days.sealing import share_pages
@@ -52,6 +52,17 @@ _set_lines: Final = Bulk(
     earn_line,
     key=["epoch", "address", "attempt"],
     merge=lambda new: {name: new[name] for name in ("state", "payer", "nonce", "hash")},
+)
+# The same bytes may be signed again: by a payer who was replaced and then named again, or at a fee of before.
+_set_batch: Final = Bulk(
+    earn_batch,
+    key=["hash"],
+    merge=lambda new: {"signed_at": new.signed_at, "ended_at": new.ended_at},
+)
+_set_refused: Final = Bulk(
+    earn_line,
+    key=["epoch", "address", "attempt"],
+    merge=lambda new: {name: new[name] for name in ("state", "amount_raw", "reason", "ended_at")},
 )
 _add_tally: Final = Bulk(
     earn_tally,
@@ -167,7 +178,7 @@ async def batch_lines(tx: Transaction, batch: Batch) -> list[tuple[Address, int]
 
 async def add_batch(tx: Transaction, batch: Batch, lines: Iterable[PayoutLine] = ()) -> None:
     """A new transaction and what is in it, before it is sent."""
-    await tx.execute(insert(earn_batch), _row(batch))
+    await _set_batch.run(tx, [_row(batch)])
     sent = list(lines)
     again = await _due_among(tx, batch.epoch, sent)
     rows = [
@@ -185,7 +196,7 @@ async def add_batch(tx: Transaction, batch: Batch, lines: Iterable[PayoutLine] =
 
 async def replace_batch(tx: Transaction, batch: Batch) -> None:
     """The same nonce again at a higher fee. Who asks is told of the newest."""
-    await tx.execute(insert(earn_batch), _row(batch))
+    await _set_batch.run(tx, [_row(batch)])
     await tx.execute(
         update(earn_line)
         .where(earn_line.c.payer == batch.payer, earn_line.c.nonce == batch.nonce, text("earn_line.state = 'sent'"))
@@ -194,8 +205,16 @@ async def replace_batch(tx: Transaction, batch: Batch) -> None:
 
 
 async def refuse(tx: Transaction, claim: Claim, reason: str, now: datetime) -> None:
-    values = {"epoch": claim.epoch, "address": claim.address, "attempt": claim.attempt, "state": "refused"}
-    await tx.execute(insert(earn_line), values | {"amount_raw": 0, "reason": reason, "sent_at": now, "ended_at": now})
+    """Never to be paid. One that had been sent, and came back, is counted no more."""
+    sent = await tx.execute(select(earn_line.c.amount_raw).where(*_line_of(claim)))
+    if (sent_raw := sent.scalar_one_or_none()) is not None:
+        await count(tx, claim.epoch, wallets=-1, live_raw=-sent_raw)
+    row = {
+        "epoch": claim.epoch, "address": claim.address, "attempt": claim.attempt, "state": "refused",
+        "amount_raw": 0, "payer": None, "nonce": None, "hash": None, "reason": reason, "sent_at": now,
+        "ended_at": now, "block_number": None,
+    }  # fmt: skip
+    await _set_refused.run(tx, [row])
 
 
 async def count(tx: Transaction, epoch: int, *, wallets: int = 0, live_raw: int = 0, paid_raw: int = 0) -> None:
@@ -212,6 +231,14 @@ async def _due_among(tx: Transaction, epoch: int, lines: Sequence[PayoutLine]) -
         )
     )
     return {(row.address, row.attempt) for row in found}
+
+
+def _line_of(claim: Claim) -> tuple[ColumnElement[bool], ...]:
+    return (
+        earn_line.c.epoch == claim.epoch,
+        earn_line.c.address == claim.address,
+        earn_line.c.attempt == claim.attempt,
+    )
 
 
 def _row(batch: Batch) -> dict[str, Any]:

@@ -41,6 +41,7 @@ _FEE_MOST: Final = 100
 _FIRST_TIP: Final = 10**6
 """Chains that serve in the order of arrival ignore it; the others want some, and more of it to replace."""
 _PLAIN_GAS: Final = 100_000
+_NO_GAS: Final = "the account is short of gas"
 
 
 @dataclass(slots=True)
@@ -63,10 +64,11 @@ class Outbound:
     _unwanted_until: float = 0.0
     _used: int | None = None
     _offer: int | None = None
+    _wei: int | None = None
 
     def begin_round(self) -> None:
         """What the chain says is asked for at most once a round."""
-        self._used = self._offer = None
+        self._used = self._offer = self._wei = None
 
     async def is_opening(self, epoch: int) -> bool:
         """Whether an opening of this epoch is on its way."""
@@ -87,6 +89,10 @@ class Outbound:
         if gas is None:
             return 0
         offer, used = await self._fee(), await self._nonces_used()
+        if await self._wei_left() < gas * offer:
+            # A node that estimates does not look at the account; one that is to take it does.
+            self._tell_unwanted(_NO_GAS)
+            return 0
         async with self.store.begin() as tx:
             await guard(tx, lease)
             await must_not_be_halted(tx)
@@ -130,15 +136,9 @@ class Outbound:
         return now >= self._since[batch.nonce] + (REFUSED_S if batch.nonce in self._refused else STUCK_S)
 
     async def _replace(self, lease: Lease, old: ledger.Batch) -> ledger.Batch:
-        """The same call again at a higher fee."""
+        """The same call again at a higher fee, if the account can pay it."""
         data = await self._again(old)
-        offer = await self._fee()
-        max_fee = min(max(old.max_fee * 5 // 4 + 1, offer), offer * _FEE_MOST)
-        if max_fee <= old.max_fee:
-            log.error("a payout transaction is stuck at the highest fee", nonce=old.nonce, hash=old.hash)
-            max_fee, tip = old.max_fee, old.tip
-        else:
-            tip = min(old.tip * 5 // 4 + 1, max_fee)
+        max_fee, tip = await self._next_fee(old)
         async with self.store.begin() as tx:
             await guard(tx, lease)
             await must_not_be_halted(tx)
@@ -147,8 +147,24 @@ class Outbound:
             if batch.hash == old.hash:
                 return old
             await ledger.replace_batch(tx, batch)
-        log.warning("a payout transaction is stuck, it goes again at a higher fee", nonce=old.nonce, hash=batch.hash)
+        log.warning("a payout transaction is stuck, it goes again at another fee", nonce=old.nonce, hash=batch.hash)
         return batch
+
+    async def _next_fee(self, old: ledger.Batch) -> tuple[int, int]:
+        """What the next form of a stuck transaction offers at most, and its tip."""
+        offer = await self._fee()
+        payable = await self._wei_left(but=old.nonce) // old.gas
+        wanted = min(max(old.max_fee * 5 // 4 + 1, offer), offer * _FEE_MOST)
+        if old.max_fee > payable >= offer:
+            # No node keeps what the account cannot pay, so nothing has to be outbid: from the beginning.
+            return offer, _FIRST_TIP
+        if wanted <= old.max_fee:
+            log.error("a payout transaction is stuck at the highest fee", nonce=old.nonce, hash=old.hash)
+        elif wanted <= payable:
+            return wanted, min(old.tip * 5 // 4 + 1, wanted)
+        else:
+            self._tell_unwanted(_NO_GAS)
+        return old.max_fee, old.tip
 
     async def _again(self, old: ledger.Batch) -> bytes:
         """What is left to do of a batch; nothing at all: a call of nobody, so that the nonces after it are free."""
@@ -200,11 +216,24 @@ class Outbound:
         try:
             needed = quantity(await self.rpc.call("eth_estimateGas", [call]))
         except RpcError as error:
-            self._unwanted_until = self.store.clock.monotonic() + UNWANTED_S
-            metrics.payout_refused.inc()
-            log.error("the chain would refuse a payout now", why=error.reason)
+            self._tell_unwanted(error.reason)
             return None
         return needed * 5 // 4 + _PLAIN_GAS
+
+    def _tell_unwanted(self, why: str) -> None:
+        self._unwanted_until = self.store.clock.monotonic() + UNWANTED_S
+        metrics.payout_refused.inc()
+        log.error("the chain would refuse a payout now", why=why)
+
+    async def _wei_left(self, *, but: int | None = None) -> int:
+        """What the account has for gas, beside what may be taken for all that waits for the chain, but for one."""
+        if self._wei is None:
+            try:
+                self._wei = quantity(await self.rpc.call("eth_getBalance", [self.signer.address, "latest"]))
+            except RpcError as error:
+                raise UpstreamDown("the chain node refused to show a balance") from error
+        waiting = {each.nonce: each.gas * each.max_fee for each in await self._unmined() if each.nonce != but}
+        return self._wei - sum(waiting.values())
 
     async def _fee(self) -> int:
         if self._offer is None:

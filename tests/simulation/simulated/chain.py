@@ -169,8 +169,7 @@ class Chain(Blocks):
             raise Revert("execution reverted: open already")
         if call["from"] != self.state.payer or self.state.paused:
             raise Revert("execution reverted: not now")
-        if self.eth < 10**13:
-            raise Refusal("insufficient funds for gas")
+        # Without a price in the question, what is on the account does not matter.
         return hex(250_000 + 50_000 * lines)
 
     def eth_getCode(self, address, _where):
