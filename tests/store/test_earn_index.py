@@ -19,6 +19,7 @@ from tickyard.features.earn.tables import (
     holder_transfer,
 )
 from tickyard.kernel.errors import UpstreamDown
+from tickyard.kernel.ids import ZERO_ADDRESS
 from yards.reward_days import (
     ALICE,
     BOB,
@@ -38,6 +39,18 @@ from yards.reward_days import (
 @pytest.fixture
 def run(where, tmp_path):
     return lambda work: asyncio.run(live_in_town(where, tmp_path, work))
+
+
+def test_what_is_thrown_away_to_the_zero_address_holds_up_no_snapshot(run):
+    async def work(town):
+        await run_due(town, town.clock.now())
+        # Many tokens let anybody do this, and count it to the supply as before.
+        town.chain.send(POOR.address, TOKEN, ZERO_ADDRESS, 1)
+        town.mine()
+        assert (await town.to(rules.snapshot_at(EPOCH))).taken == [EPOCH]
+        assert (await town.books())["eligibleWallets"] == 2
+
+    run(work)
 
 
 def test_a_worker_that_was_down_for_days_catches_up_in_order(run):

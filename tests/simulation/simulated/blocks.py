@@ -146,9 +146,12 @@ class Blocks:
 
     def _move(self, block, mined, token, sender, receiver, amount):
         balances = self.state.balances(token)
-        if (token == USDG and receiver in self.frozen) or balances.get(sender, 0) < amount:
+        # The zero address makes tokens; what anybody throws away to it stays there, and in the supply.
+        has = amount if sender == ZERO else balances.get(sender, 0)
+        if (token == USDG and receiver in self.frozen) or has < amount:
             raise Revert("refused")
-        balances[sender] -= amount
+        if sender != ZERO:
+            balances[sender] -= amount
         balances[receiver] = balances.get(receiver, 0) + amount
         self._log(block, mined, token, [TRANSFER, word(sender), word(receiver)], amount)
 
@@ -237,8 +240,6 @@ class Blocks:
         taken = {each.nonce for each in self.pool.values() if each.sender == sender}
         while nonce in taken:
             nonce += 1
-        if sender == ZERO:
-            self.state.balances(to)[ZERO] = 2**255
         hash_ = "0x" + keccak256(f"{sender}{to}{receiver}{amount}{nonce}{self._rng.random()}".encode()).hex()
         made = Transaction(hash_, sender, nonce, to, receiver, amount, authorization=authorization, deadline=deadline)
         self.pool[hash_] = made
@@ -250,7 +251,7 @@ class Blocks:
             change(state)
 
     def supply(self, state):
-        return sum(amount for owner, amount in state.token.items() if owner != ZERO)
+        return sum(state.token.values())
 
     def _hash(self, number):
         return "0x" + sha256(f"{number}/{self._rng.random()}".encode()).hexdigest()

@@ -19,7 +19,7 @@ from tickyard.chain.blocks import Header, final_header, last_before
 from tickyard.chain.erc20 import balance_of, read_amount
 from tickyard.chain.multicall import Call, aggregate
 from tickyard.features.earn.days.holders import BrokenIndex, HeldBalance, forget_before, newest_mark, pages_at
-from tickyard.features.earn.days.token import total_supply
+from tickyard.features.earn.days.token import supply_in_hands
 from tickyard.features.earn.room import EarnDeps, holder_index, token_facts
 from tickyard.features.earn.rules import snapshot_at, threshold_raw
 from tickyard.features.earn.tables import earn_epoch, earn_share
@@ -72,7 +72,7 @@ async def take(deps: EarnDeps, epoch: int) -> str:
 
 
 async def _prove_and_freeze(deps: EarnDeps, epoch: int, final: Header, block: Header | None) -> str:
-    supply = await total_supply(deps.rpc, deps.earn.terms.token, final.hash)
+    supply = await supply_in_hands(deps.rpc, deps.earn.multicall, deps.earn.terms.token, final.hash)
     threshold = threshold_raw((await token_facts(deps)).decimals)
     async with deps.store.read() as view:
         if await newest_mark(view) != (final.number, final.hash):

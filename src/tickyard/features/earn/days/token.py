@@ -5,8 +5,9 @@ from typing import Final, Self
 
 from tickyard.chain.abi import WORD, malformed, read_uint
 from tickyard.chain.erc20 import DECIMALS, TOTAL_SUPPLY, balance_of, read_amount, read_decimals
+from tickyard.chain.multicall import Call, aggregate
 from tickyard.chain.rpc.client import Block, Rpc
-from tickyard.kernel.ids import Address
+from tickyard.kernel.ids import ZERO_ADDRESS, Address
 from tickyard.kernel.units import ratio_text
 
 _SYMBOL: Final = bytes.fromhex("95d89b41")
@@ -32,8 +33,17 @@ async def balance(rpc: Rpc, token: Address, owner: Address, block: Block = "late
     return read_amount(await rpc.eth_call(token, balance_of(owner), block=block))
 
 
-async def total_supply(rpc: Rpc, token: Address, block: Block) -> int:
-    return read_amount(await rpc.eth_call(token, TOTAL_SUPPLY, block=block))
+async def supply_in_hands(rpc: Rpc, multicall: Address, token: Address, block: Block) -> int:
+    """The supply without what was thrown away to the zero address, where many tokens let anybody send some.
+
+    Their logs look like a burn's, and the supply stays as it was: one unit, and no sum of holders would reach it again.
+    """
+    calls = [Call(token, TOTAL_SUPPLY), Call(token, balance_of(ZERO_ADDRESS))]
+    supply, thrown = await aggregate(rpc, multicall, calls, block=block)
+    if supply is None:
+        raise malformed()
+    # A token that shows no balance of nobody keeps none there.
+    return read_amount(supply) - (0 if thrown is None else read_amount(thrown))
 
 
 def _text(data: bytes) -> str:
