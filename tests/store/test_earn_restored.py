@@ -103,6 +103,22 @@ def test_what_was_paid_after_all_does_not_go_on_to_the_next_pool_too(run):
     run(work)
 
 
+def test_an_epoch_that_was_counted_before_the_desk_was_read_is_closed_when_it_has_been(run):
+    async def work(town):
+        kept, _paid = await fail_then_pay(town, "failed")
+        await put_back(town, kept)
+        town.clock.move(rules.closes_at(EPOCH))
+        town.mine()
+        done = await run_due(town, town.clock.now())
+        assert "more than the books know" in done.waiting[EPOCH], "until the agent has read the desk"
+        await town.pay(town.agent())
+        assert (await run_due(town, town.clock.now())).closed == [EPOCH]
+        books = await town.books()
+        assert (books["paidUsd"], books["rolledOverUsd"], books["balanced"]) == ("0.020000", "0.010000", True)
+
+    run(work)
+
+
 def test_a_payment_of_which_no_claim_is_known_is_shown_to_its_wallet(run):
     async def work(town):
         await town.open_day()

@@ -18,7 +18,12 @@ from tickyard.store.statement import Bulk
 
 _AT_ONCE: Final = 1_000
 
-_new_rows: Final = Bulk(earn_close, only_new=True)
+_set_rows: Final = Bulk(
+    earn_close,
+    key=["epoch", "address"],
+    # Counted again while it waits: what was unpaid at the first count may have been paid by now.
+    merge=lambda new: {name: new[name] for name in ("attempt", "amount_raw", "returned_to")},
+)
 _claimed: Final = (
     select(
         earn_share.c.address,
@@ -94,7 +99,8 @@ async def _shut(store: Store, epoch: int) -> bool:
 async def _count_some(store: Store, epoch: int, after: str) -> str | None:
     """Count the next claims. Where to go on; None: these were the last."""
     async with store.begin() as tx:
-        row = (await tx.execute(select(earn_epoch).where(earn_epoch.c.id == epoch))).one()
+        if (row := await _closing(tx, epoch)) is None:
+            return None
         claims = await _claims(tx, epoch, after)
         rows = [
             {
@@ -109,7 +115,7 @@ async def _count_some(store: Store, epoch: int, after: str) -> str | None:
             }
             for claim in claims
         ]
-        await _new_rows.run(tx, rows)
+        await _set_rows.run(tx, rows)
     return claims[-1].address if len(claims) == _AT_ONCE else None
 
 
@@ -117,7 +123,16 @@ async def _count_strangers(store: Store, epoch: int) -> None:
     async with store.read() as tx:
         found = (await tx.execute(_strangers, {"of_epoch": epoch})).mappings().all()
     async with store.begin() as tx:
-        await _new_rows.run(tx, [{"epoch": epoch, "returned_to": None, **row} for row in found])
+        if await _closing(tx, epoch) is not None:
+            await _set_rows.run(tx, [{"epoch": epoch, "returned_to": None, **row} for row in found])
+
+
+async def _closing(tx: Transaction, epoch: int) -> Row[Any] | None:
+    """The epoch, which stays in closing until this transaction ends. None: another worker has closed it, and what
+    was counted is for good."""
+    found = select(earn_epoch).where(earn_epoch.c.id == epoch).with_for_update(read=True)
+    row = (await tx.execute(found)).one()
+    return row if row.state == "closing" else None
 
 
 async def _claims(tx: Transaction, epoch: int, after: str) -> Sequence[Row[Any]]:
