@@ -1,6 +1,6 @@
 """What the desk has done, for good: its events in final blocks end lines, and used-up nonces end batches.
 
-Nothing is ever decided by an error, a time-out or a missing answer.
+Nothing is ever decided by an error, a time-out or a missing answer, nor by an event that the desk's memory contradicts.
 
     Paid                paid, whoever sent it, also when the books know nothing of it
     Skipped             paid before, by an event that was not shown to us
@@ -21,7 +21,7 @@ from tickyard.chain.blocks import Header
 from tickyard.chain.quantity import quantity
 from tickyard.chain.rpc.client import Rpc
 from tickyard.chain.rpc.trouble import RpcError, TooManyLogs
-from tickyard.chain.transfers import RawLogs, read_logs
+from tickyard.chain.transfers import read_logs
 from tickyard.features.earn.books.desk import EVENTS, DeskEvent, read_event, read_funds, read_payer
 from tickyard.features.earn.days.holders import Stride
 from tickyard.features.earn.tables import earn_batch, earn_desk_mark, earn_line
@@ -32,6 +32,7 @@ from tickyard.observe.log import log
 from tickyard.payout.foreign import add_foreign
 from tickyard.payout.halt import Halted
 from tickyard.payout.ledger import Batch, count
+from tickyard.payout.proof import must_be_true
 from tickyard.store.engine import Store, Transaction
 from tickyard.store.leases import Lease, guard
 from tickyard.store.statement import Bulk, Query
@@ -86,7 +87,9 @@ class Endings:
                 raise
             if mark is not None and found.parent_hash != mark[1]:
                 raise Halted(f"block {mark[0]} was final, and is not on the chain any more")
-            await self._apply(lease, last, found, ended)
+            events = sorted(read_event(each, self.desk) for each in found.logs)
+            await must_be_true(self.rpc, self.multicall, self.desk, events, final, is_all=last == final.number)
+            await self._apply(lease, last, found.last_hash, events, ended)
             self.stride.went_well(len(found.logs))
         return False
 
@@ -123,9 +126,8 @@ class Endings:
             found = await tx.fetch(_MARK, {"of_desk": self.desk})
         return (found[0][0], found[0][1]) if found else None
 
-    async def _apply(self, lease: Lease, last: int, found: RawLogs, ended: Ended) -> None:
+    async def _apply(self, lease: Lease, last: int, last_hash: str, events: Sequence[DeskEvent], ended: Ended) -> None:
         """End what the events are about and move the mark, in one transaction."""
-        events = sorted(read_event(each, self.desk) for each in found.logs)
         wrong: list[str] = []
         short = await self._short(events)
         async with self.store.begin() as tx:
@@ -135,7 +137,7 @@ class Endings:
                 mine = [event for event in events if event.epoch == epoch]
                 for start in range(0, len(mine), _AT_ONCE):
                     wrong += await _end_some(tx, epoch, mine[start : start + _AT_ONCE], short, now, ended)
-            await _set_mark.run(tx, [{"desk": self.desk, "block_number": last, "block_hash": found.last_hash}])
+            await _set_mark.run(tx, [{"desk": self.desk, "block_number": last, "block_hash": last_hash}])
         if wrong:
             raise Halted("; ".join(wrong[:3]))
 

@@ -24,6 +24,7 @@ _PAUSED: Final = bytes.fromhex("5c975abb")
 _BOOKS: Final = bytes.fromhex("68744046")
 _POOL: Final = bytes.fromhex("fe313112")
 _SPENT: Final = bytes.fromhex("d5b5cc23")
+_PAID_TO: Final = bytes.fromhex("a031fb7f")
 
 PAID: Final = "0x4f2d18324ee95128de091ed2adc501295479000ce4c2cec607aeb1b67e189e2f"
 SKIPPED: Final = "0x7d97edec1e1f4d9cce71aef7b28e745baf5e21d4caf8cc15f9c90a3c232c472b"
@@ -89,6 +90,14 @@ async def read_epochs(
         DeskEpoch(words[at].hex(), read_uint(words[at + 1]), read_uint(words[at + 2]))
         for at in range(0, len(words), 3)
     ]  # fmt: skip
+
+
+async def read_paid(
+    rpc: Rpc, multicall: Address, desk: Address, whom: Sequence[tuple[int, Address]], block: Block
+) -> list[int]:
+    """What accounts were paid in epochs by the desk's own memory, in the order asked."""
+    calls = [Call(desk, _PAID_TO + uint_word(epoch) + address_word(account)) for epoch, account in whom]
+    return [read_uint(_must(answer)) for answer in await aggregate(rpc, multicall, calls, block=block)]
 
 
 async def read_till(rpc: Rpc, multicall: Address, desk: Address, usdg: Address, block: Block = "latest") -> DeskTill:
