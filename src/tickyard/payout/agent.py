@@ -39,6 +39,7 @@ _LOOK_AGAIN_S: Final = 60
 _IDLE_TIMES: Final = 10
 _HELD_S: Final = 60.0
 _BOOKS_KEPT: Final = 2
+_TELL_S: Final = 10.0
 _LONG_AGO: Final = datetime(2000, 1, 1, tzinfo=UTC)
 
 
@@ -91,6 +92,7 @@ class Agent:
     _seen: dict[int, datetime] = field(default_factory=dict)
     """Up to when claims have been looked at."""
     _look_all_at: float = 0.0
+    _tell_at: float = 0.0
     _held: dict[tuple[int, str], float] = field(default_factory=dict)
     """Claims over a cap, and when to look again."""
     _left_raw: int | None = None
@@ -113,6 +115,7 @@ class Agent:
     async def run_once(self, lease: Lease) -> Did:
         """One round. Raises Halted, LostLease, or UpstreamDown when the node or the store is in trouble."""
         did = Did()
+        await self._tell_oldest()
         if self._is_stopped():
             return did
         self._outbound.begin_round()
@@ -152,11 +155,9 @@ class Agent:
             return
         claims, is_all = await self._waiting(epoch)
         if not claims:
-            self._tell_oldest([])
             if state == "closed" and is_all and epoch not in on_their_way:
                 self._finished.add(epoch)
             return
-        self._tell_oldest(claims)
         if not await self._open(lease, epoch, did):
             return
         due = self.store.clock.monotonic() >= self._sent_at + GATHER_S
@@ -285,7 +286,14 @@ class Agent:
         self._books[epoch] = found
         return found
 
-    def _tell_oldest(self, claims: list[Claim]) -> None:
-        oldest = min((claim.reserved_at for claim in claims), default=None)
-        waited = timedelta(0) if oldest is None else self.store.clock.now() - oldest
+    async def _tell_oldest(self) -> None:
+        """For the alarm. Neither a halt, a stop nor a node in trouble keeps this from being told."""
+        clock = self.store.clock
+        if clock.monotonic() < self._tell_at:
+            return
+        self._tell_at = clock.monotonic() + _TELL_S
+        async with self.store.read() as tx:
+            epochs = [each for each, _ in await ledger.payable_epochs(tx) if each not in self._finished]
+            oldest = await ledger.oldest_waiting(tx, epochs)
+            waited = timedelta(0) if oldest is None else await self.store.now(tx) - oldest
         metrics.payout_oldest_s.set(max(0, waited // timedelta(seconds=1)))
