@@ -121,6 +121,7 @@ def test_the_api_loads_no_parser_of_c():
     assert _imports("import tickyard.processes.api") & {"Crypto", "pycparser"} == set()
 
 
+@pytest.mark.slow
 def test_the_serving_process_starts_small():
     code = (
         # CPU time, so that a busy machine does not count.

@@ -4,6 +4,7 @@ import copy
 from datetime import date, timedelta
 
 import msgspec
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -174,6 +175,7 @@ def places(node, path=()):
 PLACES = [path for path in places(GOOD) if path]
 
 
+@pytest.mark.slow
 @settings(PATIENT, max_examples=400)
 @given(st.lists(st.tuples(st.sampled_from(PLACES), JUNK | st.just(...)), min_size=1, max_size=3))
 def test_a_damaged_document_gives_the_right_figure_or_says_why_not(damage):

@@ -1,5 +1,6 @@
 """Passing over pools that cannot win: the best fill is the same as when every pool is worked through."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import composite, integers, just, lists, permutations, sampled_from
 
@@ -39,6 +40,7 @@ def tiers(draw):
     return draw(permutations([first, *others]))
 
 
+@pytest.mark.slow
 @settings(max_examples=count(10_000))
 @given(
     lists(pools(), min_size=1, max_size=4) | tiers(),

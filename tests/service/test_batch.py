@@ -47,6 +47,7 @@ def in_yard(folder, work):
     return asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_all_prices_come_in_one_answer_and_agree_with_the_single_ones(tmp_path):
     async def work(get, yard):
         every = (await get("/v1/prices")).json()
@@ -110,6 +111,7 @@ def test_stats_of_many_are_the_stats_of_each_at_one_block(tmp_path):
     in_yard(tmp_path, work)
 
 
+@pytest.mark.slow
 def test_stats_of_all_take_one_round_trip(tmp_path):
     async def work(get, yard):
         before = len(yard.node.seen)

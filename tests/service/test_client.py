@@ -624,6 +624,7 @@ def test_call_names_the_address_at_which_nobody_answers(capsys):
     assert call_command(Namespace(**args, url="127.0.0.1:1")) == 2
 
 
+@pytest.mark.slow
 def test_words_may_follow_an_option():
     command = [
         sys.executable,

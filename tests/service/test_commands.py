@@ -264,6 +264,7 @@ def test_the_version_is_told(folder):
     assert (done.returncode, done.stdout) == (0, "tickyard 1.0.0\n")
 
 
+@pytest.mark.slow
 def test_keys_are_made_for_their_owner_alone_and_renewed_beside_the_old(folder):
     path = folder / "fresh.key"
     assert run(folder, "keys", "new", "alert", str(path)).returncode == 0
@@ -304,6 +305,7 @@ def test_renewed_keys_are_read_by_whoever_read_them_before(folder):
     assert AlertKeys.read(real.read_text()).version == 2
 
 
+@pytest.mark.slow
 def test_a_key_that_cannot_be_written_to_its_end_is_not_left_behind(folder):
     shell = ["/bin/sh", "-c", 'ulimit -f 0; exec "$@"', "sh", sys.executable, "-m", "tickyard", "keys"]
     keys = (folder / "keys").read_text()

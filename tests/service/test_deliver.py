@@ -197,6 +197,7 @@ def test_a_receiver_that_was_dead_at_first_gets_its_one_post_when_it_is_back(run
     run(work, resolver=StubResolver(always=None))
 
 
+@pytest.mark.slow
 def test_a_receiver_that_stays_dead_is_given_up_after_an_hour(run):
     async def work(world, receiver):
         ids = await world.fire(HOSTS[0])
@@ -239,6 +240,7 @@ def test_pauses_grow_and_end_within_the_hour():
     assert now <= born + RETRY_FOR
 
 
+@pytest.mark.slow
 def test_several_workers_on_one_outbox_send_each_alert_once(run):
     async def work(world, receiver):
         ids = await world.fire(*HOSTS[:30])
@@ -325,6 +327,7 @@ def _second_loopback():
     raise RuntimeError("this machine has one loopback address only")
 
 
+@pytest.mark.slow
 def test_a_hundred_dead_or_slow_receivers_do_not_delay_a_thousand_others(run, authority):
     """Fifty hosts accept and never answer, fifty have a name that never resolves. They fire first."""
     slow, silent, others = HOSTS[:50], HOSTS[50:100], HOSTS[100:140]

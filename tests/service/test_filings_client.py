@@ -218,6 +218,7 @@ def test_facts_cut_off_on_the_way_are_a_failed_try(tmp_path):
     assert isinstance(found, UpstreamDown)
 
 
+@pytest.mark.slow
 def test_a_body_that_never_ends_is_not_read_to_its_end(tmp_path):
     bomb = gzip.compress(b'{"cik":320193,"facts":{"x":"' + b" " * 40_000_000)
 

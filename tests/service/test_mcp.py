@@ -348,6 +348,7 @@ def test_garbage_is_never_a_server_error(version, body):
     assert answered["access-control-allow-origin"] == "*"
 
 
+@pytest.mark.slow
 def test_logging_is_quiet_and_the_protocol_is_imported_only_when_used():
     posted(LIST)
     assert logging.getLogger("mcp").level == logging.WARNING

@@ -94,6 +94,7 @@ def test_every_tool_answers_what_http_answers(tmp_path, mode):
     assert outcome.get("get_alert", "not_found") == "not_found"
 
 
+@pytest.mark.slow
 def test_the_assets_are_listed_in_brief_and_with_the_fields_asked_for(tmp_path):
     async def run():
         async with tools.open_tools(tmp_path) as (app, base), Client(f"{base}/mcp") as client:

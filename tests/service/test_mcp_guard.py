@@ -105,6 +105,7 @@ def test_the_operator_names_further_hosts(tmp_path):
     assert statuses(tmp_path, calls, **given) == [200, 200, 200, 421]
 
 
+@pytest.mark.slow
 def test_once_an_origin_is_named_another_is_refused(tmp_path):
     here = {"host": "localhost"}
     origins = ["https://app.example", "https://APP.example", "https://evil.example", "http://app.example", "null"]

@@ -3,6 +3,8 @@
 import asyncio
 from contextlib import asynccontextmanager
 
+import pytest
+
 from tickyard.catalog import CATALOG
 from tickyard.doors.app import Plan, build_app
 from tickyard.kernel.clock import WallClock
@@ -109,6 +111,7 @@ def test_a_quote_written_at_once_is_the_quote_of_the_long_way(tmp_path):
     asyncio.run(scenario())
 
 
+@pytest.mark.slow
 def test_what_was_not_confirmed_lately_is_not_served(tmp_path):
     async def scenario():
         async with asyncio.timeout(60), mirrored(tmp_path) as (clock, node, deps, app):
@@ -140,6 +143,7 @@ def test_when_nobody_asks_for_a_minute_nothing_is_followed(tmp_path):
     asyncio.run(scenario())
 
 
+@pytest.mark.slow
 def test_every_pool_is_held_as_soon_as_one_is_asked_about(tmp_path):
     async def scenario():
         async with asyncio.timeout(60), mirrored(tmp_path) as (_, _, deps, app):

@@ -182,6 +182,7 @@ def test_equal_requests_at_the_same_time_keep_a_payment_each(tmp_path):
     assert found == both
 
 
+@pytest.mark.slow
 def test_many_processes_share_a_file_and_forget_nothing(tmp_path):
     file = tmp_path / "payments.json"
     program = (

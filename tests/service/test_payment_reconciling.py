@@ -196,6 +196,7 @@ def test_a_hundred_waiting_payments_cost_a_handful_of_calls(tmp_path, network):
     run(tmp_path, scenario)
 
 
+@pytest.mark.slow
 def test_a_network_that_waits_does_not_keep_the_other_from_its_credit(tmp_path):
     async def scenario(world):
         world.facilitators[FIRST].modes["settle"] = "ghost"
@@ -325,6 +326,7 @@ def test_a_node_that_leaves_out_logs_cannot_hide_a_transfer(tmp_path, network):
     run(tmp_path, scenario)
 
 
+@pytest.mark.slow
 @BOTH
 def test_many_equal_payments_of_one_payer_are_all_found_at_one_look(tmp_path, network):
     """A facilitator that says no and pays all the same, thirty times: none of them waits for the others' turn."""

@@ -83,6 +83,7 @@ async def the_truth(yard):
     return listing, quote["tokenAddress"]
 
 
+@pytest.mark.slow
 def test_a_list_that_lies_is_refused_as_a_whole(tmp_path):
     async def scenario(yard):
         before = await the_truth(yard)
@@ -105,6 +106,7 @@ def renamed(assets):
     return assets
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lie", [moved, thinned])
 def test_a_restart_does_not_forget_what_was_true(tmp_path, lie):
     seen = {}
@@ -191,6 +193,7 @@ def restart(folder, trouble, scenario):
     asyncio.run(run())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trouble", ["is_down", "is_slow"])
 def test_a_restart_while_the_issuer_is_down_or_slow_serves_what_was_true(tmp_path, trouble):
     async def scenario(yard, before):
@@ -213,6 +216,7 @@ def test_a_restart_with_an_issuer_that_lies_from_the_first_moment_serves_what_wa
     restart(tmp_path, lambda issuer: setattr(issuer, "edit", lie), scenario)
 
 
+@pytest.mark.slow
 def test_two_replicas_that_are_told_different_things_serve_one_truth(tmp_path):
     """The second asks an issuer of its own, which lies: the pins of the first are its pins too."""
 
@@ -227,6 +231,7 @@ def test_two_replicas_that_are_told_different_things_serve_one_truth(tmp_path):
     asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_what_one_replica_has_learnt_the_other_serves_while_its_issuer_is_down(tmp_path):
     async def run():
         async with (
@@ -307,6 +312,7 @@ def renamed_and_broken(assets):
     return assets
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("breaking", [second_address, fewer_decimals, nameless, unnamed, renamed_and_broken])
 def test_a_broken_entry_delists_nobody_and_is_alarmed(tmp_path, breaking):
     async def run():

@@ -50,6 +50,7 @@ def shown_fact(fact):
     }
 
 
+@pytest.mark.slow
 def test_every_trap_and_its_neighbours_get_the_answer_written_beside_them(tmp_path):
     ordinary = [symbol for symbol in expected() if symbol not in TRAPS | ABROAD | FUNDS][:12]
 

@@ -226,6 +226,7 @@ def test_a_node_that_told_another_chain_for_a_moment_is_used_again_within_second
 QUOTE = "/v1/quote?symbol=HOOD&side=buy&amount=5"
 
 
+@pytest.mark.slow
 def test_the_service_quotes_fresh_figures_past_a_frozen_node_and_none_when_all_are_frozen(tmp_path):
     async def go():
         async with asyncio.timeout(60), paperyard.open_far_ends() as frozen, paperyard.open_far_ends() as good:

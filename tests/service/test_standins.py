@@ -227,6 +227,7 @@ def reached(tmp_path):
     return asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_the_process_serves_all_far_ends_and_leaves_on_a_signal(process, tmp_path):
     assert reached(tmp_path) == [200, 200, 200, 404]
     assert not list(tmp_path.glob("*.part"))
@@ -234,6 +235,7 @@ def test_the_process_serves_all_far_ends_and_leaves_on_a_signal(process, tmp_pat
     assert process.wait(10) == 0
 
 
+@pytest.mark.slow
 def test_the_process_leaves_when_its_parent_is_gone(process, tmp_path):
     assert reached(tmp_path)[0] == 200
     process.stdin.close()

@@ -191,6 +191,7 @@ def test_an_id_that_another_replica_has_just_told_is_no_gap(tmp_path):
     on_stage(tmp_path, work)
 
 
+@pytest.mark.slow
 def test_who_missed_thousands_of_actions_hears_them_all(tmp_path):
     async def work(stage):
         await stage.record({"AAPL": 10**9})
@@ -279,6 +280,7 @@ class Fast(WallClock):
         return super().monotonic() * 60
 
 
+@pytest.mark.slow
 def test_who_stops_reading_in_the_middle_of_the_past_is_cut_off(tmp_path):
     async def work(stage):
         symbols = [asset.symbol for asset in stage.deps.market.registry.all() if asset.address]
@@ -397,6 +399,7 @@ class Quick(WallClock):
         await super().sleep(min(seconds, 0.01))
 
 
+@pytest.mark.slow
 def test_a_listener_whose_process_goes_away_in_order_hears_the_rest_elsewhere(tmp_path):
     async def work(stage):
         """Behind one address, as behind a proxy: first the process that leaves, then its successor."""

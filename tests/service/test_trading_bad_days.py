@@ -159,6 +159,7 @@ def test_a_lie_is_502_and_the_truth_is_served_again(tmp_path):
     live(scenario, tmp_path)
 
 
+@pytest.mark.slow
 def test_when_every_call_failed_nobody_is_told_that_there_is_nothing(tmp_path):
     async def scenario(yard):
         for harm in ("fails_all", "cuts"):
@@ -171,6 +172,7 @@ def test_when_every_call_failed_nobody_is_told_that_there_is_nothing(tmp_path):
     live(scenario, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_node_with_little_gas_is_asked_in_pieces_at_one_block(tmp_path):
     async def scenario(yard):
         whole = await ask_all(yard)
@@ -196,6 +198,7 @@ def test_when_only_the_quotes_revert_there_is_no_liquidity(tmp_path):
     live(scenario, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_chain_whose_time_goes_backwards_is_not_read(tmp_path):
     async def scenario(yard):
         assert {answer.status for answer in (await ask_all(yard)).values()} == {200}
@@ -235,6 +238,7 @@ def open_pool(yard, token, address):
     yard.chain.by_pair[token, 500] = address
 
 
+@pytest.mark.slow
 def test_a_pool_is_used_only_when_it_says_what_the_factory_said(tmp_path):
     async def scenario(yard):
         pools, addresses = yard.deps.market.pools, yard.deps.market.registry.addresses()

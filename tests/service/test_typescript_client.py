@@ -34,6 +34,7 @@ def test_a_stale_client_is_noticed():
     assert stale({other: text for other, text in wanted.items() if other != path}) == [path]
 
 
+@pytest.mark.slow
 def test_every_operation_is_a_method_with_its_route():
     text = ts_files()["operations.ts"]
     thrown = {name.strip() for said in re.findall(r"\* Throws ([\w, ]+)\.", text) for name in said.split(",")}

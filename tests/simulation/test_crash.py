@@ -9,6 +9,7 @@ from simulated.crash import run_claim
 from simulated.run import shard
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_a_claim_survives_a_kill_at_every_await():
     points, found = run_claim()

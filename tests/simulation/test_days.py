@@ -21,6 +21,7 @@ DAYS = count(10_000, tenth=24, quick=5)
 WORLDS = -(-DAYS // (DAYS_PER_WORLD + CALM_DAYS))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(4 * 3600 if DAYS > 1000 else 600)
 def test_no_wallet_is_paid_twice_and_the_books_balance_whatever_crashes():
     answered = 0
@@ -52,6 +53,7 @@ async def _lay(url):
     await store.close()
 
 
+@pytest.mark.slow
 def test_a_seed_replays_exactly_in_any_process():
     first = 4 if MODE == "quick" else 3
     worlds = ["--days", "1", "--seed", str(first), "--worlds", str(5 - first)]
@@ -64,6 +66,7 @@ def test_a_seed_replays_exactly_in_any_process():
     assert shown.stdout.splitlines()[-1] == here
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on_where_it_was_and_believes_no_torn_line(tmp_path):
     progress = tmp_path / "progress.jsonl"
     first = list(live_on(range(4, 5), progress))

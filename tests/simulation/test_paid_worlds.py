@@ -15,6 +15,7 @@ HERE = Path(__file__).parent
 WORLDS = count(2000, tenth=60, quick=1)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(4 * 3600 if WORLDS > 100 else 900)
 def test_nobody_pays_twice_nobody_steals_and_every_transfer_is_counted_once():
     answered = 0
@@ -25,6 +26,7 @@ def test_nobody_pays_twice_nobody_steals_and_every_transfer_is_counted_once():
     assert answered > (5 if WORLDS > 20 else 1) * WORLDS
 
 
+@pytest.mark.slow
 def test_a_world_of_payments_replays_exactly_in_any_process():
     command = [sys.executable, "-m", "paid.run", "--seed", "3"]
     environ = {**os.environ, "PYTHONHASHSEED": "1"}

@@ -21,6 +21,7 @@ def test_every_sabotage_still_finds_what_it_breaks():
         assert each.texts()
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(("kind", "sabotages", "at_least"), [KINDS[SEED % 2]] if MODE == "quick" else KINDS)
 def test_every_sabotage_is_caught(kind, sabotages, at_least):

@@ -56,6 +56,7 @@ def test_a_copy_knows_the_keys_of_its_alerts(where, other_where, tmp_path):
     asyncio.run(go())
 
 
+@pytest.mark.slow
 def test_a_process_with_a_foreign_key_does_not_start_and_the_doctor_says_which(tmp_path):
     """Two machines, each with a key that was made there: secrets of one are unknown to the other."""
 

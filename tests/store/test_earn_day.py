@@ -164,6 +164,7 @@ def test_a_contract_wallet_is_refused_and_a_delegated_account_is_paid(run):
     run(work)
 
 
+@pytest.mark.slow
 def test_many_claims_at_once_are_one_transfer(run):
     async def work(town):
         await town.open_day()

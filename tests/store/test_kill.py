@@ -124,6 +124,7 @@ async def _audit_candles(where, slots):
     await store.close()
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_writer_killed_at_any_point_loses_nothing_and_leaves_no_partial_slot(where):
     seed = random.SystemRandom().randrange(2**32)

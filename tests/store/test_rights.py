@@ -138,6 +138,7 @@ def test_who_is_turned_away_at_the_door_hears_why_and_never_the_password(doomed_
     assert 'nothere" does not exist' in said
 
 
+@pytest.mark.slow
 def test_before_the_first_migration_every_command_says_so(where, tmp_path):
     (tmp_path / "keys").write_text(f"1 {'5a' * 32}\n")
     for is_empty_file in (False, True):
@@ -161,6 +162,7 @@ def test_before_the_first_migration_every_command_says_so(where, tmp_path):
         assert (tmp_path / "tickyard.db").exists() == is_empty_file, "asking makes no file"
 
 
+@pytest.mark.slow
 def test_a_copy_that_cannot_be_written_blames_its_target_and_leaves_nothing_behind(where, tmp_path):
     (tmp_path / "keys").write_text(f"1 {'5a' * 32}\n")
     asyncio.run(_laid(where))
@@ -178,6 +180,7 @@ def test_a_copy_that_cannot_be_written_blames_its_target_and_leaves_nothing_behi
     assert not list(tmp_path.glob("copy*"))
 
 
+@pytest.mark.slow
 def test_a_store_that_cannot_be_read_is_named_when_it_is_copied(tmp_path):
     (tmp_path / "keys").write_text(f"1 {'5a' * 32}\n")
     where = tmp_path / "tickyard.db"

@@ -87,6 +87,7 @@ class Rounds:
         self.slot += 1
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_every_sample_is_heard_once_and_in_order_whoever_is_killed(where):
     rng = random.Random(f"{SEED}/stream")

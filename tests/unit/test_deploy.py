@@ -41,6 +41,7 @@ def test_what_serves_holds_nothing_that_develops_or_signs():
     assert "opentelemetry-sdk" not in held
 
 
+@pytest.mark.slow
 def test_everything_that_serves_can_import_what_it_needs_from_its_lock():
     """Only what is imported at once: the sandbox and the agent ask for theirs when they are used."""
     names = {"sha3": "safe-pysha3", "prometheus_client": "prometheus-client", "publicsuffixlist": "publicsuffixlist"}

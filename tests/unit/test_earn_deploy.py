@@ -75,6 +75,7 @@ def test_the_index_of_holders_begins_where_the_settings_say():
     assert open_earn(settings, WallClock()).first_block == 1234
 
 
+@pytest.mark.slow
 def test_the_shipped_bytecode_is_what_the_source_compiles_to():
     assert json.loads(DESK_SOURCE.with_suffix(".json").read_text()) == compiled_desk(), (
         "run: python -m tickyard.sandbox.contracts.build"

@@ -182,6 +182,7 @@ def _imports(path):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
+@pytest.mark.slow
 def test_no_room_that_serves_can_sign():
     signing = ("eth_account", "eth_keys", "eth_keyfile", "coincurve.PrivateKey", "tickyard.payout")
     allowed = ("payout/", "sandbox/", "client/", "cli.py", "processes/payout.py", "terminal/trade.py")
@@ -197,6 +198,7 @@ def test_no_room_that_serves_can_sign():
     assert found == []
 
 
+@pytest.mark.slow
 def test_api_and_worker_load_no_signing_code_and_know_no_key():
     modules = [
         "tickyard.features.earn.operations",

@@ -118,6 +118,7 @@ def test_between_equals_the_dollar_is_the_translation():
     assert (found.revenue.unit, found.revenue.value) == ("CNY", 7_000_000_000)
 
 
+@pytest.mark.slow
 def test_a_year_told_by_thousands_of_filings_is_read_in_moments():
     """Not in the square of their number: a document is as long as whoever wrote it likes."""
     rows = [

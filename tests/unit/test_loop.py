@@ -81,6 +81,7 @@ def test_the_loop_that_we_build_on_still_needs_it():
     assert _closes_anothers(uvloop.Loop), "uvloop has mended it: kernel/loop.py can go"
 
 
+@pytest.mark.slow
 def test_connections_given_up_by_the_thousand_do_not_end_the_process():
     done = subprocess.run(
         [sys.executable, "-c", STORM.replace("LOOP", "Loop")], capture_output=True, text=True, timeout=60

@@ -235,6 +235,7 @@ def test_a_fourth_quarter_never_takes_revenue_back():
 
 
 # One filing ended this filer's year on the last Friday of November, another on the last day.
+@pytest.mark.slow
 def test_a_year_that_ends_on_two_days_is_listed_once():
     for name in companies():
         case = CASES[name]

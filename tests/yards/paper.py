@@ -151,14 +151,18 @@ class PaperChain:
 
     def _token(self, to: str, data: bytes) -> bytes | None:
         if to == MAINNET.usdg:
-            answers = {"70a08231": word(USDG_BALANCE), "dd62ed3e": word(0), "23b872dd": word(1), "313ce567": word(6)}
-            return answers.get(selector(data))
+            held = self._held(to, data)
+            answers = {"70a08231": word(USDG_BALANCE if held is None else held), "dd62ed3e": word(0)}
+            return (answers | {"23b872dd": word(1), "313ce567": word(6)}).get(selector(data))
         listed = self.tokens.get(to)
         if listed is None:
             return None
+        held = self._held(to, data)
+        if held is None:
+            # Of the people, each holds a dozen of one token in sixteen.
+            held = TOKEN_BALANCE if int(to, 16) % HELD_ONE_IN == 0 else 0
         answers = {
-            # Pools hold every token; of the people, each holds a dozen.
-            "70a08231": word(TOKEN_BALANCE if int(to, 16) % HELD_ONE_IN == 0 or self._is_pool(data) else 0),
+            "70a08231": word(held),
             "dd62ed3e": word(0),
             # Nobody is blocked: nothing may move from anybody to anybody.
             "23b872dd": word(1),
@@ -172,8 +176,13 @@ class PaperChain:
         }
         return answers.get(selector(data))
 
-    def _is_pool(self, data: bytes) -> bool:
-        return "0x" + data[16:36].hex() in self.pools
+    def _held(self, token: str, data: bytes) -> int | None:
+        """What a pool holds: all that its curve can give. None: it is no pool."""
+        market, root, liquidity = self.pools.get("0x" + data[16:36].hex(), (None, 0, 0))
+        if market is None:
+            return None
+        is_0 = market.token_is_0 == (token != MAINNET.usdg)
+        return 0 if not root else (liquidity << 96) // root if is_0 else liquidity * root >> 96
 
     def _quote(self, data: bytes) -> bytes | None:
         [(token_in, token_out, amount, fee, limit)] = decode(["(address,address,uint256,uint24,uint160)"], data[4:])
