@@ -3,12 +3,14 @@
 import asyncio
 from contextlib import asynccontextmanager
 
+import msgspec
 import pytest
 
 from tickyard.catalog import CATALOG
 from tickyard.doors.app import Plan, build_app
 from tickyard.kernel.clock import WallClock
 from tickyard.market.mirror.mirror import QUIET_S
+from tickyard.observe import metrics
 from tickyard.sandbox.standins.faults import FaultBoard
 from tickyard.sandbox.standins.issuer import IssuerStandIn
 from tickyard.sandbox.standins.process import open_port
@@ -16,6 +18,7 @@ from tickyard.sandbox.world.listing import load
 from yards import asgi, house, paperyard, rpcnode, serving
 
 QUOTE = "/v1/quote?symbol=AAPL&side=buy&amount=100"
+JSON = {"content-type": "application/json"}
 
 
 class MovableClock(WallClock):
@@ -27,10 +30,21 @@ class MovableClock(WallClock):
         return super().monotonic() + self.ahead_s
 
 
+class CrookedChain(paperyard.LyingChain):
+    """Its quoter says a little more than its pools give, or less."""
+
+    more = 0
+
+    def _quote(self, data):
+        told = super()._quote(data)
+        return told and (int.from_bytes(told[:32]) + self.more).to_bytes(32) + told[32:]
+
+
 @asynccontextmanager
 async def mirrored(folder):
-    clock, chain = MovableClock(), paperyard.LyingChain()
+    clock, chain = MovableClock(), CrookedChain()
     async with rpcnode.Node() as node:
+        node.chain = chain
         node.results = {
             "eth_call": lambda params: chain.rpc("eth_call", params),
             "eth_getCode": "0x6001",
@@ -64,6 +78,37 @@ def test_a_quote_from_memory_asks_nobody_and_says_the_same(tmp_path):
                 assert remembered.json()[name] == asked.json()[name]
             too_much = QUOTE.replace("100", "1" + "0" * 30)
             assert (await asgi.ask_app(app, "GET", too_much)).status == 422
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("at_once", [1, 50])
+def test_one_quote_in_five_hundred_is_compared_and_a_difference_drops_the_mirror(tmp_path, at_once):
+    """However they are asked for."""
+    same, different = (metrics.mirror_audits.labels(name)._value for name in ("same", "different"))
+
+    async def ask(app, amount):
+        if at_once == 1:
+            assert (await asgi.ask_app(app, "GET", QUOTE.replace("100", amount))).status == 200
+        else:
+            many = msgspec.json.encode({"quotes": [{"symbol": "AAPL", "side": "buy", "amount": amount}] * at_once})
+            assert (await asgi.ask_app(app, "POST", "/v1/quotes", headers=JSON, chunks=(many,))).status == 200
+
+    async def scenario():
+        async with asyncio.timeout(60), mirrored(tmp_path) as (_, node, deps, app):
+            await asgi.ask_app(app, "GET", QUOTE)
+            await woken(deps)
+            # Other amounts: what was read at a block is so for ever, and this chain has but one.
+            for more, audits, amount in ((0, same, "100"), (-1, different, "101")):
+                node.chain.more, before = more, audits.get()
+                for _ in range(500 // at_once):
+                    await ask(app, amount)
+                await deps.market.live._audit
+                assert audits.get() == before + 1
+            assert (
+                deps.market.live.mirror.serve(deps.market.pools.of(deps.market.registry.find("AAPL").address)) is None
+            )
 
     asyncio.run(scenario())
 

@@ -151,7 +151,7 @@ def test_who_comes_back_hears_what_they_missed_and_nothing_twice(tmp_path):
     on_stage(tmp_path, work)
 
 
-@pytest.mark.parametrize("last", ["nonsense", "1.0.0.", "999999999999999.0.0.", "5.5"])
+@pytest.mark.parametrize("last", ["nonsense", "1.0.0.", "999999999999999.0.0.", "5.5", "7." * 2000])
 def test_what_cannot_be_told_again_is_a_gap_and_a_snapshot(tmp_path, last):
     async def work(stage):
         await stage.record({"AAPL": 10**9})
@@ -476,6 +476,12 @@ def told_by(blocks, statuses=()):
 
 def test_the_client_goes_on_from_where_a_sign_of_life_said_that_it_is():
     event, asked = told_by([b"id: 7.0.0.\n: still here\n\nid: 8.0.0.\n", b"event: gap\ndata: {}\n\n"])
+    assert event.name == "gap"
+    assert asked == [None, b"7.0.0."]
+
+
+def test_the_client_comes_back_when_it_is_cut_off_in_the_middle_of_a_letter():
+    event, asked = told_by([b"id: 7.0.0.\n: still here\n\ndata: \xe2\x82", b"event: gap\ndata: {}\n\n"])
     assert event.name == "gap"
     assert asked == [None, b"7.0.0."]
 

@@ -97,7 +97,8 @@ async def listen(
                         if event is not None:
                             pause_s = _PAUSE_S
                             yield event
-            except (aiohttp.ClientError, TimeoutError, OSError, msgspec.DecodeError):
+            except (aiohttp.ClientError, TimeoutError, OSError, msgspec.DecodeError, UnicodeDecodeError):
+                # Also an end in the middle of a letter.
                 pause_s = min(pause_s * 2, _PAUSE_MAX_S)
             except NotAStream as refused:
                 # Whoever stands in front of the service answers for it while it is away, with any of these.

@@ -14,7 +14,7 @@ from tickyard.kernel.ids import Address
 from tickyard.market.listing.registry import Registry
 from tickyard.market.mids import Mids
 from tickyard.market.mirror.follow import LiveMarket
-from tickyard.market.mirror.offers import fills_of, winning_fills
+from tickyard.market.mirror.offers import fills_of
 from tickyard.market.reading import CallTemplate, ChainReader, ChainReading
 from tickyard.market.sampling.samples import LatestSamples
 from tickyard.market.short_lived import SharedFlight
@@ -163,10 +163,10 @@ class Market:
         pools = {token: self.pools.of(token) for token, _ in trades}
         every = [pool for its in pools.values() for pool in its]
         served = self.live.serve(every, to_trade=True) if self.live is not None and every else None
-        if served is not None:
-            charts = {chart.spot.pool: chart for chart in served[1]}
-            return NamedBlock.of(served[0]), [
-                winning_fills([charts[pool] for pool in pools[token]], trade) for token, trade in trades
+        if self.live is not None and served is not None:
+            head, charts = served[0], {chart.spot.pool: chart for chart in served[1]}
+            return NamedBlock.of(head), [
+                self.live.fills(head, [charts[pool] for pool in pools[token]], trade) for token, trade in trades
             ]
         head = await self.reader.head()
         reading = await self.charts.read(every, block=head.hash) if every else None

@@ -86,12 +86,16 @@ class LiveMarket:
         if served is None:
             return None
         head, charts = served
+        return head, self.fills(head, charts, trade)
+
+    def fills(self, head: Head, charts: Sequence[Chart], trade: Trade) -> list[Fill]:
+        """Of pools that were served at this block. Every so many are compared with what the quoter says."""
         self._quotes += 1
-        if self._quotes % AUDITED_ONE_IN or (self._audit is not None and not self._audit.done()):
-            return head, winning_fills(charts, trade)
+        if not charts or self._quotes % AUDITED_ONE_IN or (self._audit is not None and not self._audit.done()):
+            return winning_fills(charts, trade)
         fills = fills_of(charts, trade)
         self._audit = asyncio.create_task(self._compare(head, charts, trade, fills))
-        return head, fills
+        return fills
 
     async def keep(self) -> None:
         """Follow for ever."""

@@ -25,6 +25,5 @@ class StreamAsk(Ask):
         Annotated[str, Meta(examples=["price,sample"], description=_SAYS, extra={"says": _SAYS, "read": read_events})]
         | None
     ) = None
-    last_event_id: (
-        Annotated[str, Meta(max_length=256, extra={"says": "the id of an event", "header": "last-event-id"})] | None
-    ) = None
+    last_event_id: Annotated[str, Meta(extra={"says": "the id of an event", "header": "last-event-id"})] | None = None
+    """Whatever its length: one that is none of ours is a gap. A refusal would end a browser's listening for good."""
