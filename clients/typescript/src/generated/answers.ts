@@ -1403,7 +1403,7 @@ export interface Reserves {
   desk: string;
   payer: Payer;
   /**
-   * Claimed, and neither paid nor returned.
+   * Claimed in closed epochs, and neither paid nor returned; the rest is in sealedUsd.
    * Example: `1250.000000`
    */
   owedUsd: string;

@@ -52,7 +52,10 @@ class Reserves(Answer):
     as_of: Moment
     desk: AddressText
     payer: Payer
-    owed_usd: Annotated[MoneyText, Meta(description="Claimed, and neither paid nor returned.")]
+    owed_usd: Annotated[
+        MoneyText,
+        Meta(description="Claimed in closed epochs, and neither paid nor returned; the rest is in sealedUsd."),
+    ]
     sealed_usd: Annotated[MoneyText, Meta(description="Pools that are sealed and not closed yet.")]
     paid_usd: Annotated[MoneyText, Meta(description="Paid at a final block, over all epochs.")]
     epochs: list[ReservedEpoch]
