@@ -23,12 +23,18 @@ A_MOMENT = timedelta(microseconds=1)
 
 
 class SetClock(WallClock):
-    """Wall time for waiting, a chosen moment for `now`."""
+    """Stands at a chosen moment, whatever is waited for."""
 
     moment = START
 
     def now(self):
         return self.moment
+
+    def timestamp(self):
+        return self.moment.timestamp()
+
+    def monotonic(self):
+        return self.moment.timestamp()
 
 
 def with_mids(work):
@@ -56,7 +62,7 @@ def test_a_quote_is_reused_for_five_seconds():
         assert await mids.all() is first
         assert (await mids.one(AAPL))[0] is quote
         clock.moment += A_MOMENT
-        assert (await mids.all()).fetched_at == clock.moment
+        assert (await mids.all()).fetched.wall == clock.timestamp()
         assert (await mids.one(AAPL))[0] is not quote
 
     with_mids(work)

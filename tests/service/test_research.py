@@ -131,6 +131,27 @@ def test_a_symbol_costs_two_requests_once_and_a_restart_none(tmp_path):
     assert shown(after)["facts"]["revenue"] == shown(before)["facts"]["revenue"]
 
 
+@pytest.mark.parametrize("restarts", [False, True])
+def test_documents_that_were_dated_a_year_ahead_are_asked_for_again(tmp_path, restarts):
+    clock = yards.StartedClock()
+
+    async def first(yard):
+        clock.misset(days=365)
+        await yard.research("AAPL")
+        clock.misset(0)
+        yard.desk.asked.clear()
+        return [] if restarts else await second(yard)
+
+    async def second(yard):
+        await yard.research("AAPL")
+        return sorted(yard.desk.asked)
+
+    asked = run(tmp_path, first, clock=clock)
+    if restarts:
+        asked = run(tmp_path, second, clock=clock)
+    assert asked == sorted([MAP, APPLE_COMPANY, APPLE_FACTS])
+
+
 def test_documents_kept_in_another_form_are_fetched_anew(tmp_path):
     clock = yards.StartedClock()
 

@@ -4,7 +4,7 @@ import asyncio
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from tickyard.store import leases
 from tickyard.store.leases import LostLease, guard, keep, lease, release, renew, take
@@ -41,6 +41,36 @@ def test_a_released_lease_is_free_at_once(where):
         await release(store, first)
         second = await take(store, "tick", "b")
         assert second.fence == first.fence + 1
+
+    run(where, work)
+
+
+def test_a_holder_that_was_killed_while_the_clock_was_hours_ahead_is_replaced_when_it_is_right(where):
+    async def work(store, clock):
+        clock.misset(hours=2)
+        first = await take(store, "tick", "a")
+        clock.misset(0)
+        async with store.begin() as tx:
+            if not tx.is_sqlite:
+                # There the database's own clock is the one that counts: this is what it writes when it is ahead.
+                ahead = await store.now(tx) + timedelta(hours=2, seconds=leases.LEASE_S)
+                await tx.execute(update(lease).values(until=ahead))
+        second = await take(store, "tick", "b")
+        assert second.fence == first.fence + 1
+        assert await take(store, "tick", "c") is None
+        with pytest.raises(LostLease):
+            await renew(store, first)
+
+    run(where, work)
+
+
+def test_a_clock_that_is_set_back_a_little_takes_nothing_from_a_holder(where):
+    async def work(store, clock):
+        clock.misset(seconds=leases.LEASE_S - 1)
+        first = await take(store, "tick", "a")
+        clock.misset(0)
+        assert await take(store, "tick", "b") is None
+        await renew(store, first)
 
     run(where, work)
 

@@ -59,6 +59,35 @@ def test_a_released_payment_is_as_new(where):
     run(where, scenario)
 
 
+def test_a_run_left_by_a_process_whose_clock_was_hours_ahead_is_taken_over(where):
+    async def scenario(world, ledger):
+        world.clock.misset(hours=2)
+        assert await ledger.reserve(CLAIM, "gone") is not None
+        world.clock.misset(0)
+        await ledger.adopt([SECOND])
+        # Its holder may be alive: it keeps the payment for as long as any.
+        assert await ledger.reserve(CLAIM, "other") is None
+        world.clock.move(61)
+        assert await ledger.reserve(CLAIM, "other") is not None
+
+    run(where, scenario)
+
+
+def test_a_payment_in_doubt_that_was_dated_by_a_clock_hours_ahead_is_looked_at_within_a_minute(where):
+    async def scenario(world, ledger):
+        world.clock.misset(hours=2)
+        held = await ledger.reserve(CLAIM, "gone")
+        assert await ledger.start_settling(held, ANSWER, "far") is not None
+        world.clock.misset(0)
+        assert await ledger.due(SECOND, 10) == []
+        await ledger.adopt([FIRST, SECOND])
+        world.clock.move(61)
+        (row,) = await ledger.due(SECOND, 10)
+        assert (await ledger.expire(row)).state == "unknown"
+
+    run(where, scenario)
+
+
 def test_a_run_left_by_a_dead_process_is_taken_over_and_its_holder_can_do_no_more(where):
     async def scenario(world, ledger):
         slow = await ledger.reserve(CLAIM, "slow")

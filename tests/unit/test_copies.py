@@ -17,8 +17,13 @@ class HandClock:
     def __init__(self):
         self.at = START
 
-    def now(self):
-        return self.at
+        self.wrong_s = 0.0
+
+    def timestamp(self):
+        return self.at.timestamp() + self.wrong_s
+
+    def monotonic(self):
+        return self.at.timestamp()
 
     def move(self, seconds):
         self.at += timedelta(seconds=seconds)
@@ -52,6 +57,25 @@ def test_a_copy_is_reused_for_its_seconds_and_no_longer():
         assert (await kept.get("a")).value == "a 2"
         assert (await kept.get("b")).value == "b 3"
         assert upstream.asked == ["a", "a", "b"]
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("wrong_s", [7200.0, -7200.0])
+def test_a_clock_that_was_wrong_for_a_while_makes_no_copy_live_longer(wrong_s):
+    async def scenario():
+        clock, upstream, kept = copies()
+        clock.wrong_s = wrong_s
+        copy = await kept.get("a")
+        clock.move(3)
+        clock.wrong_s = 0.0
+        assert kept.seconds_left(copy) <= 2
+        clock.move(3)
+        assert (await kept.get("a")).value == "a 2"
+        upstream.is_down = True
+        clock.move(16)
+        with pytest.raises(UpstreamDown):
+            await kept.get("a")
 
     asyncio.run(scenario())
 
@@ -97,7 +121,7 @@ def test_a_copy_is_as_old_as_the_question():
             return "answer"
 
         kept = Copies(slow, clock, reuse=timedelta(seconds=5), stale=timedelta(seconds=15))
-        assert (await kept.get("a")).fetched_at == START
+        assert (await kept.get("a")).fetched.wall == START.timestamp()
 
     asyncio.run(scenario())
 

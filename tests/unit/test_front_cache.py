@@ -13,6 +13,7 @@ from tickyard.doors.http.cache import FrontCache
 from tickyard.features.history.operations import HistoryAsk
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.operation import Kept
+from yards.clocks import MovedClock
 
 MIB = 1024 * 1024
 
@@ -48,6 +49,18 @@ def test_tiny_answers_are_weighed_with_their_frame():
         tracemalloc.stop()
     assert held < 9 * MIB
     assert len(cache) > 1000
+
+
+@pytest.mark.parametrize("wrong_s", [-7200, 7200])
+def test_a_clock_that_is_set_makes_no_answer_live_longer(wrong_s):
+    clock = MovedClock()
+    cache = FrontCache(clock)
+    clock.misset(wrong_s)
+    cache.put(b"/a", "/a", b"{}", 5)
+    assert cache.get(b"/a") is not None
+    clock.misset(0)
+    assert cache.get(b"/a") is None
+    assert cache.size == 0
 
 
 def test_what_is_forgotten_renewed_or_too_large_weighs_nothing():

@@ -10,9 +10,10 @@ class MovedClock(WallClock):
 
     def __init__(self) -> None:
         self.offset = timedelta(0)
+        self.wrong = timedelta(0)
 
     def now(self) -> datetime:
-        return super().now() + self.offset
+        return super().now() + self.offset + self.wrong
 
     def seconds(self) -> int:
         return int(self.timestamp())
@@ -25,6 +26,10 @@ class MovedClock(WallClock):
 
     def move(self, seconds: float = 0, **span: float) -> None:
         self.offset += timedelta(seconds=seconds, **span)
+
+    def misset(self, seconds: float = 0, **span: float) -> None:
+        """Somebody sets the machine's clock: no time passes by it. Set by nothing it is right again."""
+        self.wrong = timedelta(seconds=seconds, **span)
 
 
 class SkippingClock(MovedClock):

@@ -7,7 +7,7 @@ can move it. Rules never ask a clock: they take `now` or a slot as a value.
 import asyncio
 import time
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 SLOT_S = 300
 """Samples are taken once per slot: five minutes, aligned to UTC."""
@@ -48,6 +48,23 @@ class WallClock:
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
+
+
+class Stamp(NamedTuple):
+    """A moment of this process's life, for asking how long ago it was."""
+
+    wall: float
+    steady: float
+
+
+def stamp(clock: Clock) -> Stamp:
+    return Stamp(clock.timestamp(), clock.monotonic())
+
+
+def seconds_since(clock: Clock, moment: Stamp) -> float:
+    """How long ago that was, by the clock that makes it longer: wall time that is set back makes nothing young again,
+    and a leap of it (a machine that slept, the sandbox) ages everything."""
+    return max(clock.timestamp() - moment.wall, clock.monotonic() - moment.steady)
 
 
 async def breathe() -> None:

@@ -7,10 +7,10 @@ seconds, and stands in for the source for a few more when the source is down; af
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Generic, TypeVar
 
-from tickyard.kernel.clock import Clock
+from tickyard.kernel.clock import Clock, Stamp, seconds_since, stamp
 from tickyard.kernel.errors import UpstreamDown
 
 K = TypeVar("K", bound=Hashable)
@@ -20,7 +20,7 @@ V = TypeVar("V")
 @dataclass(frozen=True, slots=True)
 class Copy(Generic[V]):
     value: V
-    fetched_at: datetime
+    fetched: Stamp
 
 
 class SharedFlight(Generic[K, V]):
@@ -68,38 +68,38 @@ class Copies(Generic[K, V]):
     def __init__(self, fetch: Callable[[K], Awaitable[V]], clock: Clock, *, reuse: timedelta, stale: timedelta) -> None:
         self._fetch = fetch
         self._clock = clock
-        self._reuse = reuse
-        self._stale = stale
+        self._reuse_s = reuse.total_seconds()
+        self._stale_s = stale.total_seconds()
         self._copies: dict[K, Copy[V]] = {}
         self._flight: SharedFlight[K, Copy[V]] = SharedFlight()
 
     async def get(self, key: K) -> Copy[V]:
-        if (copy := self._held(key, self._reuse)) is not None:
+        if (copy := self._held(key, self._reuse_s)) is not None:
             return copy
         try:
             return await self._flight.share(key, lambda: self._refresh(key))
         except UpstreamDown:
-            if (copy := self._held(key, self._stale)) is not None:
+            if (copy := self._held(key, self._stale_s)) is not None:
                 return copy
             raise
 
     def seconds_left(self, copy: Copy[V]) -> int:
         """How long an answer made from this copy may be reused without breaking a promise."""
-        age = self._clock.now() - copy.fetched_at
-        if age < self._reuse:
+        age_s = seconds_since(self._clock, copy.fetched)
+        if age_s < self._reuse_s:
             # Never zero: in the last second of every copy each request would be worked out anew.
-            return max(1, int((self._reuse - age).total_seconds()))
-        return max(0, int((self._stale - age).total_seconds()))
+            return max(1, int(self._reuse_s - age_s))
+        return max(0, int(self._stale_s - age_s))
 
-    def _held(self, key: K, at_most: timedelta) -> Copy[V] | None:
+    def _held(self, key: K, at_most_s: float) -> Copy[V] | None:
         copy = self._copies.get(key)
-        if copy is None or self._clock.now() - copy.fetched_at > at_most:
+        if copy is None or seconds_since(self._clock, copy.fetched) > at_most_s:
             return None
         return copy
 
     async def _refresh(self, key: K) -> Copy[V]:
         # Dated before the request leaves: a copy is never younger than it claims.
-        began = self._clock.now()
+        began = stamp(self._clock)
         copy = Copy(await self._fetch(key), began)
         self._copies[key] = copy
         return copy

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, String, Table, bindparam, select, update
+from sqlalchemy import BigInteger, Column, String, Table, bindparam, or_, select, update
 
 from tickyard.store.engine import Store, Transaction
 from tickyard.store.statement import Query
@@ -19,6 +19,8 @@ from tickyard.store.upsert import insert_new, upsert
 LEASE_S: Final = 10
 RENEW_S: Final = 3
 """A holder renews, and the others look, this often: a killed one is replaced within 13 seconds."""
+_HELD_MOST_S: Final = 2 * LEASE_S
+"""Nobody takes one for longer: it was taken by a clock that has been set back since, and whoever lives renews it."""
 
 lease: Final = Table(
     "lease",
@@ -34,7 +36,10 @@ lease: Final = Table(
 _FENCE: Final = Query(select(lease.c.fence).where(lease.c.name == bindparam("of_name")).with_for_update(read=True))
 
 # Agents and workers that stand by ask for these all day long: they are put together once.
-_IS_FREE: Final = (lease.c.name == bindparam("of_name"), lease.c.until <= bindparam("now"))
+_IS_FREE: Final = (
+    lease.c.name == bindparam("of_name"),
+    or_(lease.c.until <= bindparam("now"), lease.c.until > bindparam("too_far")),
+)
 _TAKE: Final = (
     update(lease)
     .where(*_IS_FREE)
@@ -70,7 +75,8 @@ async def take(store: Store, name: str, owner: str) -> Lease | None:
     async with store.begin() as tx:
         now = await store.now(tx)
         until = now + timedelta(seconds=LEASE_S)
-        free = {"of_name": name, "now": now, "new_owner": owner, "new_until": until}
+        too_far = now + timedelta(seconds=_HELD_MOST_S)
+        free = {"of_name": name, "now": now, "too_far": too_far, "new_owner": owner, "new_until": until}
         taken = await tx.execute(_TAKE, free)
         if taken.rowcount == 0:
             row = {"name": name, "owner": owner, "until": until, "fence": 1}

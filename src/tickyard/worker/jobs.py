@@ -12,7 +12,7 @@ from tickyard.features.earn.books.sums import unbalanced_epochs
 from tickyard.features.earn.days.epochs import index_holders, run_due
 from tickyard.features.earn.room import EarnDeps
 from tickyard.features.history.reading import newest_slot
-from tickyard.kernel.clock import SLOT_S
+from tickyard.kernel.clock import SLOT_S, Stamp, seconds_since, stamp
 from tickyard.market.sampling.rounds import slot_number
 from tickyard.observe import metrics
 from tickyard.observe.log import log
@@ -99,12 +99,12 @@ class ActionReader:
 
     def __init__(self, deps: ActionsDeps) -> None:
         self._deps = deps
-        self._due_s = 0.0
+        self._read: Stamp | None = None
 
     async def do_due(self, deps: Deps, _lease: Lease) -> None:
-        if deps.clock.timestamp() >= self._due_s:
+        if self._read is None or seconds_since(deps.clock, self._read) >= _ACTIONS_EVERY_S:
             await sync_actions(self._deps)
-            self._due_s = deps.clock.timestamp() + _ACTIONS_EVERY_S
+            self._read = stamp(deps.clock)
 
 
 class HolderReader:
@@ -122,14 +122,14 @@ class EpochKeeper:
 
     def __init__(self, deps: EarnDeps) -> None:
         self._deps = deps
-        self._audit_s = 0.0
+        self._audited: Stamp | None = None
 
     async def do_due(self, deps: Deps, _lease: Lease) -> None:
         await run_due(self._deps, deps.clock.now())
-        if deps.clock.timestamp() >= self._audit_s:
+        if self._audited is None or seconds_since(deps.clock, self._audited) >= _AUDIT_EVERY_S:
             if epochs := await unbalanced_epochs(self._deps):
                 log.error("THE BOOKS OF AN EPOCH DO NOT BALANCE", epochs=epochs)
-            self._audit_s = deps.clock.timestamp() + _AUDIT_EVERY_S
+            self._audited = stamp(deps.clock)
 
 
 class WorkDeps(ActionsDeps, EarnDeps, Protocol):

@@ -20,6 +20,7 @@ from simulated.process import GONE, FrailRpc, Process
 from simulated.words import DESK, MULTICALL, TOKEN, USDG
 from tickyard.chain.keccak import keccak256
 from tickyard.features.earn.room import EarnRoom
+from tickyard.kernel.clock import Stamp
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.payments.proof.chain import ChainProof
 from tickyard.payments.proof.credit import verify_settlements
@@ -189,7 +190,7 @@ class World:
         process.keeper = EpochKeeper(process.deps)
         if process.rng.random() < 0.9:
             # It looks through the books of a month. The auditor does too, each noon, so that few need to.
-            process.keeper._audit_s = float("inf")
+            process.keeper._audited = Stamp(float("inf"), float("inf"))
         self.processes[name] = process
         return process
 

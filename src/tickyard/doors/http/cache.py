@@ -48,6 +48,7 @@ class KeptEntry:
         "etag",
         "not_modified",
         "plain",
+        "renewed_at",
         "route",
         "size",
         "turns_at",
@@ -59,7 +60,7 @@ class KeptEntry:
         self.route = route
         self.body = body
         self.until = until
-        self.turns_at = 0.0
+        self.renewed_at = self.turns_at = 0.0
         """The moment at which the forms are to be renewed, or the answer is too old."""
         self.etag = etag_of(body)
         self._zipped_body = compress(body)
@@ -73,6 +74,7 @@ class KeptEntry:
     def renew(self, now: float) -> None:
         # To the nearest second: an answer made a moment ago has all of its time left.
         left = max(int(self.until - now + 0.5), 0)
+        self.renewed_at = now
         self.turns_at = self.until - left + 0.5 if left else self.until
         shared: Headers = [*self._tagged, (b"cache-control", b"public, max-age=%d" % left)]
         self.not_modified = Form(304, shared, b"")
@@ -102,8 +104,9 @@ class FrontCache:
         entry = self._entries.get(target)
         if now is None:
             now = self._clock.timestamp()
-        if entry is not None and entry.turns_at <= now:
-            if entry.until <= now:
+        if entry is not None and not entry.renewed_at <= now < entry.turns_at:
+            # Also when the clock was set back: by the new time it would be kept for as long as that was.
+            if entry.until <= now or now < entry.renewed_at:
                 self._forget(target)
                 return None
             entry.renew(now)

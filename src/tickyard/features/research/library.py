@@ -38,6 +38,8 @@ FRESH: Final = timedelta(hours=24)
 STALE: Final = timedelta(days=7)
 """How long a copy stands in for a database that does not answer."""
 _UNREADABLE_FRESH: Final = timedelta(minutes=10)
+_LOOK_AHEAD_MAX: Final = 2 * FRESH
+"""What is to be looked at later than this was dated by a clock that has been set back since."""
 _RETRY: Final = timedelta(seconds=60)
 """How long we make do with an old copy before the next try."""
 
@@ -85,7 +87,7 @@ class Library:
         It is made once per day and change of the documents: a purpose must always come with the same `make`.
         """
         made = self._made.get((purpose, ticker))
-        if made is None or made.day != day or made.until <= self._clock.now():
+        if made is None or made.day != day or self._is_over(made.until):
             made = await self._flight.share(f"{purpose} {ticker}", lambda: self._make(ticker, day, make, purpose))
         return cast(Reading[T], made.reading)
 
@@ -110,17 +112,22 @@ class Library:
 
     async def _read_tickers(self) -> tuple[_Got, dict[str, Registrant]]:
         held = self._tickers
-        if held is not None and held[0].until > self._clock.now():
+        if held is not None and not self._is_over(held[0].until):
             return held
         got = await self._get(TICKERS_PATH, self._filings.tickers)
         registrants = msgspec.json.decode(got.kept.body, type=dict[str, Registrant])
         self._tickers = (got, registrants)
         return self._tickers
 
+    def _is_over(self, until: datetime) -> bool:
+        now = self._clock.now()
+        return not now < until <= now + _LOOK_AHEAD_MAX
+
     async def _get(self, path: str, fetch: Fetch) -> _Got:
         kept = await documents.load(self._store, path)
         began = self._clock.now()
-        age = began - kept.seen_at if kept is not None else None
+        # A copy from the future is as old as it is young: nobody knows when it was made.
+        age = abs(began - kept.seen_at) if kept is not None else None
         if kept is not None and age is not None and age < _fresh_for(kept):
             return _Got(kept, False, kept.seen_at + _fresh_for(kept))
         spare = kept if kept is not None and age is not None and age <= STALE and _is_sound(kept) else None

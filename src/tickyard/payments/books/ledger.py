@@ -28,7 +28,7 @@ from tickyard.payments.books.lookups import Lookups
 from tickyard.payments.books.reply import Reply
 from tickyard.payments.books.reserving import take
 from tickyard.payments.books.row import PaymentRow, Reservation, State, read_row
-from tickyard.payments.books.tables import payment, payment_transfer
+from tickyard.payments.books.tables import IS_OPEN, payment, payment_transfer
 from tickyard.payments.proof.claim import claim
 from tickyard.payments.proof.transfer import PaidTransfer
 from tickyard.payments.signed.key import Key
@@ -41,6 +41,8 @@ RUNNING: Final = timedelta(seconds=30)
 _MARGIN: Final = timedelta(seconds=30)
 _PAUSE_MAX: Final = timedelta(seconds=30)
 _LOOK_PAUSE_MAX_S: Final = 300
+_AHEAD_MAX: Final = timedelta(seconds=2 * _LOOK_PAUSE_MAX_S)
+"""Nothing is put off for so long: what is due after that was dated by a clock that has been set back since."""
 
 # The worker's rounds ask these every few seconds, and mostly find nothing: they are put together once.
 _ABANDONED: Final = and_(payment.c.state == "running", payment.c.lease_until <= bindparam("now"))
@@ -48,6 +50,10 @@ _LOST: Final = and_(
     payment.c.look_at.is_(None),
     or_(text("payment.state IN ('settling', 'unknown')"), payment.c.proof == "waiting"),
 )
+_LOOK_TOO_FAR: Final = and_(payment.c.network == bindparam("of_network"), payment.c.look_at > bindparam("too_far"))
+_LEASE_TOO_FAR: Final = and_(text(IS_OPEN), payment.c.lease_until > bindparam("too_far"))
+_IS_LOOK_TOO_FAR: Final = select(payment.c.nonce).where(_LOOK_TOO_FAR).limit(1)
+_IS_LEASE_TOO_FAR: Final = select(payment.c.nonce).where(_LEASE_TOO_FAR).limit(1)
 _IS_ABANDONED: Final = select(payment.c.nonce).where(_ABANDONED).limit(1)
 _IS_LOST: Final = select(payment.c.nonce).where(_LOST).limit(1)
 _DUE: Final = (
@@ -223,11 +229,22 @@ class Ledger:
                 await self._let_go(tx, row)
         return len(rows)
 
-    async def adopt(self) -> None:
-        """Rows that an older version of this code left open have no moment at which they are looked at."""
+    async def adopt(self, networks: Iterable[str]) -> None:
+        """Rows that an older version of this code left open have no moment at which they are looked at, and those that
+        were dated by a wrong clock have none that comes soon. Who may still hold one of these keeps it for a while."""
+        now = self.clock.now()
         if await self._is_there(_IS_LOST):
             async with self.store.begin() as tx:
-                await tx.execute(update(payment).where(_LOST).values(look_at=self.clock.now()))
+                await tx.execute(update(payment).where(_LOST).values(look_at=now))
+        far, soon = {"too_far": now + _AHEAD_MAX}, now + self._settling
+        if await self._is_there(_IS_LEASE_TOO_FAR, far):
+            async with self.store.begin() as tx:
+                await tx.execute(update(payment).where(_LEASE_TOO_FAR).values(lease_until=soon), far)
+        for network in networks:
+            if await self._is_there(_IS_LOOK_TOO_FAR, far | {"of_network": network}):
+                async with self.store.begin() as tx:
+                    looked = update(payment).where(_LOOK_TOO_FAR).values(look_at=soon)
+                    await tx.execute(looked, far | {"of_network": network})
 
     async def due(self, network: str, limit: int, *, is_forced: bool = False) -> Sequence[PaymentRow]:
         """Payments of one network that somebody should look at now, longest due first. Forced: all that are open."""

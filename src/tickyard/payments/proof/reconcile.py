@@ -32,7 +32,7 @@ async def look_after(
     `is_forced`: also those that are not due yet.
     """
     ended: Counter[str] = Counter(released=await ledger.release_abandoned())
-    await ledger.adopt()
+    await ledger.adopt(chains)
     for network, chain in chains.items():
         ended += await _look_at(ledger, chain, await ledger.due(network, limit, is_forced=is_forced), finality)
     return +ended
