@@ -115,6 +115,11 @@ def test_a_keystore_opens_with_its_password_only(tmp_path):
     keystore.write_text("no json")
     with pytest.raises(KeystoreRefused, match="does not open"):
         open_keystore(keystore, password)
+    # A JSON file that was cut from something else, or is none at all.
+    for content in (b"\xff\xfe", b"[" * 100_000):
+        keystore.write_bytes(content)
+        with pytest.raises(KeystoreRefused):
+            open_keystore(keystore, password)
     os.chmod(keystore, 0o644)
     with pytest.raises(KeystoreRefused, match="owner only"):
         open_keystore(keystore, password)

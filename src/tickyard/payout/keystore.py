@@ -19,7 +19,7 @@ def open_keystore(keystore: Path, password_file: Path) -> LocalSigner:
     text = _read(keystore, "keystore file")
     try:
         key = bytes(Account.decrypt(json.loads(text), password))
-    except (ValueError, KeyError, TypeError, NotImplementedError):
+    except (ValueError, KeyError, TypeError, NotImplementedError, RecursionError):
         # Neither says which: a wrong password and a damaged file look the same from outside.
         raise KeystoreRefused("the payout keystore does not open with this password") from None
     return LocalSigner(key)
@@ -41,7 +41,7 @@ def _read(path: Path, name: str) -> str:
     try:
         mode = path.stat().st_mode
         text = path.read_text()
-    except OSError:
+    except (OSError, UnicodeDecodeError):
         raise KeystoreRefused(f"the payout {name} cannot be read") from None
     if mode & 0o077:
         raise KeystoreRefused(f"the payout {name} is open to other accounts: it must be readable by its owner only")

@@ -134,9 +134,9 @@ def _open(accounts: Any, keystore: Path, password_file: str | None) -> Any:
     try:
         text = keystore.read_text()
         password = Path(password_file).read_text().strip("\r\n") if password_file else getpass.getpass("password: ")
-    except OSError:
+    except (OSError, UnicodeDecodeError):
         raise WrongCommand("the keystore or its password cannot be read") from None
     try:
         return accounts.from_key(accounts.decrypt(json.loads(text), password))
-    except (ValueError, KeyError, TypeError, NotImplementedError):
+    except (ValueError, KeyError, TypeError, NotImplementedError, RecursionError):
         raise WrongCommand("the keystore does not open with this password") from None
