@@ -124,6 +124,13 @@ def test_the_doctor_says_what_is_bad_and_how_to_mend_it(folder):
     assert "All well" not in done.stdout
 
 
+def test_a_folder_that_nobody_may_look_into_is_bad_and_the_doctor_asks_on(folder):
+    done = run(folder, "doctor", **GOOD | {"DATA_DIR": "x" * 300})
+    assert (done.returncode, done.stderr) == (1, "")
+    assert re.search(r"^  BAD +data folder .*File name too long", done.stdout, re.MULTILINE), done.stdout
+    assert re.search(r"^  BAD +node 4663 1/1 ", done.stdout, re.MULTILINE), done.stdout
+
+
 def examined(folder, **settings):
     """The lines of the doctor's report that are bad, and those that are good, by what they are about."""
     done = run(folder, "doctor", **GOOD | {"DATA_DIR": "made", "PORT": free_port()} | settings)

@@ -63,4 +63,7 @@ async def find_out(question: Examination, clock: Clock) -> Finding:
         found = "the node refused the question"
     except TimeoutError:
         found = f"no answer within {_PATIENCE_S} s"
+    except OSError as error:
+        # A folder that this account may not even look into: one bad line, and the others are still read.
+        found = ": ".join(str(part) for part in (error.filename, error.strerror) if part) or "the system refused"
     return Finding(question.name, is_good, found, mend, round((clock.monotonic() - began) * 1000))
