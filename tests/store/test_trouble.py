@@ -318,3 +318,41 @@ def test_a_full_disk_refuses_a_round_as_a_whole_on_postgresql(doomed_server):
         rounds = [row[0] for row in books.execute("SELECT slot FROM round")]
         assert len(rounds) == recorded > 10
         _whole(rounds, dict(books.execute("SELECT slot, count(*) FROM sample WHERE slot > 0 GROUP BY slot").fetchall()))
+
+
+@pytest.mark.parametrize("fate", ["moved", "removed", "replaced"])
+def test_a_file_that_is_taken_away_under_a_running_process_takes_nothing_more(tmp_path, fate):
+    """An operator who restores, or tidies up, before every process has stopped."""
+    path, away = tmp_path / "x.db", tmp_path / "away.db"
+
+    async def refused(entering):
+        with pytest.raises(StoreRefused, match="does not answer") as refusal:
+            async with entering():
+                pass
+        assert "moved, removed or replaced" in refusal.value.found
+
+    async def work():
+        store, other = open_store(path, CLOCK), open_store(tmp_path / "other.db", CLOCK)
+        try:
+            await lay(store)
+            await lay(other)
+            await other.close()
+            async with store.read() as tx:
+                await tx.execute(text("SELECT 1"))
+            path.rename(away)
+            if fate == "removed":
+                away.unlink()
+            elif fate == "replaced":
+                (tmp_path / "other.db").rename(path)
+            for entering in (store.begin, store.read, store.glance):
+                await refused(entering)
+            # Nor is an empty one made in its place, which the next process would take for the store.
+            assert path.exists() == (fate == "replaced")
+            if fate == "moved":
+                away.rename(path)
+                async with store.begin() as tx:
+                    await tx.execute(text("SELECT 1"))
+        finally:
+            await store.close()
+
+    asyncio.run(work())

@@ -6,6 +6,7 @@ lock, so that wait is done with pauses of the Clock and a budget.
 """
 
 import asyncio
+import os
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -17,7 +18,8 @@ from typing import Any, Final, TypeVar
 from sqlalchemy import Connection, Executable
 
 from tickyard.kernel.clock import Clock
-from tickyard.store.engine import Busy, Rows, Spelled, Store, Transaction, Values
+from tickyard.observe.log import log
+from tickyard.store.engine import Busy, Rows, Spelled, Store, StoreRefused, Transaction, Values
 from tickyard.store.sqlite.connection import Link, translated
 
 T = TypeVar("T")
@@ -63,6 +65,8 @@ class SqliteStore(Store):
         self._turn = asyncio.Lock()
         self._writer: Link | None = None
         self._idle: list[Link] = []
+        self._file: tuple[int, int] | None = None
+        """The file that was opened first, whatever stands under its name later."""
 
     @asynccontextmanager
     async def begin(self, *, serializable: bool = False, patience_s: float | None = None) -> AsyncIterator[Transaction]:
@@ -97,17 +101,34 @@ class SqliteStore(Store):
         for link in [*self._idle, *([self._writer] if self._writer else [])]:
             link.close()
         self._idle.clear()
-        self._writer = None
+        self._writer = self._file = None
 
     def _start_writing(self) -> Link:
+        self._look_at_file()
         if self._writer is None:
-            self._writer = Link(self.path, is_reader=False)
+            self._writer = self._link(is_reader=False)
         self._writer.start("BEGIN IMMEDIATE")
         return self._writer
 
     def _reader(self) -> Link:
         # A block that waits for something else must not hold up the next reader: each has a connection of its own.
-        return self._idle.pop() if self._idle else Link(self.path, is_reader=True)
+        self._look_at_file()
+        return self._idle.pop() if self._idle else self._link(is_reader=True)
+
+    def _link(self, *, is_reader: bool) -> Link:
+        link = Link(self.path, is_reader=is_reader)
+        self._file = self._file or _identity(self.path)
+        return link
+
+    def _look_at_file(self) -> None:
+        """An open file can still be written when it was moved away or removed, and a new one made in its place: what is
+        acknowledged then is in a file that nobody reads again."""
+        if self._file is not None and _identity(self.path) != self._file:
+            log.error("THE STORE'S FILE WAS MOVED OR REPLACED UNDER THIS PROCESS, NOTHING IS READ OR WRITTEN")
+            raise StoreRefused(
+                "the store's file was moved, removed or replaced while this process had it open",
+                "stop every process, put the right file in its place, and start them again",
+            )
 
     def _start_reading(self) -> Link:
         link = self._reader()
@@ -141,3 +162,12 @@ class SqliteStore(Store):
                 if self.clock.monotonic() >= deadline:
                     raise
             await self.clock.sleep(self._rng.uniform(*_PAUSE_S))
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file this is. Asked without opening it: closing it again would drop the locks of this process."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
