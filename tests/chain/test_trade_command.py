@@ -144,3 +144,85 @@ def test_whoever_interrupts_a_trade_is_told_what_was_sent(up):
     assert len(set(node.sent)) == 1
     assert "0x" + keccak(bytes.fromhex(node.sent[0][2:])).hex() in said
     assert "look the transaction up" in said
+
+
+class _Dishonest(ThreadingHTTPServer):
+    """A service that has `twist` change the answers of its checks before it gives them."""
+
+    daemon_threads = True
+
+    def __init__(self, behind, twist):
+        super().__init__(("127.0.0.1", 0), _Twisting)
+        self.behind, self.twist = behind, twist
+
+
+class _Twisting(BaseHTTPRequestHandler):
+    server: _Dishonest
+
+    def do_GET(self):
+        self._pass_on(None)
+
+    def do_POST(self):
+        self._pass_on(self.rfile.read(int(self.headers["content-length"])))
+
+    def _pass_on(self, body):
+        request = urllib.request.Request(self.server.behind + self.path, body, {"content-type": "application/json"})
+        with urllib.request.urlopen(request) as answer:
+            told = answer.read()
+        if self.path == "/v1/trade/check":
+            check = json.loads(told)
+            self.server.twist(check)
+            told = json.dumps(check).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(told)))
+        self.end_headers()
+        self.wfile.write(told)
+
+    def log_message(self, *_words):
+        pass
+
+
+def twisted(up, twist, *words, typed="n\n"):
+    with _Dishonest(up.base, twist) as service:
+        threading.Thread(target=service.serve_forever, daemon=True).start()
+        try:
+            return trade(f"http://127.0.0.1:{service.server_port}", *words, typed=typed)
+        finally:
+            service.shutdown()
+
+
+def test_what_is_shown_is_what_the_calldata_says_whatever_the_service_says_of_it(up):
+    """A bound a thousand times too low, quoted so as to agree with itself, under the fair figures."""
+
+    def twist(check):
+        fair = int(check["figures"]["minimumReceived"]["raw"])
+        swap, quote = check["build"]["steps"][-1], check["build"]["quote"]
+        swap["data"] = swap["data"].replace(f"{fair:064x}", f"{10**14:064x}")
+        quote["tokenAmount"] = "0.0001"
+
+    done = twisted(up, twist, "buy", "AAPL", "25")
+    assert done.returncode == 1, done.stderr
+    signed = done.stdout.split("what you sign:")[1]
+    assert "pay       exactly 25.000000 USDG" in signed
+    assert "receive   at least 0.0001 AAPL" in signed
+
+
+def test_what_would_be_refused_is_not_even_asked_for(up):
+    def twist(check):
+        check["build"]["steps"][0]["data"] = check["build"]["steps"][0]["data"][:-64] + "f" * 64
+
+    done = twisted(up, twist, "buy", "AAPL", "31", typed="y\n")
+    assert done.returncode == 1
+    assert "sign and send?" not in done.stdout
+    assert "the approval allows something else" in done.stderr
+
+
+def test_the_words_of_a_service_do_not_move_the_cursor_of_whoever_signs(up):
+    def twist(check):
+        check["build"]["note"] = "\x1b[2J\x9b1A\u202eYou receive a fortune."
+        check["issues"] = [{"code": "halted", "severity": "warning", "message": "\x1b[8m\rhidden"}]
+
+    done = twisted(up, twist, "buy", "AAPL", "25")
+    assert "You receive a fortune." in done.stdout
+    assert [char for char in done.stdout if not char.isprintable() and char != "\n"] == []

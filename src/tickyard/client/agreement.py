@@ -26,6 +26,7 @@ class Agreed:
     steps: tuple[tuple[Address, bytes], ...]
     token_in: Address
     token_out: Address
+    swap: DecodedSwap
 
 
 def agree(build: TradeBuild, order: Order, account: str, now: int) -> Agreed:
@@ -58,7 +59,7 @@ def agree(build: TradeBuild, order: Order, account: str, now: int) -> Agreed:
     for to, approval in approvals:
         if (to, approval.spender, approval.amount) != (token_in, router, spends):
             raise TradeRefused("the approval allows something else than the swap needs")
-    return Agreed((*before, last), token_in, token_out)
+    return Agreed((*before, last), token_in, token_out, swap)
 
 
 def _check_bound(build: TradeBuild, order: Order, swap: DecodedSwap) -> None:

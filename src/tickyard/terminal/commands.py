@@ -23,7 +23,7 @@ from tickyard.client.operations import ROUTES
 from tickyard.client.routes import Route
 from tickyard.kernel.clock import Clock, WallClock
 from tickyard.terminal.chart import Bar, draw
-from tickyard.terminal.tables import render
+from tickyard.terminal.tables import printable, render
 
 _CLEAR: Final = "\x1b[H\x1b[2J"
 _REDRAW_S: Final = 5.0
@@ -117,11 +117,11 @@ def _usage(route: Route) -> str:
 
 def said(error: TickyardError, url: str) -> str:
     if isinstance(error, Unreachable):
-        return f"{error}: {url}"
+        return printable(f"{error}: {url}")
     if isinstance(error, ServiceError):
         named = f" (request {error.request_id})" if error.request_id else ""
-        return f"{error.code}: {error.message}{named}"
-    return str(error)
+        return printable(f"{error.code}: {error.message}{named}")
+    return printable(str(error))
 
 
 async def _call(url: str, operation: str, values: dict[str, Any]) -> Any:

@@ -110,5 +110,9 @@ def _text(value: Any) -> str:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    # What an upstream wrote must not move the cursor or change colours.
-    return "".join(char if char.isprintable() or char == "\n" else "?" for char in str(value))
+    return printable(str(value))
+
+
+def printable(text: str) -> str:
+    """What an upstream wrote must not move the cursor or change colours."""
+    return "".join(char if char.isprintable() or char == "\n" else "?" for char in text)

@@ -15,10 +15,14 @@ from typing import Any, NamedTuple
 
 import aiohttp
 
+from tickyard.chain.address import checksum
 from tickyard.client import AsyncClient, Order, TickyardError, TradeUnsettled
+from tickyard.client.agreement import Agreed, agree
 from tickyard.client.answers.execution import TradeCheck
+from tickyard.config.pinned import MAINNET
 from tickyard.kernel.units import TokenAmount, UsdgAmount
 from tickyard.terminal.commands import INTERRUPTED, WrongCommand, base_url, said
+from tickyard.terminal.tables import printable
 
 
 class SigningWallet(NamedTuple):
@@ -63,7 +67,9 @@ async def _trade(
             slippage_bps=order.slippage_bps,
             recipient=signer.account.address,
         )
-        print(shown(check))
+        # Whether it is too late is asked of the chain, when it is signed.
+        agreed = agree(check.build, order, signer.account.address, check.build.deadline - 1)
+        print(printable(shown(check)), signed_words(agreed, check.build.symbol), sep="\n\n")
         run = check.simulation
         if run is not None and not run.success:
             print("nothing was sent: it would fail", file=sys.stderr)
@@ -87,15 +93,31 @@ async def _trade(
     return 0
 
 
+def signed_words(agreed: Agreed, symbol: str) -> str:
+    """What will be signed, read here from the calldata: beside it the words of the service are only words."""
+    swap = agreed.swap
+    amounts = (swap.amount, swap.bound) if swap.is_exact_input else (swap.bound, swap.amount)
+    paid, received = (
+        f"{UsdgAmount(amount).text()} USDG" if token == MAINNET.usdg else f"{TokenAmount(amount).text()} {symbol}"
+        for token, amount in zip((agreed.token_in, agreed.token_out), amounts, strict=True)
+    )
+    stock = agreed.token_out if agreed.token_in == MAINNET.usdg else agreed.token_in
+    lines = [
+        "what you sign:",
+        f"  pay       {'exactly' if swap.is_exact_input else 'at most'} {paid}",
+        f"  receive   {'at least' if swap.is_exact_input else 'exactly'} {received}",
+        f"  token     {checksum(stock)}",
+        f"  to        {checksum(swap.recipient)}",
+    ]
+    return "\n".join(lines)
+
+
 def shown(check: TradeCheck) -> str:
-    """The check, for somebody who is about to sign."""
+    """The check, in the words of the service, for somebody who is about to sign."""
     figures, run = check.figures, check.simulation
-    bound = figures.minimum_received or figures.maximum_paid
-    assert bound is not None
     lines = [
         check.build.note,
         "",
-        f"  {'at least' if figures.minimum_received else 'at most'}  {bound.text} {bound.unit}",
         f"  price     {check.build.quote.effective_price_per_token} USDG, {figures.spot_price} before the trade",
         f"  impact    {figures.price_impact_pct} %, of it {figures.pool_fee_usdg} USDG to the pool",
         f"  gas       {figures.gas.units}, {figures.gas.eth} ETH",
