@@ -17,7 +17,8 @@ export interface Wallet {
   getBlock(): Promise<{ timestamp: bigint }>;
   // viem's own types depend on the chain; these are the fields that are used.
   sendTransaction(transaction: never): Promise<Hex>;
-  waitForTransactionReceipt(ask: { hash: Hex }): Promise<TransactionReceipt>;
+  // viem answers with the receipt of another transaction where one took the nonce, and tells of it by `onReplaced`.
+  waitForTransactionReceipt(ask: { hash: Hex; onReplaced?: (by: { reason: string }) => void }): Promise<TransactionReceipt>;
 }
 
 export interface TransactionReceipt {
@@ -29,9 +30,21 @@ export interface TransactionReceipt {
 }
 
 const DEADLINE_MAX_S = 86_400;
+// Said with every transaction: neither a wallet nor a node that has moved to another chain gets it signed for that one.
+const CHAIN = { id: CHAIN_ID, name: 'the chain of the build' };
 
 /** A step was mined and failed; the ones after it were not sent. */
 export class StepFailed extends TickyardError {
+  constructor(
+    message: string,
+    readonly receipt: TransactionReceipt,
+  ) {
+    super(message);
+  }
+}
+
+/** Another transaction took the place of a step, and it does something else; the steps after it were not sent. */
+export class StepReplaced extends TickyardError {
   constructor(
     message: string,
     readonly receipt: TransactionReceipt,
@@ -117,12 +130,13 @@ export async function send(build: TradeBuild, ask: TradeAsk, wallet: Wallet, opt
   const steps = check(build, ask);
   const { address } = wallet.account;
   refuseUnless(lower(address) === lower(ask.recipient), 'the wallet is not the recipient');
-  refuseUnless((await wallet.getChainId()) === CHAIN_ID, 'the wallet is on another chain');
   // The chain's own time: a sandbox is ahead of this machine.
   const left = build.deadline - Number((await wallet.getBlock()).timestamp);
   refuseUnless(left > 0 && left <= DEADLINE_MAX_S, 'the deadline has passed, or is too far away');
   const receipts: TransactionReceipt[] = [];
   for (const [index, step] of steps.entries()) {
+    // Before each: a person may change the chain in the wallet while a step waits for its block.
+    refuseUnless((await wallet.getChainId()) === CHAIN_ID, 'the wallet is on another chain');
     const nonce = await wallet.getTransactionCount({ address, blockTag: 'latest' });
     // What is under way may be this very step, sent before.
     const pending = await wallet.getTransactionCount({ address, blockTag: 'pending' });
@@ -136,17 +150,23 @@ export async function send(build: TradeBuild, ask: TradeAsk, wallet: Wallet, opt
 }
 
 async function sendOnce(wallet: Wallet, step: Approval | Swap, nonce: number, tell: (hash: Hex) => void) {
-  const transaction = { ...encode(step), value: 0n, nonce, account: wallet.account, chain: null };
+  const transaction = { ...encode(step), value: 0n, nonce, account: wallet.account, chain: CHAIN };
   let hash: Hex | null = null;
+  let becomes = '';
+  let receipt: TransactionReceipt;
   try {
     hash = await wallet.sendTransaction(transaction as never);
     tell(hash);
-    return await wallet.waitForTransactionReceipt({ hash });
+    receipt = await wallet.waitForTransactionReceipt({ hash, onReplaced: ({ reason }) => (becomes = reason) });
   } catch (error) {
     // The person said no: nothing left.
     if (hash === null && isRejection(error)) throw error;
     throw new SendUncertain(`what became of the transaction with nonce ${nonce} is not known`, nonce, hash);
   }
+  // The same step for another fee is this step. Anything else that was mined in its place is not.
+  if (lower(receipt.transactionHash) === lower(hash) || becomes === 'repriced') return receipt;
+  if (becomes) throw new StepReplaced('another transaction was sent in the place of this step', receipt);
+  throw new SendUncertain(`the receipt for the transaction with nonce ${nonce} is of another one`, nonce, hash);
 }
 
 function isRejection(error: unknown): boolean {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { encodeFunctionData, parseAbi } from 'viem';
-import { BuildRefused, check, decode, encode, movedFor, send, SendUncertain, StepFailed } from 'tickyard/trade';
+import { createWalletClient, custom, encodeFunctionData, parseAbi, parseTransaction, publicActions } from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
+import { BuildRefused, check, decode, encode, movedFor, send, SendUncertain, StepFailed, StepReplaced } from 'tickyard/trade';
 
 const ROUTER = '0xcaf681a66d020601342297493863e78c959e5cb2';
 const USDG = '0x5fc5360d0400a0fd4f2af552add042d716f1d168';
@@ -104,7 +105,8 @@ class PaperWallet {
     this.sent.push(transaction);
     return this.fails ? Promise.reject(this.fails) : `0x${this.sent.length}`;
   }
-  async waitForTransactionReceipt({ hash }) {
+  async waitForTransactionReceipt({ hash, onReplaced }) {
+    if (this.replaces) onReplaced?.({ reason: this.replaces });
     return { transactionHash: hash, ...this.outcome(this.sent.length) };
   }
 }
@@ -158,6 +160,59 @@ test('an account with transactions under way is not used: one of them may be thi
   const wallet = Object.assign(new PaperWallet(), { underWay: 1 });
   await assert.rejects(send(build(), ASK, wallet), BuildRefused);
   assert.deepEqual(wallet.sent, []);
+});
+
+const another = '0x' + 'ee'.repeat(32);
+
+test('a step that its owner cancelled in the wallet is not done, and nothing follows it', async () => {
+  for (const replaces of ['cancelled', 'replaced']) {
+    const wallet = Object.assign(new PaperWallet(), { replaces, outcome: () => ({ status: 'success', logs: [], transactionHash: another }) });
+    await assert.rejects(send(build(), ASK, wallet), (error) => error instanceof StepReplaced && error.receipt.transactionHash === another);
+    assert.equal(wallet.sent.length, 1);
+  }
+});
+
+test('a step that its owner sped up in the wallet is done', async () => {
+  const wallet = Object.assign(new PaperWallet(), { replaces: 'repriced', outcome: () => ({ status: 'success', logs: [], transactionHash: another }) });
+  const done = await send(build(), ASK, wallet);
+  assert.deepEqual([wallet.sent.length, done.receipts[1].transactionHash], [2, another]);
+});
+
+test('the receipt of some other transaction proves nothing', async () => {
+  const wallet = Object.assign(new PaperWallet(), { outcome: () => ({ status: 'success', logs: [], transactionHash: another }) });
+  await assert.rejects(send(build(), ASK, wallet), (error) => error instanceof SendUncertain && error.hash === '0x1');
+  assert.equal(wallet.sent.length, 1);
+});
+
+test('a wallet that changes its chain between two steps signs no second one', async () => {
+  const wallet = new PaperWallet();
+  wallet.outcome = () => ((wallet.chainId = 1), { status: 'success', logs: [] });
+  await assert.rejects(send(build(), ASK, wallet), BuildRefused);
+  assert.equal(wallet.sent.length, 1);
+});
+
+test('nothing is signed for another chain by whoever names this one only when asked first', async () => {
+  const account = privateKeyToAccount('0x' + '6b'.repeat(32));
+  let asked = 0;
+  const seen = [];
+  const answers = {
+    eth_chainId: () => (asked++ ? '0x1' : '0x1237'),
+    eth_getTransactionCount: () => '0x28',
+    eth_getBlockByNumber: () => ({ timestamp: '0x6b49d0a0', baseFeePerGas: '0x1', number: '0x1', transactions: [] }),
+    eth_estimateGas: () => '0x10000',
+    eth_maxPriorityFeePerGas: () => '0x1',
+    eth_sendRawTransaction: ([raw]) => (seen.push(parseTransaction(raw).chainId), another),
+    eth_sendTransaction: ([transaction]) => (seen.push(Number(transaction.chainId)), another),
+  };
+  const request = async ({ method, params }) => answers[method] ? answers[method](params) : null;
+  for (const signer of [account, account.address]) {
+    asked = 0;
+    const wallet = createWalletClient({ account: signer, transport: custom({ request }) }).extend(publicActions);
+    wallet.waitForTransactionReceipt = async ({ hash }) => ({ transactionHash: hash, status: 'reverted', logs: [] });
+    const ask = { ...ASK, recipient: account.address };
+    await assert.rejects(send(build({ swap: { recipient: account.address } }), ask, wallet));
+  }
+  assert.deepEqual(seen.filter((chainId) => chainId !== 4663), []);
 });
 
 test('what moved is the sum of the transfers of the account', () => {
