@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { client, sandbox, useAsk, useRoute } from './api';
 import { price as shown } from './figures';
-import { keep, myAlerts } from './my_alerts';
+import { change, makeRoom } from './my_alerts';
 import { Choice, Said, useAct, useArrival } from './parts';
 import { Link } from './router';
 
@@ -25,8 +25,9 @@ export function AlertForm(props: { symbol?: string; condition?: 'above' | 'below
   const create = (event: Event) => {
     event.preventDefault();
     void act(async () => {
+      makeRoom();
       const alert = await client.createAlert({ symbol, condition, price: Number(level), webhookUrl: url });
-      keep([{ id: alert.id, secret: alert.secret, symbol: alert.symbol, condition: alert.condition, price: alert.price }, ...myAlerts()]);
+      change((mine) => [{ id: alert.id, secret: alert.secret, symbol: alert.symbol, condition: alert.condition, price: alert.price }, ...mine]);
       setDone(true);
       props.onCreated?.();
     });

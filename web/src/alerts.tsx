@@ -1,29 +1,26 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { type AlertRecord, NotFound } from 'tickyard';
 import { AlertForm } from './alert_form';
 import { client, sandbox, useAsk, useRoute } from './api';
 import { day, price } from './figures';
-import { keep, type MyAlert, myAlerts, read } from './my_alerts';
+import { change, type MyAlert, myAlerts, onElsewhere, read } from './my_alerts';
 import { Card, Empty, Said, Shown, useAct } from './parts';
 import { Link } from './router';
 
 export function AlertsView(): JSX.Element {
   const [mine, setMine] = useState(myAlerts);
   const isSandbox = useRoute('GET /sandbox');
-  const change = (alerts: MyAlert[]) => {
-    keep(alerts);
-    setMine(alerts);
-  };
+  useEffect(() => onElsewhere(() => setMine(myAlerts())), []);
   return (
     <>
       <div class="head"><h1>Alerts</h1></div>
       <div class="columns">
         <div class="wide">
           <Card title="New alert"><AlertForm onCreated={() => setMine(myAlerts())} /></Card>
-          <Card title="Mine" aside={<Carry mine={mine} onChange={change} />}>
+          <Card title="Mine" aside={<Carry mine={mine} onFound={(found) => setMine(change((kept) => [...found.filter(({ id }) => !kept.some((each) => each.id === id)), ...kept]))} />}>
             {mine.length ? (
-              <ul class="alerts">{mine.map((alert) => <Alert key={alert.id} alert={alert} onForget={() => change(mine.filter(({ id }) => id !== alert.id))} />)}</ul>
+              <ul class="alerts">{mine.map((alert) => <Alert key={alert.id} alert={alert} onForget={() => setMine(change((kept) => kept.filter(({ id }) => id !== alert.id)))} />)}</ul>
             ) : (
               <Empty title="No alert yet.">Set one above, or drag the line on a chart. An alert fires once, when the sampled price crosses it.</Empty>
             )}
@@ -60,7 +57,7 @@ function Alert({ alert, onForget }: { alert: MyAlert; onForget: () => void }): J
   );
 }
 
-function Carry({ mine, onChange }: { mine: MyAlert[]; onChange: (alerts: MyAlert[]) => void }): JSX.Element {
+function Carry({ mine, onFound }: { mine: MyAlert[]; onFound: (alerts: MyAlert[]) => void }): JSX.Element {
   const { act, error } = useAct();
   const save = () => {
     const link = document.createElement('a');
@@ -73,8 +70,7 @@ function Carry({ mine, onChange }: { mine: MyAlert[]; onChange: (alerts: MyAlert
     act(async () => {
       const [file] = (event.currentTarget as HTMLInputElement).files ?? [];
       if (!file) return;
-      const found = read(await file.text());
-      onChange([...found.filter(({ id }) => !mine.some((each) => each.id === id)), ...mine]);
+      onFound(read(await file.text()));
     });
   return (
     <span class="buttons">

@@ -17,8 +17,28 @@ export function myAlerts(): MyAlert[] {
   }
 }
 
-export function keep(alerts: MyAlert[]): void {
+/** Changes what is kept by now: another tab may have put its own there since this one looked. */
+export function change(make: (alerts: MyAlert[]) => MyAlert[]): MyAlert[] {
+  const alerts = make(myAlerts());
   localStorage.setItem(KEY, JSON.stringify(alerts));
+  return alerts;
+}
+
+/** Before an alert is set: its secret is told once, and one that cannot be kept is lost. */
+export function makeRoom(): void {
+  try {
+    localStorage.setItem(`${KEY}.room`, ' '.repeat(2000));
+    localStorage.removeItem(`${KEY}.room`);
+  } catch {
+    throw new Error('This browser keeps nothing for this page (its storage is full or forbidden), and the secret of an alert would be lost. Nothing was set.');
+  }
+}
+
+/** Tells when another tab has changed them. */
+export function onElsewhere(tell: () => void): () => void {
+  const listener = ({ key }: StorageEvent) => (key === KEY || key === null) && tell();
+  addEventListener('storage', listener);
+  return () => removeEventListener('storage', listener);
 }
 
 /** Out of an export; whatever is not an alert is left out. */

@@ -5,6 +5,7 @@ import { Client, type Quote } from 'tickyard';
 import type { Payer } from 'tickyard/pay';
 import { client, offers, sandbox, useAsk } from './api';
 import { day, exactUsd, tokens, usd } from './figures';
+import { remember } from './memory';
 import { Card, Choice, Code, Empty, Facts, Said, Shown, useAct } from './parts';
 import { asSigner, useWallets } from './wallet';
 
@@ -41,9 +42,12 @@ async function aheadS(): Promise<number> {
   return (Date.parse((await sandbox.readSandboxClock()).now) - Date.now()) / 1000;
 }
 
-// One payer for the life of the page: its limit holds over all calls.
+// One purse for the life of the page: another network or wallet gets what the one before has left of the limit.
 let payer: Payer | null = null;
 let payerKey = '';
+let payerLimit = 0;
+let signedBefore = 0;
+const micros = (dollars: string) => Math.round(Number(dollars) * 1e6);
 
 export function PayView(): JSX.Element {
   const { me } = useWallets();
@@ -73,7 +77,10 @@ export function PayView(): JSX.Element {
       const { Payer } = await import('tickyard/pay');
       const key = `${me!.address} ${network} ${limit}`;
       if (key !== payerKey) {
-        payer = new Payer(asSigner(me!, setTyped), { limitUsd: limit, network, store: kept(me!.address), aheadS });
+        if (payer) signedBefore += payerLimit - micros(payer.leftUsd);
+        payer = null;
+        payerLimit = Math.max(0, micros(limit) - signedBefore);
+        payer = new Payer(asSigner(me!, setTyped), { limitUsd: (payerLimit / 1e6).toFixed(6), network, store: kept(me!.address), aheadS });
         payerKey = key;
       }
       try {
@@ -81,8 +88,8 @@ export function PayView(): JSX.Element {
         setReceipt(payer!.lastReceipt);
         if (payer!.lastReceipt) {
           const all = [payer!.lastReceipt.transaction, ...earlier()].slice(0, 20);
-          localStorage.setItem(PAID, JSON.stringify(all));
           setMine(all);
+          remember('localStorage', PAID, JSON.stringify(all));
         }
       } finally {
         setLeft(payer!.leftUsd);

@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Hex, TransactionReceipt, Wallet } from 'tickyard/trade';
 import { offers } from './api';
+import { recall, remember } from './memory';
 
 export interface Provider {
   request(ask: { method: string; params?: unknown }): Promise<unknown>;
@@ -54,30 +55,33 @@ export function useWallets(): { wallets: Announced[]; me: Connected | null } {
   return { wallets: [...found.values()], me: connected };
 }
 
-export async function connect({ info, provider }: Announced): Promise<Connected> {
-  const [address] = (await provider.request({ method: 'eth_requestAccounts' })) as Hex[];
+export async function connect({ info, provider }: Announced, method = 'eth_requestAccounts'): Promise<Connected> {
+  const [address] = (await provider.request({ method })) as Hex[];
   if (!address) throw new Error('The wallet showed no account.');
   connected = { name: info.name, address, provider };
   provider.on?.('accountsChanged', ((accounts: Hex[]) => {
-    connected = accounts[0] && connected ? { ...connected, address: accounts[0] } : null;
+    // Another wallet may have been chosen since: what this one does is no longer ours.
+    if (connected?.provider !== provider) return;
+    connected = accounts[0] ? { ...connected, address: accounts[0] } : null;
     tell();
   }) as never);
-  sessionStorage.setItem('wallet', info.rdns);
+  remember('sessionStorage', 'wallet', info.rdns);
   tell();
   return connected;
 }
 
 export function disconnect(): void {
   connected = null;
-  sessionStorage.removeItem('wallet');
+  remember('sessionStorage', 'wallet', '');
   tell();
 }
 
 /** Who was connected in this tab before it was loaded anew. */
 export function reconnect(wallets: Announced[]): void {
-  const rdns = sessionStorage.getItem('wallet');
+  const rdns = recall('sessionStorage', 'wallet');
   const last = rdns && !connected && wallets.find(({ info }) => info.rdns === rdns);
-  if (last) void connect(last).catch(() => {});
+  // Without a question: nobody has clicked anything.
+  if (last) void connect(last, 'eth_accounts').catch(() => {});
 }
 
 export async function onChain(provider: Provider, chainId: string = CHAIN): Promise<void> {
@@ -93,7 +97,7 @@ export function asTrader({ provider, address }: Connected): Wallet {
     getChainId: async () => Number(await rpc<string>('eth_chainId')),
     getTransactionCount: async ({ blockTag }) => Number(await rpc<string>('eth_getTransactionCount', address, blockTag)),
     getBlock: async () => ({ timestamp: BigInt((await rpc<{ timestamp: string }>('eth_getBlockByNumber', 'latest', false)).timestamp) }),
-    sendTransaction: ({ to, data, nonce }: { to: Hex; data: Hex; nonce: number }) => rpc('eth_sendTransaction', { from: address, to, data, value: '0x0', nonce: `0x${nonce.toString(16)}` }),
+    sendTransaction: ({ to, data, nonce }: { to: Hex; data: Hex; nonce: number }) => rpc('eth_sendTransaction', { from: address, to, data, value: '0x0', chainId: CHAIN, nonce: `0x${nonce.toString(16)}` }),
     waitForTransactionReceipt: async ({ hash }) => {
       const receipt = await until(() => rpc<RawReceipt | null>('eth_getTransactionReceipt', hash));
       return readReceipt(receipt);
@@ -113,33 +117,52 @@ function readReceipt(raw: RawReceipt): TransactionReceipt {
   return { ...raw, status: raw.status === '0x1' ? 'success' : 'reverted', blockNumber: BigInt(raw.blockNumber), gasUsed: BigInt(raw.gasUsed) };
 }
 
+// EIP-5792: not this chain, no upgrade of the account, no atomic batch; EIP-1193 and JSON-RPC: no such method.
+const CANNOT = [5710, 5750, 5760, 4200, -32601];
+
 /** All steps in one confirmation, where the wallet can (EIP-5792). Null: it cannot. `onSent`: they may be on their way. */
 export async function sendTogether({ provider, address }: Connected, calls: { to: Hex; data: Hex }[], onSent: () => void): Promise<TransactionReceipt[] | null> {
   try {
     const able = (await provider.request({ method: 'wallet_getCapabilities', params: [address, [CHAIN]] })) as Record<string, { atomic?: { status?: string } }> | null;
-    if (!/supported|ready/.test(able?.[CHAIN]?.atomic?.status ?? '')) return null;
+    if (!/^(supported|ready)$/.test(able?.[CHAIN]?.atomic?.status ?? '')) return null;
   } catch {
     return null;
   }
   const batch = { version: '2.0.0', chainId: CHAIN, from: address, atomicRequired: true, calls: calls.map((call) => ({ ...call, value: '0x0' })) };
-  const { id } = await (provider.request({ method: 'wallet_sendCalls', params: [batch] }) as Promise<{ id: string }>).catch((error: { code?: unknown }) => {
+  let sent: { id?: string } | string | null;
+  try {
+    sent = (await provider.request({ method: 'wallet_sendCalls', params: [batch] })) as typeof sent;
+  } catch (error) {
+    const { code } = (error ?? {}) as { code?: unknown };
+    // It cannot after all, or its owner wants no smart account: then one step after the other.
+    if (CANNOT.includes(code as number)) return null;
     // A wallet that refuses says so with a code.
-    if (typeof error?.code !== 'number') onSent();
+    if (typeof code !== 'number') onSent();
     throw error;
-  });
+  }
   onSent();
+  const id = typeof sent === 'string' ? sent : sent?.id;
   const done = await until(async () => {
-    const state = (await provider.request({ method: 'wallet_getCallsStatus', params: [id] })) as { status: number; receipts?: RawReceipt[] };
-    return state.status >= 200 ? state : null;
+    const state = (await provider.request({ method: 'wallet_getCallsStatus', params: [id] })) as { status?: number; receipts?: RawReceipt[] } | null;
+    return Number(state?.status) >= 200 ? state : null;
   });
-  if (done.status !== 200 || !done.receipts) throw new Error('The wallet could not carry out the batch.');
-  return done.receipts.map(readReceipt);
+  const receipts = (done.receipts ?? []).map(readReceipt);
+  // A wallet's word that all went well is worth what its receipts say.
+  if (done.status !== 200 || !receipts.length || receipts.some(({ status }) => status !== 'success')) throw new Error('The wallet could not carry out the batch.');
+  return receipts;
 }
 
 async function until<T>(look: () => Promise<T | null>): Promise<T> {
+  let failures = 0;
   for (let waited = 0; waited < 300_000; waited += 500) {
-    const seen = await look();
-    if (seen !== null) return seen;
+    try {
+      const seen = await look();
+      if (seen !== null) return seen;
+      failures = 0;
+    } catch (error) {
+      // A look that got lost loses nothing; what was sent is still on its way.
+      if (++failures > 3) throw error;
+    }
     await new Promise((resolve) => setTimeout(resolve, 500));
   }
   throw new Error('The transaction is not mined yet; look at it in your wallet.');

@@ -1,0 +1,183 @@
+"""Wallets that cannot, will not, or do not tell the truth, and a browser that keeps nothing."""
+
+import pytest
+from playwright.sync_api import expect
+
+from browser.test_journeys import confirm, connect
+
+pytestmark = [pytest.mark.node, pytest.mark.timeout(300)]
+
+# Reads go to the sandbox's node; what moves money is only noted. `answers` is what each test changes.
+WALLET = """
+const asked = (globalThis.asked = []);
+const heard = (globalThis.heard = {});
+const receipt = { status: '0x1', transactionHash: '0x' + 'ab'.repeat(32), blockNumber: '0x7', gasUsed: '0x9', logs: [] };
+const refuse = (code) => Promise.reject(Object.assign(new Error('refused'), { code }));
+const answers = {
+  eth_requestAccounts: () => ['0x875F7121A37a8Af309B8e85f297B46Aa19d85daD'],
+  eth_accounts: () => answers.eth_requestAccounts(),
+  eth_chainId: () => '0x1237',
+  eth_sendTransaction: () => receipt.transactionHash,
+  eth_getTransactionReceipt: () => receipt,
+  wallet_getCapabilities: () => ({ '0x1237': { atomic: { status: 'supported' } } }),
+  wallet_sendCalls: () => ({ id: 'b1' }),
+  wallet_getCallsStatus: () => ({ status: 200, receipts: [receipt] }),
+};
+async function read(method, params) {
+  const { rpcUrl } = await (await fetch('/sandbox')).json();
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+  return (await (await fetch(rpcUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body })).json()).result;
+}
+const provider = {
+  on: (event, listener) => (heard[event] = listener),
+  async request({ method, params }) {
+    asked.push({ method, params });
+    return answers[method] ? answers[method](params) : read(method, params);
+  },
+};
+const info = { uuid: 'u1', name: 'Own wallet', icon: '', rdns: 'example.own' };
+const tell = () => dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail: { info, provider } }));
+addEventListener('eip6963:requestProvider', tell);
+"""
+
+
+def signing(up, opened, *changes):
+    """A page on which this wallet was asked to sign two steps."""
+    page = opened(up.base, "/status")
+    page.add_init_script(WALLET + "\n".join(changes))
+    page.goto(f"{up.base}/app/trade/GOOGL")
+    page.get_by_role("button", name="Connect", exact=True).click()
+    page.get_by_role("button", name="Own wallet").click()
+    page.get_by_role("button", name="Review").click()
+    page.get_by_role("button", name="Sign and send 2 steps").click()
+    return page
+
+
+def asked(page, method):
+    return [each["params"] for each in page.evaluate("() => asked") if each["method"] == method]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "answers.wallet_getCapabilities = () => ({ '0x1237': { atomic: { status: 'unsupported' } } });",
+        "answers.wallet_sendCalls = () => refuse(5750);",
+        "answers.wallet_sendCalls = () => refuse(5760);",
+    ],
+    ids=["unsupported", "no smart account wanted", "not atomic"],
+)
+def test_a_wallet_that_cannot_batch_signs_one_step_after_the_other(up, opened, change):
+    page = signing(up, opened, change)
+    expect(page.get_by_text("This is what really moved")).to_be_visible()
+    sent = asked(page, "eth_sendTransaction")
+    assert len(sent) == 2
+    assert {each[0]["chainId"] for each in sent} == {"0x1237"}
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        "{ status: 200, receipts: [{ ...receipt, status: '0x0' }] }",
+        "{ status: 200, receipts: [] }",
+        "{ status: 200 }",
+        "{ status: 500, receipts: [receipt] }",
+    ],
+)
+def test_a_batch_is_done_only_when_its_receipts_say_so(up, opened, status):
+    page = signing(up, opened, f"answers.wallet_getCallsStatus = () => ({status});")
+    expect(page.get_by_text("could not carry out the batch")).to_be_visible()
+    expect(page.get_by_text("Something of it was sent")).to_be_visible()
+    expect(page.get_by_text("This is what really moved")).to_have_count(0)
+
+
+def test_the_receipt_of_another_transaction_is_no_proof(up, opened):
+    page = signing(
+        up,
+        opened,
+        "answers.wallet_getCapabilities = () => ({});",
+        "answers.eth_getTransactionReceipt = () => ({ ...receipt, transactionHash: '0x' + 'cd'.repeat(32) });",
+    )
+    expect(page.get_by_text("Something of it was sent")).to_be_visible()
+    assert len(asked(page, "eth_sendTransaction")) == 1
+
+
+def test_a_look_that_gets_lost_does_not_lose_the_trade(up, opened):
+    page = signing(
+        up,
+        opened,
+        "answers.wallet_getCapabilities = () => ({});",
+        "let looks = 0;",
+        "answers.eth_getTransactionReceipt = () => (looks++ % 3 ? receipt : refuse(-32603));",
+    )
+    expect(page.get_by_text("This is what really moved")).to_be_visible()
+
+
+def test_a_wallet_that_was_left_does_not_speak_for_the_next_one(up, opened):
+    page = opened(up.base, "/status")
+    page.add_init_script(WALLET + "answers.eth_requestAccounts = () => ['0x' + '22'.repeat(20)];")
+    page.goto(f"{up.base}/app/status")
+    page.get_by_role("button", name="Connect", exact=True).click()
+    page.get_by_role("button", name="Own wallet").click()
+    page.locator(".wallet > button").click()
+    page.get_by_role("button", name="Disconnect").click()
+    connect(page)
+    page.evaluate("() => heard.accountsChanged(['0x' + '33'.repeat(20)])")
+    expect(page.locator(".wallet")).to_contain_text("0x875F")
+    page.evaluate("() => heard.accountsChanged([])")
+    expect(page.locator(".wallet")).to_contain_text("0x875F")
+
+
+def test_two_tabs_do_not_forget_each_others_alerts(up, opened):
+    first = opened(up.base, "/status")
+    over = {"status": "cancelled", "expiresAt": "2026-01-01T00:00:00Z", "webhookUrl": "https://example.com"}
+    first.context.route("**/v1/alerts/*", lambda route: route.fulfill(json=over))
+    first.goto(f"{up.base}/app/alerts")
+    known = [{"id": f"alrt_{n}", "secret": "s", "symbol": n, "condition": "above", "price": 1} for n in ("KO", "GE")]
+    first.evaluate("(kept) => localStorage.setItem('tickyard.alerts', JSON.stringify(kept))", known[:1])
+    first.reload()
+    expect(first.locator(".alerts li")).to_have_count(1)
+    second = first.context.new_page()
+    second.goto(f"{up.base}/app/status")
+    second.evaluate("(kept) => localStorage.setItem('tickyard.alerts', JSON.stringify(kept))", known)
+    expect(first.locator(".alerts li")).to_have_count(2)
+    # As if the news of the other tab had not come yet.
+    first.evaluate(
+        "(kept) => localStorage.setItem('tickyard.alerts', JSON.stringify(kept))", [*known, known[0] | {"id": "x"}]
+    )
+    first.locator(".alerts li", has_text="KO").get_by_role("button", name="Forget").click()
+    kept = first.evaluate("() => JSON.parse(localStorage.getItem('tickyard.alerts')).map(({ id }) => id)")
+    assert kept == ["alrt_GE", "x"]
+
+
+FORBIDDEN = "for (const n of ['localStorage', 'sessionStorage']) Object.defineProperty(window, n, { get() { throw new DOMException('no', 'SecurityError'); } });"
+FULL = "Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); };"
+
+
+@pytest.mark.parametrize("storage", [FORBIDDEN, FULL], ids=["forbidden", "full"])
+def test_without_storage_one_can_trade_and_no_secret_is_lost(up, opened, storage):
+    page = opened(up.base, "/status")
+    page.add_init_script(storage)
+    page.goto(f"{up.base}/app/alerts")
+    connect(page)
+    created = []
+    page.on("request", lambda request: created.append(request.url) if request.method == "POST" else None)
+    page.get_by_label("Symbol").fill("AAPL")
+    page.get_by_label("Price").fill("900")
+    page.get_by_role("button", name="Set alert").click()
+    expect(page.get_by_text("the secret of an alert would be lost")).to_be_visible()
+    assert [url for url in created if url.endswith("/v1/alerts")] == []
+
+
+def test_another_network_is_no_fresh_purse(up, opened):
+    page = opened(up.base, "/pay")
+    connect(page)
+    page.get_by_label("Spend at most, USD").fill("0.02")
+    page.get_by_role("button", name="Ask without paying").click()
+    for network, left in (("USDG on 4663", "$0.01"), ("USDC on 8453", "$0.00")):
+        page.get_by_role("button", name=network).click()
+        page.get_by_role("button", name="Sign and pay").click()
+        confirm(page)
+        expect(page.get_by_text(f"May still be signed for: {left}")).to_be_visible()
+    page.get_by_role("button", name="USDG on 4663").click()
+    page.get_by_role("button", name="Sign and pay").click()
+    expect(page.get_by_text("0.000000 may still be signed for")).to_be_visible()
