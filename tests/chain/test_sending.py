@@ -212,6 +212,21 @@ def test_what_is_not_known_in_time_can_be_continued_and_is_never_sent_twice(desk
     assert (again.paid, desk.nonce()) == (done.paid, nonce + 2)
 
 
+def test_steps_of_another_build_are_not_taken_for_this_trade(desk):
+    """The approval of a lost try was mined, so a new build is the swap alone: the old step is not that swap."""
+
+    def edit(method, _params, answer):
+        return {**answer, "result": None} if method == "eth_getTransactionReceipt" else answer
+
+    with pytest.raises(TradeUnsettled) as first:
+        desk.send(desk.build(), edit=edit, wait_s=1)
+    anew, nonce = desk.build(), desk.nonce()
+    assert len(anew.steps) == 1
+    with pytest.raises(TradeRefused, match=first.value.sent[0].hash):
+        desk.send(anew, sent=first.value.sent)
+    assert (desk.sent, desk.nonce()) == ([], nonce)
+
+
 def sent_after(desk, caught):
     """The swap that was signed in the last try, read from what went over the wire."""
     kind = type(caught.value.sent[0])

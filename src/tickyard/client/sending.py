@@ -13,7 +13,9 @@ import msgspec
 from tickyard.chain.abi import malformed, revert_text
 from tickyard.chain.address import checksum
 from tickyard.chain.blocks import header
+from tickyard.chain.keccak import keccak256
 from tickyard.chain.quantity import hash_text, quantity
+from tickyard.chain.rlp import read_rlp_list
 from tickyard.chain.rpc.client import Rpc, RpcError
 from tickyard.client.agreement import Agreed, agree
 from tickyard.client.answers.shared import TradeBuild
@@ -84,6 +86,12 @@ class Sending:
         now = (await self.rpc.head()).timestamp
         # A step that is out may have outlived the deadline; what it says was looked at before it was signed.
         agreed = agree(build, order, str(self.account.address), min(now, build.deadline - 1) if signed else now)
+        for index, step in enumerate(signed):
+            if index >= len(agreed.steps) or not _is_of(step, *agreed.steps[index]):
+                raise TradeRefused(
+                    f"what was signed before is no step of this build: {step.hash}; go on with the build that it was"
+                    " signed for, or look it up and begin anew"
+                )
         done: list[StepReceipt] = []
         moved = (0, 0)
         for index, (to, data) in enumerate(agreed.steps):
@@ -190,6 +198,18 @@ class Sending:
             return used and not await self._is_known(step)
         except UpstreamDown:
             return False
+
+
+def _is_of(step: SignedStep, to: Address, data: bytes) -> bool:
+    """Whether these bytes are this step: what somebody else's receipt says would be told of this trade."""
+    try:
+        raw = bytes.fromhex(step.raw.removeprefix("0x"))
+        chain_id, nonce, _tip, _fee, _gas, target, value, calldata, *_rest = read_rlp_list(raw[1:])
+    except ValueError:
+        return False
+    said = (raw[0], int.from_bytes(chain_id, "big"), int.from_bytes(nonce, "big"), value, target, calldata)
+    is_step = said == (2, CHAIN_ID, step.nonce, b"", bytes.fromhex(to[2:]), data)
+    return is_step and step.hash == "0x" + keccak256(raw).hex()
 
 
 def _read_receipt(receipt: dict[str, Any]) -> StepReceipt:
