@@ -10,6 +10,7 @@ import pytest
 
 from tickyard.catalog import CATALOG
 from tickyard.doors.describe.docs.page import render_docs
+from tickyard.doors.describe.frame import frame_paths
 from tickyard.doors.describe.openapi import describe
 
 BASE = "http://127.0.0.1:8402"
@@ -85,10 +86,17 @@ def test_a_command_carries_what_the_call_cannot_do_without(page):
         assert "x-svc-alert-secret: YOUR_SECRET" in html.unescape(article)
 
 
+def test_what_has_no_end_is_not_offered_to_be_tried(page):
+    article = page.partition('<article id="follow_stream"')[2].partition("</article>")[0]
+    assert "text/event-stream" in article
+    assert "data-target" not in article
+    assert "null" not in article
+
+
 def test_every_command_can_be_pasted(page):
     commands = re.findall(r"<pre><code>(curl .*?)</code></pre>", page, re.DOTALL)
-    # A paid twin has its own, and so have the two doors that are no operations.
-    assert len(commands) == len(CATALOG) + sum(row.price is not None for row in CATALOG) + 2
+    # A paid twin has its own, and so have the doors that are no operations.
+    assert len(commands) == len(CATALOG) + sum(row.price is not None for row in CATALOG) + len(frame_paths())
     for command in commands:
         words = shlex.split(html.unescape(command).replace("\\\n", " "))
         urls = [word for word in words if word.startswith(BASE)]

@@ -8,10 +8,14 @@ import msgspec
 from tickyard.doors.describe.examples import example_of
 from tickyard.doors.describe.index import Index
 from tickyard.doors.describe.paths import MCP_PATH
+from tickyard.features.history.stream.told import EVENTS
 from tickyard.kernel.operation import PushedEvent
 from tickyard.kernel.wire import ErrorBody
 
-FRAME_TAG: Final = {"name": "service", "description": "The service itself: its index and its tool server."}
+FRAME_TAG: Final = {
+    "name": "service",
+    "description": "The service itself: its index, its tool server, its stream and its state.",
+}
 FRAME_KINDS: Final[tuple[type[msgspec.Struct], ...]] = (Index, ErrorBody)
 
 _TEXT: Final = {"type": "string"}
@@ -46,7 +50,49 @@ def frame_paths() -> dict[str, dict[str, Any]]:
             "get": _door("get_index", "The name of the service and every route it has.", {"application/json": index})
         },
         MCP_PATH: {"post": _tool_server()},
+        "/v1/stream": {"get": _stream()},
+        "/healthz": {"get": _door("get_health", "The process lives.", _object({"status": "ok"}, status=_TEXT))},
+        "/readyz": {"get": _readiness()},
     }
+
+
+def _object(example: dict[str, Any], **fields: dict[str, Any]) -> dict[str, Any]:
+    shape = {"type": "object", "properties": fields, "required": sorted(fields)}
+    return {"application/json": {"schema": shape, "example": example}}
+
+
+def _readiness() -> dict[str, Any]:
+    age = {"type": ["integer", "null"]}
+    tasks = {"type": "array", "items": _TEXT}
+    example = {"status": "ready", "headAgeSeconds": 1, "registryAgeSeconds": 25, "tasks": ["registry", "stream"]}
+    told = _object(example, status=_TEXT, headAgeSeconds=age, registryAgeSeconds=age, tasks=tasks)
+    door = _door("get_readiness", "The process can serve: what it depends on answers, and its tasks run.", told)
+    door["responses"]["503"] = {"description": "Not now; the message says why.", "content": _SAYS_ERROR}
+    return door
+
+
+def _stream() -> dict[str, Any]:
+    text = (
+        "Follow the market: server-sent events, a snapshot first. The durable ones carry an `id`; whoever comes back"
+        " with it as `Last-Event-ID` gets what was missed, or the event `gap`."
+    )
+    door = _door("follow_stream", text, {"text/event-stream": {"schema": _TEXT}})
+    refused = {"400": "A parameter is out of shape.", "404": "No asset has this symbol.", "429": "Too many listeners."}
+    answers = {status: {"description": said, "content": _SAYS_ERROR} for status, said in refused.items()}
+    parameters = [
+        {"name": name, "in": place, "required": False, "description": said, "schema": _TEXT, "example": example}
+        for name, place, said, example in (
+            ("symbols", "query", "Up to 50 symbols, separated by commas; all when left out.", "AAPL,MSFT"),
+            (
+                "events",
+                "query",
+                f"Some of {', '.join(EVENTS)}, separated by commas; all when left out.",
+                "price,sample",
+            ),
+            ("Last-Event-ID", "header", "The id of the last event that arrived.", "7"),
+        )
+    ]
+    return {**door, "parameters": parameters, "responses": dict(sorted({**door["responses"], **answers}.items()))}
 
 
 def _door(name: str, text: str, content: dict[str, Any]) -> dict[str, Any]:

@@ -39,8 +39,8 @@ def operation_section(method: str, path: str, op: dict[str, Any], document: dict
 def _call(method: str, path: str, op: dict[str, Any]) -> str:
     """What the page's script needs to make the example's call."""
     target, headers = example_target(path, op)
-    if headers:
-        # Without what only its owner has it would be nothing but a refusal.
+    if headers or "text/event-stream" in op["responses"].get("200", {}).get("content", {}):
+        # Without what only its owner has it would be nothing but a refusal; and a stream has no end to wait for.
         return ""
     told = {"method": method.upper(), "target": target}
     if body := op.get("requestBody"):
@@ -145,7 +145,9 @@ def _fields(schema: dict[str, Any], document: dict[str, Any], is_request: bool) 
 
 def _answer(op: dict[str, Any], document: dict[str, Any]) -> str:
     status, answer = next((s, r) for s, r in op["responses"].items() if s.startswith("2"))
-    content = answer["content"].get("application/json", {})
+    if "application/json" not in answer["content"]:
+        return f"<h4>Answer <small>{status}</small></h4><p><code>{escape(', '.join(answer['content']))}</code></p>"
+    content = answer["content"]["application/json"]
     shown = json.dumps(content.get("example"), indent=2, ensure_ascii=False)
     fields = _fields(content["schema"], document, False) if "schema" in content else ""
     return (
