@@ -208,11 +208,52 @@ def test_a_large_batch_is_split_to_what_the_node_takes():
     run(scenario)
 
 
-def test_a_batch_refused_for_its_size_is_sent_in_smaller_ones():
+@pytest.mark.parametrize("mode", rpcnode.BATCH_REFUSALS)
+def test_a_batch_refused_for_its_size_is_sent_in_smaller_ones(mode):
+    async def scenario(node, _):
+        node.mode = mode
+        async with client(node) as rpc:
+            assert await rpc.batch([("eth_blockNumber", [])] * 7) == ["0x10"] * 7
+
+    run(scenario)
+
+
+def test_the_size_of_batches_that_a_node_takes_is_learned_once():
     async def scenario(node, _):
         node.mode = "small-batches"
         async with client(node) as rpc:
+            assert await rpc.batch([("eth_blockNumber", [])] * 100) == ["0x10"] * 100
+            assert node.refused <= 6
+            node.refused = 0
+            for _ in range(60):
+                assert await rpc.batch([("eth_blockNumber", [])] * 30) == ["0x10"] * 30
+            # Now and then it is asked whether it takes more by now.
+            assert node.refused <= 10
+
+    run(scenario)
+
+
+def test_a_node_that_takes_larger_batches_again_is_found_out():
+    async def scenario(node, _):
+        node.mode = "small-batches"
+        async with client(node) as rpc:
+            assert await rpc.batch([("eth_blockNumber", [])] * 100) == ["0x10"] * 100
+            node.mode = "ok"
+            for _ in range(200):
+                assert await rpc.batch([("eth_blockNumber", [])] * 100) == ["0x10"] * 100
+            assert len(node.seen[-1]) == 100
+
+    run(scenario)
+
+
+def test_a_throttle_of_a_whole_batch_is_no_word_about_its_size():
+    async def scenario(node, _):
+        node.script = ["rpc-throttle"]
+        async with client(node) as rpc:
             assert await rpc.batch([("eth_blockNumber", [])] * 7) == ["0x10"] * 7
+            assert [len(body) for body in node.seen] == [7, 7]
+            assert await rpc.batch([]) == []
+            assert len(node.seen) == 2
 
     run(scenario)
 

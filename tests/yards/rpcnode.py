@@ -8,6 +8,15 @@ from tickyard.kernel.clock import WallClock
 
 OK_HEADERS = "Content-Type: application/json\r\n"
 
+BATCH_REFUSALS = {
+    "small-batches": ("200 OK", (-32600, "Batch of more than 3 requests are not allowed"), False),
+    "small-batches-listed": ("200 OK", (-32600, "batch too large"), True),
+    "small-batches-limit": ("200 OK", (-32005, "Batch size limit exceeded"), False),
+    "small-batches-400": ("400 Bad Request", (-32600, "batch too large"), False),
+    "small-batches-413": ("413 Payload Too Large", (-32600, "batch too large"), False),
+}
+"""How nodes of several makes refuse a batch for its size: status, error, whether a list of that one error."""
+
 
 class Refused(Exception):
     """Raised by a result function: the code and message of a JSON-RPC error."""
@@ -28,6 +37,7 @@ class Node:
         self.results = {"eth_blockNumber": "0x10"}
         self.seen = []
         self.checks = 0
+        self.refused = 0
         self.connections = 0
         self.together = 1
         self._waiting = 0
@@ -79,9 +89,12 @@ class Node:
         good = self._good(body)
         if mode == "ok":
             self._send(writer, good)
-        elif mode == "small-batches" and isinstance(body, list) and len(body) > 3:
-            self._send(writer, self._error(body, -32600, "Batch of more than 3 requests are not allowed"))
-        elif mode == "small-batches":
+        elif mode in BATCH_REFUSALS and isinstance(body, list) and len(body) > 3:
+            self.refused += 1
+            status, error, is_list = BATCH_REFUSALS[mode]
+            refusal = self._error(body[0] if is_list else body, *error)
+            self._send(writer, b"[" + refusal + b"]" if is_list else refusal, status=status)
+        elif mode in BATCH_REFUSALS:
             self._send(writer, good)
         elif mode == "closing":
             self._send(writer, good, headers=OK_HEADERS + "Connection: close\r\n")

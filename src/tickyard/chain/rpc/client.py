@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
+from tickyard.chain.rpc.batches import AT_ONCE, BatchSize
 from tickyard.chain.rpc.endpoint import NodeUrl
 from tickyard.chain.rpc.failover import Failover, Observe
 from tickyard.chain.rpc.freshness import BlockAge
@@ -66,7 +67,7 @@ class Rpc:
         self.chain_id = chain_id
         self.clock = clock
         self.highest_block = 0
-        self._max_batch = max_batch
+        self._batch_size = BatchSize(max_batch)
         self._max_lag = max_lag
         self._ids = count(1)
         self._seals = Seals()
@@ -121,8 +122,13 @@ class Rpc:
     ) -> list[Any | RpcError]:
         """Several calls in one request. A call the node refused is its RpcError in the list."""
         deadline = deadline or self.deadline()
-        parts = [calls[start : start + self._max_batch] for start in range(0, len(calls), self._max_batch)]
-        answers = await asyncio.gather(*(self._batch(part, deadline) for part in parts), return_exceptions=True)
+        room = asyncio.Semaphore(AT_ONCE)
+
+        async def ask(part: Sequence[tuple[str, Sequence[Any]]]) -> list[Any | RpcError]:
+            async with room:
+                return await self._batch(part, deadline)
+
+        answers = await asyncio.gather(*map(ask, self._batch_size.parts(calls)), return_exceptions=True)
         results: list[Any | RpcError] = []
         for answer in answers:
             if isinstance(answer, BaseException):
@@ -140,13 +146,18 @@ class Rpc:
 
         body = _encode([_request(*each) for each in numbered])
         try:
-            return await self._nodes.ask("batch", body, read, deadline)
+            answers = await self._nodes.ask("batch", body, read, deadline)
         except RpcError:
             # The batch was refused as one: some nodes take three calls at a time and no more.
             if len(calls) == 1:
                 raise
+            self._batch_size.note_refused(len(calls))
+        else:
+            self._batch_size.note_taken(len(calls))
+            return answers
         middle = len(calls) // 2
-        return await self._batch(calls[:middle], deadline) + await self._batch(calls[middle:], deadline)
+        # What the first half has learned the second need not.
+        return await self._batch(calls[:middle], deadline) + await self.batch(calls[middle:], deadline=deadline)
 
     async def eth_call(
         self,

@@ -14,7 +14,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.http_parser import RawResponseMessage
 from yarl import URL
 
-from tickyard.chain.rpc.trouble import Garbage, HungUp, NodeUnreachable, Throttled
+from tickyard.chain.rpc.trouble import Garbage, HungUp, NodeUnreachable, RpcError, Throttled
 
 _HEADERS: Final = {
     "Content-Type": "application/json",
@@ -105,6 +105,9 @@ class Lane:
     def _judge(self, message: RawResponseMessage) -> None:
         if message.code == 429:
             raise Throttled(retry_after_s=_whole_number(message.headers.get("Retry-After")))
+        if message.code == 413:
+            # It would be as large for the next node: it must be sent in parts.
+            raise RpcError(413, "request entity too large")
         # Some nodes answer a refused call with 400 and a proper JSON-RPC error.
         if message.code not in (200, 400):
             raise NodeUnreachable(retry_after_s=_whole_number(message.headers.get("Retry-After")))

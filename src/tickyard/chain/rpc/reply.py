@@ -56,6 +56,9 @@ def read_many(body: bytes, asked: Sequence[Asked]) -> list[msgspec.Raw | RpcErro
         replies = _many.decode(body)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         raise Garbage from None
+    if isinstance(replies, list) and len(replies) == 1 < len(asked) and replies[0].error is not None:
+        # Some nodes put it into a list, under the first call's id.
+        replies = replies[0]
     if isinstance(replies, RpcReply):
         # One error for the whole batch: a throttle, or a node that takes no batches of this size.
         outcome = _outcome(replies, "batch")

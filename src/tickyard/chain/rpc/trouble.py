@@ -89,7 +89,7 @@ class TooManyLogs(RpcError):
 
 
 _HEX_BYTES = re.compile(r"0x(?:[0-9a-fA-F]{2})*")
-_TOO_HEAVY = re.compile(r"out of gas|gas required exceeds|execution (?:timeout|aborted)", re.I)
+_TOO_HEAVY = re.compile(r"out of gas|gas required exceeds|execution (?:timeout|aborted)|request entity too large", re.I)
 _LOGS_CAP = re.compile(
     r"logs? .*exceed|exceeds? .*(?:logs|results|range)|more than [0-9]+ (?:results|logs)"
     r"|too many (?:results|logs)|query timed? ?out|blocks? range|range .*(?:large|wide|limit)|response size",
@@ -100,6 +100,7 @@ _THROTTLE = re.compile(
     r"|limit exceeded|exceeded .*(?:capacity|quota)",
     re.I,
 )
+_BATCH_SIZE = re.compile(r"batch .*(?:size|large|limit|more than|exceed)|(?:size|large|limit|many) .*batch", re.I)
 _THROTTLE_CODES = frozenset({429, -32005, -32029, -32097})
 _LAGGING = re.compile(
     r"header not found|unknown block|block (?:\S+ )?not found|invalid block tag|after last accepted block", re.I
@@ -117,6 +118,8 @@ def judge(method: str, code: int, reason: str, data: Any) -> Trouble | RpcError:
         return error
     if method == "eth_getLogs" and _LOGS_CAP.search(reason):
         return TooManyLogs(code, reason, data)
+    if method == "batch" and _BATCH_SIZE.search(reason):
+        return error
     if code in _THROTTLE_CODES or _THROTTLE.search(reason):
         return Throttled()
     if _LAGGING.search(reason):
