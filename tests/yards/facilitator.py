@@ -43,6 +43,8 @@ class Chain:
         """A node that leaves out the logs of longer ranges, without a word."""
         self.keeps_states = None
         """Of how many blocks the node still knows the state; None: of all."""
+        self.final_after = 0
+        """How many blocks it takes until one is finalized."""
         self.hashes = {}
         self.node = rpcnode.Node(4663 if network == FIRST else 8453)
         self.node.results = {
@@ -156,7 +158,8 @@ class Chain:
         return self.hashes.setdefault(number, f"0x{number:064x}")
 
     def _block(self, params):
-        number = self.seen if params[0] in ("latest", "finalized") else int(params[0], 16)
+        named = {"latest": self.seen, "finalized": max(0, self.seen - self.final_after)}
+        number = named[params[0]] if params[0] in named else int(params[0], 16)
         if number > self.seen:
             return None
         # Empty blocks before the first payment are two seconds apart, counted back from now.

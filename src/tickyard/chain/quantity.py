@@ -6,6 +6,7 @@ from typing import Final
 from tickyard.chain.abi import malformed
 
 _QUANTITY: Final = re.compile(r"0x[0-9a-fA-F]{1,64}")
+_BYTES: Final = re.compile(r"0x(?:[0-9a-fA-F]{2})*")
 _HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}")
 
 
@@ -21,3 +22,10 @@ def hash_text(value: object) -> str:
     if not isinstance(value, str) or not _HASH.fullmatch(value):
         raise malformed()
     return value.lower()
+
+
+def bytes_of(value: object) -> bytes:
+    """A JSON value that must be bytes, any number of them."""
+    if not isinstance(value, str) or not _BYTES.fullmatch(value):
+        raise malformed()
+    return bytes.fromhex(value[2:])

@@ -32,6 +32,9 @@ _CLOCK_SKEW_MAX_S: Final = 86_400
 """How far it is believed to be before a nonce is called used by somebody who was there before us."""
 _CANDIDATES_MAX: Final = 4
 
+AT_ONCE: Final = 100
+"""Payments that are looked at together."""
+
 
 @dataclass(frozen=True, slots=True)
 class Paid:
@@ -59,6 +62,8 @@ class Unclear:
 
 
 Finding = Paid | Spent | Unused | Unclear
+_Flip = tuple[PaymentRow, tuple[PaidTransfer, ...]]
+"""A payment, and the transfers of its amount in the block in which its bit has flipped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +82,15 @@ class ChainProof:
         self.network = network
         self._rpc = rpc
         self._is_eip3009 = network == SECOND
+        self.bears = AT_ONCE
+        """How many payments its node can tell of in one round, as far as that is known."""
         self._times = BlockTimes()
         self._nonces = Nonces(rpc, is_eip3009=self._is_eip3009)
         self._logs = TransferReader(rpc, self._times, is_eip3009=self._is_eip3009)
+
+    def note_round(self, rows: int, *, is_done: bool) -> None:
+        """What was too much for a node once would be too much for ever: fewer the next time, and slowly more again."""
+        self.bears = min(max(self.bears, 2 * rows), AT_ONCE) if is_done else max(1, min(self.bears, rows // 2))
 
     async def tip(self, finality: Finality = 0) -> Tip:
         if isinstance(finality, int):
@@ -108,17 +119,23 @@ class ChainProof:
         slow_s = min(max(0, self._rpc.clock.seconds() - tip.timestamp), _CLOCK_SKEW_MAX_S) + _CLOCK_SKEW_S
         spans = [Span(row.network_time - slow_s, row.valid_before, row) for row in rows]
         entries = await self._logs.read(spans, tip.number)
-        found: dict[Key, Finding] = {}
-        found |= self._by_use(rows, entries) if self._is_eip3009 else await self._by_flip(rows, entries)
-        rest = [row for row in rows if row.key not in found]
-        used = await self._nonces.used_at(rest, tip.number)
-        found |= {row.key: Unused() for row, is_used in zip(rest, used, strict=True) if not is_used}
-        closely = [row for row, is_used in zip(rest, used, strict=True) if is_used]
+        found = self._by_use(rows, entries) if self._is_eip3009 else {}
+        flipped = [] if self._is_eip3009 else await self._flipped(rows, entries)
+        # Whose bit has flipped is used; the others are asked for beside the transactions of these.
+        over = {*found, *(row.key for row, _ in flipped)}
+        rest = [row for row in rows if row.key not in over]
+        told, used = await self._told_apart(flipped, self._nonces.used_at(rest, tip.number))
+        found |= {row.key: each for (row, _), each in zip(flipped, told, strict=True) if not isinstance(each, Spent)}
+        is_used = self._nonces.read_used(rest, used)
+        found |= {row.key: Unused() for row in rest if not is_used[row.key]}
+        closely = [row for row in rows if row.key not in found]
         return found | (await self._closely(closely, tip) if closely else {})
 
-    async def gone(self, rows: Sequence[PaymentRow]) -> set[Key]:
-        """Which of these are in blocks that are no longer on the chain."""
-        blocks = sorted({row.mined_block for row in rows if row.mined_block is not None})
+    async def gone(self, rows: Sequence[PaymentRow], *beside: int) -> set[Key]:
+        """Which of these are in blocks that are no longer on the chain. Of the blocks beside only the time is wanted:
+        it need not be asked for after that."""
+        wanted = {number for number in beside if self._times.timestamp(number) is None}
+        blocks = sorted(wanted | {row.mined_block for row in rows if row.mined_block is not None})
         if not blocks:
             return set()
         answers = await self._rpc.batch([("eth_getBlockByNumber", [hex(block), False]) for block in blocks])
@@ -126,7 +143,10 @@ class ChainProof:
         for block, answer in zip(blocks, answers, strict=True):
             if isinstance(answer, RpcError):
                 raise UpstreamDown("the chain node does not show a block")
-            hashes[block] = "" if answer is None else read_header(answer).hash
+            shown = None if answer is None else read_header(answer)
+            hashes[block] = "" if shown is None else shown.hash
+            if shown is not None and block in wanted:
+                self._times.learn(block, shown.timestamp)
         return {row.key for row in rows if hashes[row.mined_block] != row.mined_hash}
 
     async def is_used(self, key: Key) -> bool:
@@ -153,7 +173,8 @@ class ChainProof:
                     found[row.key] = Paid((after.place,))
         return found
 
-    async def _by_flip(self, rows: Sequence[PaymentRow], entries: Sequence[ReadLog]) -> dict[Key, Finding]:
+    async def _flipped(self, rows: Sequence[PaymentRow], entries: Sequence[ReadLog]) -> list[_Flip]:
+        """Whose bit has flipped in the block of a transfer, and which transfers there are."""
         asked: list[tuple[PaymentRow, int, tuple[PaidTransfer, ...]]] = []
         for row in rows:
             mine = [each.place for each in entries if is_transfer(each, row.key, row.pay_to, row.amount_raw)]
@@ -171,20 +192,22 @@ class ChainProof:
             for n, (row, _block, transfers) in enumerate(asked)
             if states[2 * n] is False and states[2 * n + 1] is True
         ]
-        told = await self._told_apart(flipped)
-        return {row.key: found for (row, _), found in zip(flipped, told, strict=True) if not isinstance(found, Spent)}
+        return flipped
 
-    async def _told_apart(self, flipped: Sequence[tuple[PaymentRow, tuple[PaidTransfer, ...]]]) -> list[Finding]:
+    async def _told_apart(
+        self, flipped: Sequence[_Flip], beside: Sequence[tuple[str, Sequence[Any]]] = ()
+    ) -> tuple[list[Finding], list[Any]]:
         """Of the transfers in the block of each payment's flip, those whose transactions speak of its permit. None does
         when somebody hid it in theirs; then all of them, and what they do speak of, but those that the payer asked the
-        token for directly: these have nothing to do with any permit."""
+        token for directly: these have nothing to do with any permit. And the answers to what is asked beside."""
         hashes = sorted({each.transaction for _, transfers in flipped for each in transfers})
-        if not hashes:
-            return [Spent(is_told=False) for _ in flipped]
-        answers = await self._rpc.batch([("eth_getTransactionByHash", [name]) for name in hashes])
+        calls = [*beside, *(("eth_getTransactionByHash", [name]) for name in hashes)]
+        answers = await self._rpc.batch(calls)
         # A node that has not come so far does not show them all.
-        shown = {name: each for name, each in zip(hashes, answers, strict=True) if isinstance(each, dict)}
-        return [self._tell(row, transfers, shown) for row, transfers in flipped]
+        read = zip(hashes, answers[len(beside) :], strict=True)
+        shown = {name: each for name, each in read if isinstance(each, dict)}
+        told = [self._tell(row, transfers, shown) if transfers else Spent(is_told=False) for row, transfers in flipped]
+        return told, answers[: len(beside)]
 
     def _tell(self, row: PaymentRow, transfers: Sequence[PaidTransfer], shown: Mapping[str, dict[str, Any]]) -> Finding:
         known = tuple(
@@ -229,7 +252,7 @@ class ChainProof:
         self, rows: Sequence[PaymentRow], blocks: Mapping[PaymentRow, int | None], entries: Sequence[ReadLog]
     ) -> dict[Key, Finding]:
         found: dict[Key, Finding] = {}
-        flipped: list[tuple[PaymentRow, tuple[PaidTransfer, ...]]] = []
+        flipped: list[_Flip] = []
         for row in rows:
             here = [each for each in entries if each.place.block == blocks[row]]
             if any(is_cancelled_by(each, pinned.MAINNET.permit2, row.key) for each in here):
@@ -237,5 +260,5 @@ class ChainProof:
             else:
                 mine = tuple(each.place for each in here if is_transfer(each, row.key, row.pay_to, row.amount_raw))
                 flipped.append((row, mine))
-        told = await self._told_apart(flipped)
+        told, _ = await self._told_apart(flipped)
         return found | {row.key: finding for (row, _), finding in zip(flipped, told, strict=True)}

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from tickyard.chain.blocks import Finality
 from tickyard.kernel.clock import Clock
 from tickyard.payments.books.ledger import Ledger
-from tickyard.payments.proof.chain import ChainProof
-from tickyard.payments.proof.reconcile import AT_ONCE, look_after
+from tickyard.payments.proof.chain import AT_ONCE, ChainProof
+from tickyard.payments.proof.reconcile import look_after
 from tickyard.store.engine import Store
 
 

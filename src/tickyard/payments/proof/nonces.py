@@ -1,13 +1,16 @@
 """Whether a payment's nonce is used by the end of a block: the token keeps those of EIP-3009, Permit2 its own."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from tickyard.chain.abi import address_word, malformed, read_bool, read_uint, uint_word
-from tickyard.chain.multicall import Call, aggregate
+from tickyard.chain.aggregate3 import decode, encode
+from tickyard.chain.multicall import Call
+from tickyard.chain.quantity import bytes_of
 from tickyard.chain.rpc.client import Rpc
 from tickyard.chain.rpc.trouble import RpcError
 from tickyard.config import pinned
+from tickyard.kernel.errors import UpstreamDown
 from tickyard.payments.books.row import PaymentRow
 from tickyard.payments.signed.key import Key
 
@@ -28,13 +31,21 @@ class Nonces:
         except RpcError:
             raise malformed() from None
 
-    async def used_at(self, rows: Sequence[PaymentRow], block: int) -> list[bool]:
-        """By the end of one block, for each payment; one call."""
+    def used_at(self, rows: Sequence[PaymentRow], block: int) -> list[tuple[str, Sequence[Any]]]:
+        """What to ask a node: whether each is used by the end of one block. One call for all, none for nobody."""
         if not rows:
             return []
-        calls = [self._question(row.key) for row in rows]
-        answers = await aggregate(self._rpc, pinned.MAINNET.multicall3, calls, block=block)
-        return [self._read(row.key, answer) for row, answer in zip(rows, answers, strict=True)]
+        data = encode([self._question(row.key) for row in rows])
+        return [("eth_call", [{"to": pinned.MAINNET.multicall3, "data": "0x" + data}, hex(block)])]
+
+    def read_used(self, rows: Sequence[PaymentRow], answers: Sequence[Any | RpcError]) -> dict[Key, bool]:
+        used: dict[Key, bool] = {}
+        for answer in answers:
+            if isinstance(answer, RpcError):
+                raise UpstreamDown("the chain node could not run the call")
+            told = decode(bytes_of(answer), len(rows))
+            used |= {row.key: self._read(row.key, each) for row, each in zip(rows, told, strict=True)}
+        return used
 
     async def states(self, questions: Sequence[tuple[PaymentRow, int]]) -> list[bool | None]:
         """By the end of a block of its own, for each payment; None where the node no longer knows."""

@@ -5,7 +5,6 @@ One network at a time, so that none waits for another; each row when it is due, 
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from tickyard.chain.blocks import Finality
 from tickyard.kernel.errors import UpstreamDown
@@ -13,10 +12,8 @@ from tickyard.observe.log import log
 from tickyard.payments.books.ledger import Ledger
 from tickyard.payments.books.row import PaymentRow
 from tickyard.payments.proof.booking import credit, mark_missing
-from tickyard.payments.proof.chain import ChainProof, Tip
+from tickyard.payments.proof.chain import AT_ONCE, ChainProof
 from tickyard.payments.proof.verdict import Verdict, judge
-
-AT_ONCE: Final = 100
 
 
 async def look_after(
@@ -34,7 +31,8 @@ async def look_after(
     ended: Counter[str] = Counter(released=await ledger.release_abandoned())
     await ledger.adopt(chains)
     for network, chain in chains.items():
-        ended += await _look_at(ledger, chain, await ledger.due(network, limit, is_forced=is_forced), finality)
+        most = min(limit, chain.bears)
+        ended += await _look_at(ledger, chain, await ledger.due(network, most, is_forced=is_forced), finality)
     return +ended
 
 
@@ -47,28 +45,28 @@ async def _look_at(ledger: Ledger, chain: ChainProof, rows: Sequence[PaymentRow]
         tip = await chain.tip(finality)
         # What we have seen already only waits for its block to be final, as long as that block is there.
         seen = [row for row in rows if row.mined_block is not None and row.mined_block > tip.final]
-        gone = await chain.gone([row for row in seen if row.valid_before > tip.timestamp])
+        is_any_over = any(row.valid_before < tip.timestamp for row in rows)
+        beside = [tip.final] if is_any_over else []
+        gone = await chain.gone([row for row in seen if row.valid_before > tip.timestamp], *beside)
         idle = [row for row in seen if row.key not in gone]
         busy = [row for row in rows if row not in idle]
         findings = await chain.examine(busy, tip)
-        final_s = await _final_time(chain, busy, tip)
+        # Asked for only when somebody's deadline may lie before it.
+        final_s = await chain.time_of(tip.final) if is_any_over else 0
     except UpstreamDown:
+        chain.note_round(len(rows), is_done=False)
         log.warning("the chain of payments does not answer", network=chain.network, rows=len(rows))
         for row in rows:
             await ledger.watch(row, has_looked=False)
         ended["waiting"] += len(rows)
         return ended
+    chain.note_round(len(rows), is_done=True)
     for row in idle:
         await ledger.watch(row)
         ended["waiting"] += 1
     for row in busy:
         ended[await _follow(ledger, row, judge(row, findings[row.key], tip, final_s))] += 1
     return ended
-
-
-async def _final_time(chain: ChainProof, rows: Sequence[PaymentRow], tip: Tip) -> int:
-    """The time of the final block; asked for only when somebody's deadline may lie before it."""
-    return await chain.time_of(tip.final) if any(row.valid_before < tip.timestamp for row in rows) else 0
 
 
 async def _follow(ledger: Ledger, row: PaymentRow, verdict: Verdict) -> str:

@@ -1,0 +1,109 @@
+"""The worker's rounds with payments of all kinds at once, and with nodes that can do little in one request."""
+
+import asyncio
+
+import pytest
+
+from tickyard.payments.offer.terms import FIRST, SECOND
+from tickyard.payments.proof.reconcile import look_after
+from yards import paying, rpcnode
+
+call = paying.call
+URL = "/v1/x402/item/AAPL"
+BOTH = pytest.mark.parametrize("network", [FIRST, SECOND])
+
+
+def run(tmp_path, scenario, **options):
+    async def bounded():
+        async with asyncio.timeout(60), paying.World(tmp_path / "x.db", **options) as world:
+            await scenario(world)
+
+    asyncio.run(bounded())
+
+
+async def worker(world, finality, **how):
+    process = world.processes[0]
+    return await look_after(process.ledger, process.proofs, finality=finality, **how)
+
+
+def pass_by(world, network, seconds):
+    for _ in range(seconds // 2):
+        world.clock.move(2)
+        world.chains[network].grow(1)
+
+
+@BOTH
+@pytest.mark.parametrize("finality", ["finalized", 300])
+def test_payments_of_all_kinds_together_cost_no_more_than_five_calls(tmp_path, network, finality):
+    async def scenario(world):
+        chain, far = world.chains[network], world.facilitators[network]
+        chain.final_after = 300
+
+        async def buy(mode):
+            far.script["settle"] = [mode]
+            await call(world.app, "GET", URL, world.payment(network=network))
+
+        # Two that run out unused and one that was called failed, one that is seen and waits, then one of each kind.
+        for mode in ("cut", "cut", "refuse"):
+            await buy(mode)
+        pass_by(world, network, 200)
+        await buy("ok")
+        pass_by(world, network, 10)
+        await worker(world, finality, is_forced=True)
+        pass_by(world, network, 110)
+        for mode in ("cut", "cut-landed", "lost-reply", "refuse", "ok", "ok"):
+            await buy(mode)
+        pass_by(world, network, 4)
+        chain.node.seen.clear()
+        ended = await worker(world, finality, is_forced=True)
+        assert ended.total() == 10
+        assert len(chain.node.seen) <= 5, chain.node.seen
+
+    run(tmp_path, scenario)
+
+
+@BOTH
+def test_a_node_that_cannot_do_a_whole_round_is_asked_for_fewer_payments_at_once(tmp_path, network):
+    async def scenario(world):
+        chain = world.chains[network]
+        for _ in range(12):
+            assert (await call(world.app, "GET", URL, world.payment(network=network))).status == 200
+            pass_by(world, network, 1000)
+        # It shows few blocks at once, and in the time of a round it is asked a few times only.
+        chain.refuse_logs_over = 20
+        logs, left = chain.node.results["eth_getLogs"], {"logs": 0}
+
+        def few(params):
+            left["logs"] -= 1
+            if left["logs"] < 0:
+                raise rpcnode.Refused(-32000, "too busy")
+            return logs(params)
+
+        chain.node.results["eth_getLogs"] = few
+        credited = 0
+        for _ in range(60):
+            left["logs"] = 150
+            credited += (await worker(world, 0))["credited"]
+            pass_by(world, network, 60)
+        assert credited == 12
+        assert world.processes[0].proofs[network].bears > 1
+
+    run(tmp_path, scenario)
+
+
+def test_what_is_said_of_a_nonce_without_a_log_does_not_depend_on_who_is_looked_at_beside(tmp_path):
+    """A bit that flipped with nothing to show for it is no proof of "not paid", in company as alone."""
+
+    async def scenario(world):
+        chain, far = world.chains[FIRST], world.facilitators[FIRST]
+        far.modes["settle"] = "cut"
+        for mode in ("silent", "paid"):
+            await call(world.app, "GET", URL, world.payment(network=FIRST))
+            owner, nonce, amount = far._parts(far.asked["settle"][-1])
+            chain.pay(owner, nonce, amount, moves=mode == "paid", is_silent=mode == "silent")
+        # Both are looked for in their very blocks.
+        chain.cut_logs_over = 1
+        world.clock.move(5)
+        assert await worker(world, 0) == {"settled": 1, "waiting": 1}
+
+    run(tmp_path, scenario)
