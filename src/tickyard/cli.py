@@ -171,7 +171,8 @@ def _main() -> None:
         case "payments":
             from tickyard.processes.commands.payments import payments_command
 
-            sys.exit(_run(payments_command(asked, _settings())))
+            # It reads the store and nothing else: a bookkeeper's machine has no node, no facilitator and no key.
+            sys.exit(_run(payments_command(asked, read_settings(os.environ, is_for_service=False))))
         case "call" | "watch":
             from tickyard.terminal.commands import call_command, watch_command
 

@@ -67,6 +67,9 @@ MISTAKES = [
     (["payments", "list", "--day", "9999-12-31"], GOOD, "a day between"),
     (["payments", "list", "--limit", "1" * 30], GOOD, "a whole number from"),
     (["payments", "list"], GOOD | {"DATA_DIR": "empty"}, "tickyard payments: there is no store"),
+    # The books are in the store alone: no node, facilitator or key is asked for.
+    (["payments", "list"], {"DATA_DIR": "empty"}, "tickyard payments: there is no store"),
+    (["payments", "list"], {"DATA_DIR": "empty", "PORT": "no"}, "TICKYARD_PORT"),
     (["earn", "skip", "1" * 30], GOOD | {"DATA_DIR": "made"}, "YYYYMMDD"),
     (["keys", "new", "alert", "file"], {}, "never overwritten"),
     (["keys", "new", "alert", "nofolder/key"], {}, "cannot be written"),

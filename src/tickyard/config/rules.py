@@ -45,9 +45,10 @@ _NEEDED_ON_MAINNET: Final = (
 )
 
 
-def problems_of(settings: "Settings") -> list[str]:
+def problems_of(settings: "Settings", *, is_for_service: bool = True) -> list[str]:
     """One sentence for each."""
-    return [*_missing(settings), *_addresses(settings), *_names(settings), *_others(settings)]
+    missing = _missing(settings) if is_for_service else []
+    return [*missing, *_addresses(settings), *_names(settings), *_others(settings)]
 
 
 def _missing(settings: "Settings") -> list[str]:

@@ -199,8 +199,11 @@ SECRET_FIELDS = frozenset({"rpc_urls", "rpc_ws_urls", "rpc_urls_8453", "second_l
 _OTHERS = frozenset({FILE_VARIABLE, *(PREFIX + name for name in ("SANDBOX_RPC_URL", "NODE", "PROVE", "SEED"))})
 
 
-def read_settings(environ: Mapping[str, str]) -> Settings:
-    """Settings from the environment and the optional file. Raises SettingsError naming all that is wrong."""
+def read_settings(environ: Mapping[str, str], *, is_for_service: bool = True) -> Settings:
+    """Settings from the environment and the optional file. Raises SettingsError naming all that is wrong.
+
+    `is_for_service` False: for who only looks into the store. What the service needs beside it may be missing.
+    """
     fields = {field.name: field for field in msgspec.structs.fields(Settings)}
     values: dict[str, Any] = {}
     problems: list[str] = []
@@ -243,7 +246,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         settings = msgspec.structs.replace(settings, metrics_port=(settings.port + 1000) % 65536 or 1)
     if not settings.worker_metrics_port:
         settings = msgspec.structs.replace(settings, worker_metrics_port=(settings.metrics_port + 1) % 65536 or 1)
-    if found := problems_of(settings):
+    if found := problems_of(settings, is_for_service=is_for_service):
         raise SettingsError("; ".join(found))
     return settings
 
