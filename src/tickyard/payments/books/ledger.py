@@ -20,15 +20,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from msgspec.structs import replace
-from sqlalchemy import Select, and_, bindparam, or_, select, text, update
+from sqlalchemy import and_, bindparam, select, update
 
 from tickyard.kernel.clock import Clock
 from tickyard.payments.books import statements as sql
+from tickyard.payments.books.adopting import LOOK_PAUSE_MAX_S, adopt, first_of, is_there
 from tickyard.payments.books.lookups import Lookups
 from tickyard.payments.books.reply import Reply
 from tickyard.payments.books.reserving import take
 from tickyard.payments.books.row import PaymentRow, Reservation, State, read_row
-from tickyard.payments.books.tables import IS_OPEN, payment, payment_transfer
+from tickyard.payments.books.tables import payment, payment_transfer
 from tickyard.payments.proof.claim import claim
 from tickyard.payments.proof.transfer import PaidTransfer
 from tickyard.payments.signed.key import Key
@@ -40,22 +41,9 @@ KEEP_ANSWERS: Final = timedelta(hours=24)
 RUNNING: Final = timedelta(seconds=30)
 _MARGIN: Final = timedelta(seconds=30)
 _PAUSE_MAX: Final = timedelta(seconds=30)
-_LOOK_PAUSE_MAX_S: Final = 300
-_AHEAD_MAX: Final = timedelta(seconds=2 * _LOOK_PAUSE_MAX_S)
-"""Nothing is put off for so long: what is due after that was dated by a clock that has been set back since."""
-
 # The worker's rounds ask these every few seconds, and mostly find nothing: they are put together once.
 _ABANDONED: Final = and_(payment.c.state == "running", payment.c.lease_until <= bindparam("now"))
-_LOST: Final = and_(
-    payment.c.look_at.is_(None),
-    or_(text("payment.state IN ('settling', 'unknown')"), payment.c.proof == "waiting"),
-)
-_LOOK_TOO_FAR: Final = and_(payment.c.network == bindparam("of_network"), payment.c.look_at > bindparam("too_far"))
-_LEASE_TOO_FAR: Final = and_(text(IS_OPEN), payment.c.lease_until > bindparam("too_far"))
-_IS_LOOK_TOO_FAR: Final = select(payment.c.nonce).where(_LOOK_TOO_FAR).limit(1)
-_IS_LEASE_TOO_FAR: Final = select(payment.c.nonce).where(_LEASE_TOO_FAR).limit(1)
-_IS_ABANDONED: Final = select(payment.c.nonce).where(_ABANDONED).limit(1)
-_IS_LOST: Final = select(payment.c.nonce).where(_LOST).limit(1)
+_IS_ABANDONED: Final = first_of(_ABANDONED)
 _DUE: Final = (
     select(payment)
     .where(
@@ -220,7 +208,7 @@ class Ledger:
     async def release_abandoned(self) -> int:
         """Forget runs whose holder is gone; how many."""
         now = {"now": self.clock.now()}
-        if not await self._is_there(_IS_ABANDONED, now):
+        if not await is_there(self.store, _IS_ABANDONED, now):
             return 0
         async with self.store.begin() as tx:
             found = (await tx.execute(select(payment).where(_ABANDONED).limit(1000), now)).mappings()
@@ -230,21 +218,9 @@ class Ledger:
         return len(rows)
 
     async def adopt(self, networks: Iterable[str]) -> None:
-        """Rows that an older version of this code left open have no moment at which they are looked at, and those that
-        were dated by a wrong clock have none that comes soon. Who may still hold one of these keeps it for a while."""
+        """Take in what nobody would look at any more, or not soon."""
         now = self.clock.now()
-        if await self._is_there(_IS_LOST):
-            async with self.store.begin() as tx:
-                await tx.execute(update(payment).where(_LOST).values(look_at=now))
-        far, soon = {"too_far": now + _AHEAD_MAX}, now + self._settling
-        if await self._is_there(_IS_LEASE_TOO_FAR, far):
-            async with self.store.begin() as tx:
-                await tx.execute(update(payment).where(_LEASE_TOO_FAR).values(lease_until=soon), far)
-        for network in networks:
-            if await self._is_there(_IS_LOOK_TOO_FAR, far | {"of_network": network}):
-                async with self.store.begin() as tx:
-                    looked = update(payment).where(_LOOK_TOO_FAR).values(look_at=soon)
-                    await tx.execute(looked, far | {"of_network": network})
+        await adopt(self.store, networks, now, now + self._settling)
 
     async def due(self, network: str, limit: int, *, is_forced: bool = False) -> Sequence[PaymentRow]:
         """Payments of one network that somebody should look at now, longest due first. Forced: all that are open."""
@@ -262,18 +238,13 @@ class Ledger:
             payment.c.begun_at < self.clock.now() - KEEP_ANSWERS,
             payment.c.settled_at < self.clock.now() - KEEP_ANSWERS,
         )
-        if not await self._is_there(select(payment.c.nonce).where(old).limit(1)):
+        if not await is_there(self.store, first_of(old)):
             return 0
         async with self.store.begin() as tx:
             return (await tx.execute(update(payment).where(old).values(body=None, client=None))).rowcount
 
-    async def _is_there(self, which: Select[tuple[str]], values: dict[str, Any] | None = None) -> bool:
-        """Looking first costs nobody a lock: most rounds find nothing."""
-        async with self.store.read() as tx:
-            return (await tx.execute(which, values)).first() is not None
-
     def _next_look(self, looks: int) -> datetime:
-        return self.clock.now() + timedelta(seconds=min(2 ** min(looks, 16), _LOOK_PAUSE_MAX_S))
+        return self.clock.now() + timedelta(seconds=min(2 ** min(looks, 16), LOOK_PAUSE_MAX_S))
 
     async def _move(self, statement: Prepared, where: dict[str, Any], values: dict[str, Any]) -> bool:
         given = {**where, **sql.becomes(**values)}

@@ -1,0 +1,52 @@
+"""Payments that nobody would look at any more, or not soon: the worker takes them in.
+
+Its rounds ask for them every few seconds and mostly find none, so the questions are put together once, and looking
+comes before writing: that costs nobody a lock.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Select, and_, bindparam, or_, select, text, update
+
+from tickyard.payments.books.tables import IS_OPEN, payment
+from tickyard.store.engine import Store
+
+LOOK_PAUSE_MAX_S: Final = 300
+_AHEAD_MAX: Final = timedelta(seconds=2 * LOOK_PAUSE_MAX_S)
+"""Nothing is put off for so long: what is due after that was dated by a clock that has been set back since."""
+
+
+def first_of(which: ColumnElement[bool]) -> Select[tuple[str]]:
+    return select(payment.c.nonce).where(which).limit(1)
+
+
+_LOST: Final = and_(
+    payment.c.look_at.is_(None),
+    or_(text("payment.state IN ('settling', 'unknown')"), payment.c.proof == "waiting"),
+)
+_LOOK_TOO_FAR: Final = and_(payment.c.network == bindparam("of_network"), payment.c.look_at > bindparam("too_far"))
+_LEASE_TOO_FAR: Final = and_(text(IS_OPEN), payment.c.lease_until > bindparam("too_far"))
+_FIRST: Final = {which: first_of(which) for which in (_LOST, _LOOK_TOO_FAR, _LEASE_TOO_FAR)}
+
+
+async def adopt(store: Store, networks: Iterable[str], now: datetime, soon: datetime) -> None:
+    """Rows that an older version of this code left open have no moment at which they are looked at, and those that
+    were dated by a wrong clock have none that comes soon. Who may still hold one of these keeps it for a while."""
+    far = {"too_far": now + _AHEAD_MAX}
+    await _change(store, _LOST, {}, look_at=now)
+    await _change(store, _LEASE_TOO_FAR, far, lease_until=soon)
+    for network in networks:
+        await _change(store, _LOOK_TOO_FAR, far | {"of_network": network}, look_at=soon)
+
+
+async def is_there(store: Store, first: Select[tuple[str]], given: dict[str, Any] | None = None) -> bool:
+    async with store.read() as tx:
+        return (await tx.execute(first, given)).first() is not None
+
+
+async def _change(store: Store, which: ColumnElement[bool], given: dict[str, Any], **values: datetime) -> None:
+    if await is_there(store, _FIRST[which], given):
+        async with store.begin() as tx:
+            await tx.execute(update(payment).where(which).values(**values), given)
