@@ -62,6 +62,7 @@ def test_payments_of_all_kinds_together_cost_no_more_than_five_calls(tmp_path, n
     run(tmp_path, scenario)
 
 
+@pytest.mark.slow
 @BOTH
 def test_a_node_that_cannot_do_a_whole_round_is_asked_for_fewer_payments_at_once(tmp_path, network):
     async def scenario(world):

@@ -34,6 +34,7 @@ async def credited(world):
         return (await tx.execute(select(revenue.c.amount_raw))).scalars().all()
 
 
+@pytest.mark.slow
 @BOTH
 def test_a_payment_is_credited_however_often_the_chain_was_looked_at_before_it_was_final(tmp_path, network):
     """A busy worker sees a new block every few seconds, and finality is twenty minutes behind it."""
@@ -50,6 +51,7 @@ def test_a_payment_is_credited_however_often_the_chain_was_looked_at_before_it_w
     run(tmp_path, scenario)
 
 
+@pytest.mark.slow
 @BOTH
 def test_payments_of_many_days_are_credited_together(tmp_path, network):
     """The worker was away for four days. Each payment's blocks are far from the others'."""

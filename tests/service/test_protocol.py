@@ -329,6 +329,7 @@ def test_a_request_that_never_ends_is_hung_up_on_silently(impatient, start):
         assert caller.is_closed()
 
 
+@pytest.mark.slow
 def test_an_idle_connection_is_closed_and_a_used_one_is_not():
     far_end = FarEnd(LimitedProtocol, keep_alive_s=1)
     with far_end.connect() as used, far_end.connect() as idle:

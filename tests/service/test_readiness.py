@@ -92,6 +92,7 @@ def test_a_node_that_takes_a_second_is_slow_and_one_that_is_silent_for_longer_is
     live(scenario, tmp_path)
 
 
+@pytest.mark.slow
 def test_what_was_well_before_it_failed_is_not_well_while_it_is_asked_again(tmp_path):
     async def scenario(yard):
         await recovered(yard)
@@ -162,6 +163,7 @@ def test_who_asks_often_does_not_make_the_store_write_often(tmp_path):
     live(scenario, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_long_write_of_somebody_else_is_no_trouble_of_the_store(tmp_path):
     async def scenario(yard):
         await recovered(yard)
@@ -180,6 +182,7 @@ def written(folder):
     return times
 
 
+@pytest.mark.slow
 def test_five_hundred_who_ask_at_once_are_one_question_to_the_node(tmp_path):
     async def scenario(yard):
         await look(yard)

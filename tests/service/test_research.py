@@ -227,6 +227,7 @@ def test_an_old_copy_stands_in_for_a_week_and_says_so(tmp_path, mode):
     assert healed["note"] is None
 
 
+@pytest.mark.slow
 def test_a_hanging_database_is_waited_for_once_a_minute_at_most(tmp_path):
     async def use(yard):
         await yard.research("AAPL")
@@ -247,6 +248,7 @@ def test_a_hanging_database_is_waited_for_once_a_minute_at_most(tmp_path):
     assert asked == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["down", "garbage", "throttle", "slow"])
 def test_a_silent_database_and_nothing_kept_is_upstream_down_but_funds_answer(tmp_path, mode):
     async def use(yard):

@@ -54,6 +54,7 @@ def test_a_broken_node_is_passed_over_for_the_next(mode):
     run(scenario)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", BROKEN)
 def test_when_every_node_is_broken_the_answer_comes_in_time_and_names_no_address(mode):
     async def scenario(first, second):

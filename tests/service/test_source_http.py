@@ -145,6 +145,7 @@ BAD_DAYS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("day", BAD_DAYS)
 def test_every_bad_day_ends_in_upstream_down_within_the_budget(day):
     answer, outcome = BAD_DAYS[day]
@@ -180,6 +181,7 @@ def test_a_dead_port_is_upstream_down():
         asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_a_trickle_of_bytes_does_not_outlive_the_budget():
     async def run():
         async def trickle(reader, writer):

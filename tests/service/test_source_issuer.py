@@ -177,6 +177,7 @@ def test_corporate_actions_roll_out_of_the_window():
     assert all(START.date() - timedelta(days=30) <= day for _, day in dated)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["down", "slow", "throttle"])
 def test_a_bad_day_of_the_issuer_is_upstream_down_and_then_over(mode):
     async def use(issuer, board, _clock):

@@ -95,6 +95,7 @@ def on_stage(folder, work, **settings):
     return asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_rounds_are_told_with_their_candles_and_doubts(tmp_path):
     async def work(stage):
         await stage.record({"AAPL": 200 * 10**9, "MSFT": 5 * 10**8})
@@ -137,6 +138,7 @@ def test_a_listener_hears_only_the_symbols_that_were_asked_for(tmp_path):
     on_stage(tmp_path, work)
 
 
+@pytest.mark.slow
 def test_who_comes_back_hears_what_they_missed_and_nothing_twice(tmp_path):
     async def work(stage):
         for price in range(1, 30):
@@ -161,6 +163,7 @@ def test_what_cannot_be_told_again_is_a_gap_and_a_snapshot(tmp_path, last):
     on_stage(tmp_path, work)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ahead", [(1, 0), (0, 3_600_000_000)])
 def test_an_id_of_another_database_is_a_gap_and_no_silence(tmp_path, ahead):
     async def work(stage):
@@ -178,6 +181,7 @@ def test_an_id_of_another_database_is_a_gap_and_no_silence(tmp_path, ahead):
     on_stage(tmp_path, work)
 
 
+@pytest.mark.slow
 def test_an_id_that_another_replica_has_just_told_is_no_gap(tmp_path):
     async def work(stage):
         await stage.record({"AAPL": 10**9})
@@ -234,6 +238,7 @@ def test_connections_are_counted_per_client(tmp_path):
     on_stage(tmp_path, work, STREAM_MAX_PER_CLIENT="2")
 
 
+@pytest.mark.slow
 def test_who_does_not_read_is_cut_off_and_the_others_are_not(tmp_path):
     async def work(stage):
         await stage.record({"AAPL": 10**9})
@@ -256,6 +261,7 @@ def test_who_does_not_read_is_cut_off_and_the_others_are_not(tmp_path):
     on_stage(tmp_path, work)
 
 
+@pytest.mark.slow
 def test_a_node_that_says_nothing_keeps_nothing_else_back(tmp_path):
     async def work(stage):
         await stage.record({"AAPL": 10**9})
@@ -330,6 +336,7 @@ def test_what_is_kept_of_an_event_does_not_grow_with_what_strangers_choose():
     assert len(event._made) < 100
 
 
+@pytest.mark.slow
 def test_who_was_away_for_long_waits_for_a_turn_and_is_not_taken_for_deaf(tmp_path):
     async def work(stage):
         for price in range(40):
@@ -352,6 +359,7 @@ def test_who_was_away_for_long_waits_for_a_turn_and_is_not_taken_for_deaf(tmp_pa
     on_stage(tmp_path, work, clock=Fast())
 
 
+@pytest.mark.slow
 def test_while_one_hears_a_long_past_everybody_else_is_served(tmp_path):
     async def work(stage):
         for price in range(60):
@@ -428,6 +436,7 @@ def test_a_listener_whose_process_goes_away_in_order_hears_the_rest_elsewhere(tm
     on_stage(tmp_path, work)
 
 
+@pytest.mark.slow
 def test_who_waits_for_something_rare_comes_back_without_a_gap(tmp_path):
     """They were there all the time: that nothing they asked for has happened in more than a day is no absence."""
 
@@ -493,6 +502,7 @@ def test_the_client_comes_back_whatever_a_proxy_says_while_there_is_no_service(s
     assert len(asked) == 3
 
 
+@pytest.mark.slow
 def test_prices_are_told_when_they_move(tmp_path):
     async def work(stage):
         await stage.record({"AAPL": 10**9})
@@ -506,6 +516,7 @@ def test_prices_are_told_when_they_move(tmp_path):
     on_stage(tmp_path, work)
 
 
+@pytest.mark.slow
 def test_a_pool_that_cannot_be_read_costs_no_other_symbol_its_price(tmp_path):
     async def work(stage):
         await stage.record({"AAPL": 10**9})
@@ -543,6 +554,7 @@ class Still(WallClock):
         await asyncio.Event().wait()
 
 
+@pytest.mark.slow
 def test_watch_draws_a_price_the_moment_it_is_told(tmp_path):
     async def work(stage):
         await stage.record({"AAPL": 10**9})
