@@ -80,3 +80,15 @@ async def _mine_and_leave(run_dir):
 
 async def _node(run_dir):
     return await Node.start(chain_id=4663, now=WallClock().now(), run_dir=run_dir)
+
+
+def test_the_node_keeps_a_connection_for_longer_than_whoever_pauses_on_it(tmp_path):
+    """A machine that is busy with a first start pauses for seconds, and then sends on what the node is just closing."""
+
+    async def ask():
+        async with await _node(tmp_path) as node, aiohttp.ClientSession() as session:
+            number = {"jsonrpc": "2.0", "id": 2, "method": "eth_blockNumber", "params": []}
+            async with session.post(node.url, json=number) as response:
+                return response.headers["Keep-Alive"]
+
+    assert int(asyncio.run(ask()).removeprefix("timeout=")) > 60

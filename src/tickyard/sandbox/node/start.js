@@ -113,6 +113,8 @@ async function main() {
       response.end(text);
     });
   });
+  // Longer than clients keep theirs: the five seconds of old hang up on whoever pauses to think and then sends.
+  server.keepAliveTimeout = 120_000;
   const sockets = new WebSocketServer({ server });
   sockets.on("connection", (socket) => {
     socket.on("message", async (data) => {
