@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from yards import typescript
+
 pytestmark = pytest.mark.node
 
 ROOT = Path(__file__).parents[2]
@@ -44,6 +46,7 @@ PAGES = sorted(
 
 @pytest.fixture(scope="module")
 def up(running):
+    typescript.compile_client()
     sandbox = running.Up().wait_ready()
     yield sandbox
     sandbox.stop()
@@ -63,7 +66,8 @@ def test_every_snippet_works_as_written(up, page):
         done = subprocess.run(
             RUN[language],
             input=block.replace(DEFAULT, f"127.0.0.1:{up.port}"),
-            cwd=ROOT,
+            # The package of the client is found from inside of it, as it would be where it is installed.
+            cwd=typescript.CLIENT if language == "js" else ROOT,
             env=environ,
             capture_output=True,
             text=True,
