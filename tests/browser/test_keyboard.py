@@ -85,12 +85,12 @@ def test_a_call_is_paid_by_keyboard(up, opened):
 
 def test_an_alert_is_set_by_keyboard(up, opened):
     page = opened(up.base, "/alerts")
-    page.get_by_label("Symbol").focus()
+    page.get_by_label("Symbol", exact=True).focus()
     page.keyboard.type("ko")
     for _ in ("above", "below", "price"):
         page.keyboard.press("Tab")
     page.keyboard.type("999")
-    expect(page.get_by_label("Webhook")).not_to_have_value("")
+    expect(page.get_by_label("Webhook", exact=True)).not_to_have_value("")
     page.keyboard.press("Enter")
     expect(page.get_by_text(re.compile("KO above")).first).to_be_visible()
-    expect(page.get_by_label("Price")).to_be_focused()
+    expect(page.get_by_label("Price", exact=True)).to_be_focused()

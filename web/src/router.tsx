@@ -38,8 +38,9 @@ export function usePath(): string {
 /** A field that outlives a reload and the way back: it is kept with its entry of the browser's history. */
 export function useKept<T extends string>(name: string, first: T): [T, (value: T) => void] {
   const [value, setValue] = useState<T>(() => (history.state?.[name] as T | undefined) ?? first);
-  useEffect(() => history.replaceState({ ...history.state, [name]: value }, ''), [name, value]);
-  return [value, setValue];
+  // At once, and not after the next painting: a reload does not wait for that.
+  const keep = (next: T) => (setValue(next), history.replaceState({ ...history.state, [name]: next }, ''));
+  return [value, keep];
 }
 
 export function Link(props: { to: string; children: ComponentChildren; class?: string; current?: boolean; title?: string; label?: string }): JSX.Element {
