@@ -1,11 +1,13 @@
 """The issuer's list changes under us: what is believed, what is refused as a whole, and what a restart remembers."""
 
 import asyncio
+import copy
 import sqlite3
 
 import pytest
 
 from tickyard.chain.address import checksum
+from tickyard.config.pinned import MAINNET
 from tickyard.config.settings import SettingsError
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.observe import metrics
@@ -53,6 +55,13 @@ def shared(assets):
     return assets
 
 
+def posing(assets):
+    """A new symbol at the address of the dollar itself."""
+    new = copy.deepcopy(entry(assets)) | {"tokenSymbol": "DOLLAR", "id": "0x" + "2" * 64}
+    deployment(new)["contractAddress"] = MAINNET.usdg
+    return [*assets, new]
+
+
 def thinned(assets):
     return assets[: len(assets) * 79 // 100]
 
@@ -65,7 +74,7 @@ def without(assets):
     return [asset for asset in assets if asset["tokenSymbol"] != SYMBOL]
 
 
-LIES = [moved, undeployed, doubled, shared, thinned, emptied]
+LIES = [moved, undeployed, doubled, shared, posing, thinned, emptied]
 
 
 async def refresh(yard):

@@ -3,11 +3,15 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from msgspec.structs import astuple
+
+from tickyard.config.pinned import MAINNET
 from tickyard.kernel.ids import Symbol
 from tickyard.sources.issuer.border import BrokenEntry, ListedAsset
 from tickyard.store.identities import AssetIdentity
 
 _VANISHED_MAX_PERCENT: Final = 20
+_TRUSTED: Final = frozenset(astuple(MAINNET))
 
 
 class ListingRefused(Exception):
@@ -32,6 +36,8 @@ def check_listing(new: Iterable[ListedAsset]) -> None:
         raise ListingRefused("a symbol is listed twice")
     if len(set(addresses)) != len(addresses):
         raise ListingRefused("two symbols share an address")
+    if _TRUSTED.intersection(addresses):
+        raise ListingRefused("a symbol is listed at the address of a contract that we trust")
     if len({asset.id for asset in new}) != len(new):
         raise ListingRefused("two symbols share a token uid")
 
