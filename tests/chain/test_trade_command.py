@@ -1,5 +1,6 @@
 """`tickyard trade` typed in a sandbox, and where there is none."""
 
+import functools
 import json
 import os
 import signal
@@ -135,7 +136,10 @@ def test_whoever_interrupts_a_trade_is_told_what_was_sent(up):
         threading.Thread(target=node.serve_forever, daemon=True).start()
         words = ("buy", "AAPL", "25", "--yes", "--url", up.base, "--rpc", f"http://127.0.0.1:{node.server_port}")
         command = [sys.executable, "-m", "tickyard", "trade", *words]
-        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        # Whoever runs these tests in the background has them ignore the signal, and so would the command.
+        heeded = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        with subprocess.Popen(command, cwd=ROOT, preexec_fn=heeded, **pipes) as running:
             assert node.looked.wait(30)
             running.send_signal(signal.SIGINT)
             _, said = running.communicate(timeout=30)
