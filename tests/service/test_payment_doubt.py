@@ -1,7 +1,5 @@
 """What a node does not show is not what did not happen: nobody is told to pay again because one keeps something back."""
 
-import asyncio
-
 import pytest
 
 from tickyard.payments.offer.terms import FIRST, SECOND
@@ -12,18 +10,10 @@ from tickyard.payments.signed.key import Key
 from yards import paying, rpcnode
 from yards.payer import Wallet, as_header, decoded, envelope, sign_in
 
-call = paying.call
+call, run = paying.call, paying.run
 URL = "/v1/x402/item/AAPL"
 BOTH = pytest.mark.parametrize("network", [FIRST, SECOND])
 ELSEWHERE = ("198.51.100.7", 1234)
-
-
-def run(tmp_path, scenario, **options):
-    async def bounded():
-        async with asyncio.timeout(60), paying.World(tmp_path / "x.db", **options) as world:
-            await scenario(world)
-
-    asyncio.run(bounded())
 
 
 async def doubtful(world, network):

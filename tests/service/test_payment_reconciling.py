@@ -18,18 +18,10 @@ from tickyard.store.revenue import revenue
 from yards import paying
 from yards.payer import Wallet, as_header, envelope
 
-call = paying.call
+call, run = paying.call, paying.run
 URL = "/v1/x402/item/AAPL"
 NOBODYS = "0x" + "00" * 66
 BOTH = pytest.mark.parametrize("network", [FIRST, SECOND])
-
-
-def run(tmp_path, scenario, **options):
-    async def bounded():
-        async with asyncio.timeout(60), paying.World(tmp_path / "x.db", **options) as world:
-            await scenario(world)
-
-    asyncio.run(bounded())
 
 
 async def worker(world, finality=0, **how):

@@ -1,24 +1,14 @@
 """The worker's rounds with payments of all kinds at once, and with nodes that can do little in one request."""
 
-import asyncio
-
 import pytest
 
 from tickyard.payments.offer.terms import FIRST, SECOND
 from tickyard.payments.proof.reconcile import look_after
 from yards import paying, rpcnode
 
-call = paying.call
+call, run = paying.call, paying.run
 URL = "/v1/x402/item/AAPL"
 BOTH = pytest.mark.parametrize("network", [FIRST, SECOND])
-
-
-def run(tmp_path, scenario, **options):
-    async def bounded():
-        async with asyncio.timeout(60), paying.World(tmp_path / "x.db", **options) as world:
-            await scenario(world)
-
-    asyncio.run(bounded())
 
 
 async def worker(world, finality, **how):

@@ -1,6 +1,5 @@
 """Payments and the clocks of their chains: what is old, what is far from final, and a clock that is not ours."""
 
-import asyncio
 from types import SimpleNamespace
 
 import pytest
@@ -11,17 +10,9 @@ from tickyard.payments.proof.reconcile import look_after
 from tickyard.store.revenue import revenue
 from yards import paying
 
-call = paying.call
+call, run = paying.call, paying.run
 URL = "/v1/x402/item/AAPL"
 BOTH = pytest.mark.parametrize("network", [FIRST, SECOND])
-
-
-def run(tmp_path, scenario):
-    async def bounded():
-        async with asyncio.timeout(60), paying.World(tmp_path / "x.db") as world:
-            await scenario(world)
-
-    asyncio.run(bounded())
 
 
 async def worker(world, finality=1):

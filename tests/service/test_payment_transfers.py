@@ -12,17 +12,9 @@ from tickyard.payments.proof.reconcile import look_after
 from tickyard.payments.refusal import NONCE_SPENT
 from yards import paying
 
-call = paying.call
+call, run = paying.call, paying.run
 URL = "/v1/x402/item/AAPL"
 BOTH = pytest.mark.parametrize("network", [FIRST, SECOND])
-
-
-def run(tmp_path, scenario, **options):
-    async def bounded():
-        async with asyncio.timeout(30), paying.World(tmp_path / "x.db", **options) as world:
-            await scenario(world)
-
-    asyncio.run(bounded())
 
 
 async def in_doubt(world, network, count=2):

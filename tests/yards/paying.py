@@ -79,6 +79,16 @@ class World:
         return len(self.chains[network].transfers)
 
 
+def run(folder, scenario, **options):
+    """One world, lived through by a scenario within a minute."""
+
+    async def bounded():
+        async with asyncio.timeout(60), World(folder / "x.db", **options) as world:
+            await scenario(world)
+
+    asyncio.run(bounded())
+
+
 @dataclass
 class Response:
     status: int
