@@ -41,6 +41,21 @@ def test_whoever_goes_by_keyboard_stays_where_the_menu_was(up, opened):
     expect(button).to_be_focused()
 
 
+def test_a_menu_without_a_wallet_gives_the_focus_back_too(up, opened):
+    """As before a wallet has announced itself: nothing to stop at in the menu, and the key leads past it."""
+    page = opened(up.base, "/status")
+    button = page.locator(".wallet > button")
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".wallet .menu")).to_be_visible()
+    page.evaluate("document.querySelectorAll('.wallet .menu button').forEach((each) => (each.tabIndex = -1))")
+    page.keyboard.press("Tab")
+    expect(button).not_to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator(".wallet .menu")).to_have_count(0)
+    expect(button).to_be_focused()
+
+
 def test_a_share_is_bought_by_keyboard(up, opened):
     page = opened(up.base, "/trade/AAPL")
     connect(page)

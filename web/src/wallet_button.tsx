@@ -18,11 +18,10 @@ export function WalletButton(): JSX.Element {
     // After the first view has been drawn: a wallet is not what one waits for.
     const timer = setTimeout(discover, 300);
     const close = (event: Event) => {
+      // A menu that holds no wallet yet cannot hold the focus either: an open one gives it back wherever it went.
       if (event instanceof KeyboardEvent) {
-        if (event.key !== 'Escape') return;
-        if (box.current?.contains(document.activeElement)) shut();
-      } else if (box.current?.contains(event.target as Node)) return;
-      setOpen(false);
+        if (event.key === 'Escape' && button.current?.ariaExpanded === 'true') shut();
+      } else if (!box.current?.contains(event.target as Node)) setOpen(false);
     };
     addEventListener('pointerdown', close);
     addEventListener('keydown', close);
