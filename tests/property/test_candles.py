@@ -76,6 +76,7 @@ def store(tmp_path_factory):
     asyncio.run(opened.close())
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(samples=st.dictionaries(st.integers(YEAR_END - 300, YEAR_END + 300), PRICES, max_size=40), data=st.data())
 def test_candles_kept_at_write_time_are_the_fold_whatever_the_order_and_the_batches(store, samples, data):

@@ -67,6 +67,7 @@ def test_the_order_of_rows_units_and_concepts_changes_nothing(case, rng):
     assert series(other, year_end, case.today) == series(facts, year_end, case.today)
 
 
+@pytest.mark.slow
 @PATIENT
 @given(CASES, RANDOM)
 def test_rows_that_are_there_twice_change_nothing(case, rng):
@@ -75,6 +76,7 @@ def test_rows_that_are_there_twice_change_nothing(case, rng):
     assert ask(case, twice) == ask(case, facts)
 
 
+@pytest.mark.slow
 @PATIENT
 @given(CASES, RANDOM, UNRELATED, st.integers(-3, 3))
 def test_filings_that_are_no_periodic_report_change_nothing(case, rng, form, scale):
@@ -113,6 +115,7 @@ def test_what_was_filed_later_does_not_change_the_answer_of_a_day(case, days):
     assert series(known, year_end, day) == series(facts, year_end, day)
 
 
+@pytest.mark.slow
 @PATIENT
 @given(CASES, st.integers(0, 400))
 def test_since_the_day_of_its_filing_a_year_is_answered_as_it_is_today(case, days):

@@ -64,6 +64,7 @@ def test_all_prices_come_in_one_answer_and_agree_with_the_single_ones(tmp_path):
     in_yard(tmp_path, work)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["prices", "stats"])
 def test_each_item_has_its_own_error(tmp_path, kind):
     async def work(get, _yard):

@@ -127,6 +127,7 @@ def test_the_doctor_says_what_is_bad_and_how_to_mend_it(folder):
     assert "All well" not in done.stdout
 
 
+@pytest.mark.slow
 def test_a_folder_that_nobody_may_look_into_is_bad_and_the_doctor_asks_on(folder):
     done = run(folder, "doctor", **GOOD | {"DATA_DIR": "x" * 300})
     assert (done.returncode, done.stderr) == (1, "")

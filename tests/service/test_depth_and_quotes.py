@@ -15,6 +15,7 @@ def in_yard(folder, work):
     return asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_depth_adds_up_and_grows_with_the_move(tmp_path):
     async def work(yard):
         answer = (await yard.get("/v1/depth/aapl", maxImpactBps=100)).json()

@@ -99,6 +99,7 @@ def test_a_full_or_closed_log_never_changes_an_answer(stream):
     assert lines.lost == 1501
 
 
+@pytest.mark.slow
 def test_a_reader_of_the_log_that_has_stopped_holds_up_nobody():
     read_end, write_end = os.pipe()
     with os.fdopen(write_end, "w") as stream, os.fdopen(read_end, "rb"):

@@ -46,6 +46,7 @@ def statuses(folder, calls, **given):
     return asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_without_a_word_of_the_operator_the_public_host_and_this_machine_may_call(tmp_path):
     good = ["api.example.com", "API.EXAMPLE.COM:8443", "127.0.0.1:18730", "localhost", "localhost:9", "[::1]:18730"]
     # The last ones are what a page on another site can make a browser send to an address of its own choice.

@@ -66,6 +66,7 @@ async def woken(deps):
         await WallClock().sleep(0.02)
 
 
+@pytest.mark.slow
 def test_a_quote_from_memory_asks_nobody_and_says_the_same(tmp_path):
     async def scenario():
         async with asyncio.timeout(60), mirrored(tmp_path) as (_, _, deps, app):

@@ -472,6 +472,7 @@ def test_logs_are_read_from_the_reservation_to_the_deadline_and_no_further(tmp_p
     run(tmp_path, scenario)
 
 
+@pytest.mark.slow
 def test_three_hundred_bad_payments_at_once_meet_the_limit(tmp_path):
     async def scenario(world):
         world.facilitators[SECOND].modes["verify"] = "refuse"
@@ -483,6 +484,7 @@ def test_three_hundred_bad_payments_at_once_meet_the_limit(tmp_path):
     run(tmp_path, scenario, bad_payments_per_minute=30, verify_s=20.0)
 
 
+@pytest.mark.slow
 def test_many_good_payments_of_one_client_and_payer_at_once_are_all_served(tmp_path):
     async def scenario(world):
         payments = [world.payment() for _ in range(100)]

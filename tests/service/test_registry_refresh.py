@@ -258,6 +258,7 @@ def test_what_one_replica_has_learnt_the_other_serves_while_its_issuer_is_down(t
     asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_a_kept_list_that_is_damaged_is_an_error_that_says_what_to_do(tmp_path):
     async def run():
         async with asyncio.timeout(60), paperyard.open_far_ends() as far:
@@ -274,6 +275,7 @@ def test_a_kept_list_that_is_damaged_is_an_error_that_says_what_to_do(tmp_path):
     asyncio.run(run())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trouble", ["down", "refused"])
 def test_a_split_is_seen_on_the_chain_even_when_the_issuer_is_of_no_use(tmp_path, trouble):
     async def scenario(yard):

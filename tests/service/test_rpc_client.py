@@ -234,6 +234,7 @@ def test_the_size_of_batches_that_a_node_takes_is_learned_once():
     run(scenario)
 
 
+@pytest.mark.slow
 def test_a_node_that_takes_larger_batches_again_is_found_out():
     async def scenario(node, _):
         node.mode = "small-batches"

@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from tickyard.kernel.clock import WallClock
 from yards import paperyard
 
@@ -191,6 +193,7 @@ def test_bodies_that_are_no_objects_are_400(tmp_path):
     live(scenario, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_mixed_case_recipient_with_a_wrong_checksum_is_named(tmp_path):
     async def scenario(yard):
         right = "0x875F7121A37a8Af309B8e85f297B46Aa19d85daD"

@@ -58,6 +58,7 @@ def test_every_test_of_the_client_passes():
     assert re.search(r"# (skipped|todo) [1-9]", said) is None
 
 
+@pytest.mark.slow
 def test_the_core_is_small_and_needs_nothing():
     bundle = subprocess.run(
         [

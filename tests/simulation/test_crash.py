@@ -22,6 +22,7 @@ def test_a_claim_survives_a_kill_at_every_await():
         assert found == [], f"killed at await {at} of {points}"
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_a_claim_survives_kills_at_pairs_of_awaits():
     points, _ = run_claim()

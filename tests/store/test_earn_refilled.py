@@ -29,6 +29,7 @@ def name_payer(town, payer):
     town.mine()
 
 
+@pytest.mark.slow
 def test_who_claims_while_there_is_no_gas_is_told_of_no_transaction_and_is_paid_after_a_little(run):
     async def work(town):
         await town.open_day()
@@ -44,6 +45,7 @@ def test_who_claims_while_there_is_no_gas_is_told_of_no_transaction_and_is_paid_
     run(work)
 
 
+@pytest.mark.slow
 def test_gas_that_is_gone_when_a_batch_is_signed_makes_it_no_dearer(run):
     async def work(town):
         await town.open_day()
@@ -60,6 +62,7 @@ def test_gas_that_is_gone_when_a_batch_is_signed_makes_it_no_dearer(run):
     run(work)
 
 
+@pytest.mark.slow
 def test_a_fee_that_the_account_cannot_pay_any_more_goes_down_again(run):
     async def work(town):
         await town.open_day()

@@ -271,6 +271,7 @@ asyncio.run(go())
     books.close()
 
 
+@pytest.mark.slow
 def test_a_database_that_may_not_grow_refuses_a_round_as_a_whole_on_sqlite(tmp_path):
     async def go():
         store = open_store(tmp_path / "tickyard.db", CLOCK)
