@@ -103,8 +103,12 @@ def test_one_quote_in_five_hundred_is_compared_and_a_difference_drops_the_mirror
             # Other amounts: what was read at a block is so for ever, and this chain has but one.
             for more, audits, amount in ((0, same, "100"), (-1, different, "101")):
                 node.chain.more, before = more, audits.get()
-                for _ in range(500 // at_once):
+                # On a slow machine some are not answered from memory, and are not counted.
+                while True:
                     await ask(app, amount)
+                    if deps.market.live._quotes % 500 == 0:
+                        break
+                    assert audits.get() == before
                 await deps.market.live._audit
                 assert audits.get() == before + 1
             assert (
