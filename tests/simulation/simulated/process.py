@@ -98,6 +98,16 @@ class LentLink(Link):
         self.connection = self.connection.execution_options(compiled_cache=_COMPILED)
         # Who holds the lock is in this very thread: waiting for it in real time would be for nothing.
         self._raw.execute("PRAGMA busy_timeout = 0")
+        self._raw.create_function("probe", 0, int)
+
+    @property
+    def is_reading(self):
+        """Whether a statement has rows left: it keeps the view it began with, also beyond the end of a transaction."""
+        try:
+            self._raw.create_function("probe", 0, int)
+        except sqlite3.OperationalError:
+            return True
+        return False
 
     def close(self):
         # The list of a file that was replaced since is not the one that is asked any more.
@@ -105,7 +115,11 @@ class LentLink(Link):
             super().close()
             return
         self._raw.rollback()
-        self._kept_in.append(self)
+        # Whoever was killed may have left a statement half read.
+        if self.is_reading:
+            super().close()
+        else:
+            self._kept_in.append(self)
 
     @classmethod
     def keep(cls, path):
@@ -207,12 +221,14 @@ class FrailStore(SqliteStore):
         await self._process.point()
         async with super().read() as tx:
             yield FrailTransaction(tx._link, self._process)
+            assert not tx._link.is_reading, "the next to read over this connection would see yesterday"
 
     @asynccontextmanager
     async def glance(self):
         await self._process.point()
         async with super().glance() as tx:
             yield FrailTransaction(tx._link, self._process)
+            assert not tx._link.is_reading, "the next to read over this connection would see yesterday"
 
 
 class _Wire:
