@@ -7,6 +7,8 @@ import pytest
 
 from tickyard.features.earn import rules
 from tickyard.features.earn.days.epochs import run_due
+from tickyard.features.earn.days.pool import skip
+from tickyard.kernel.errors import BadRequest, UpstreamDown
 from tickyard.payout.judge import PayoutCaps
 from yards.reward_days import ALICE, BOB, EPOCH, USDG, live_in_town
 
@@ -63,6 +65,22 @@ def test_a_claim_waits_for_an_account_that_is_short_and_is_paid_after_the_window
         assert town.held(ALICE) == 20_000
         books = await town.books()
         assert (books["paidUsd"], books["inFlightUsd"], books["balanced"]) == ("0.030000", "0.000000", True)
+
+    run(work)
+
+
+def test_whoever_claims_before_a_late_snapshot_is_told_to_wait_and_of_a_skipped_day_that_it_was(run):
+    """Not that the wallet is in no snapshot: who hears that does not come back."""
+
+    async def work(town):
+        await run_due(town, town.clock.now())
+        await town.earn_money(10_000)
+        town.clock.move(rules.opens_at(EPOCH) + timedelta(minutes=5))
+        with pytest.raises(UpstreamDown, match="not taken yet"):
+            await town.ask(ALICE)
+        assert await skip(town.store, EPOCH)
+        with pytest.raises(BadRequest, match="was skipped"):
+            await town.ask(ALICE)
 
     run(work)
 

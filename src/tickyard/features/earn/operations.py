@@ -137,6 +137,7 @@ async def claim(deps: EarnDeps, ask: ClaimAsk) -> Claimed:
         raise rules.no_such_epoch(ask.epoch, now)
     if not found.is_claimed:
         store.must_be_in_window(ask.epoch, now)
+    store.must_have_a_snapshot(found)
     if not found.in_snapshot:
         raise BadRequest("this wallet is not in the snapshot of this epoch")
     if not is_signed_by(ask.address, claim_digests(deps.earn.terms, ask.epoch, ask.address), signature):

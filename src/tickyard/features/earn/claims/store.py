@@ -131,6 +131,14 @@ def must_be_in_window(epoch: int, now: datetime) -> None:
         raise BadRequest(f"the claim window of this epoch closed at {iso(closes_at(epoch))}")
 
 
+def must_have_a_snapshot(found: WalletStanding) -> None:
+    """Before it is taken nobody is in it, and nobody may be told that they are not."""
+    if found.state == "accruing":
+        raise UpstreamDown("the snapshot of this epoch is not taken yet", retry_after_s=30)
+    if found.state == "skipped":
+        raise BadRequest("this epoch was skipped, its pool is in a later one")
+
+
 def must_be_open(found: WalletStanding, now: datetime) -> None:
     must_be_in_window(found.epoch, now)
     if found.state != "open":
