@@ -240,6 +240,21 @@ def test_a_nonce_crossed_out_in_the_block_of_a_foreign_transfer_proves_nothing(t
     run(tmp_path, scenario)
 
 
+def test_a_nonce_crossed_out_beside_a_transfer_that_says_nothing_of_its_permit_is_not_paid_by_it(tmp_path):
+    async def scenario(world):
+        chain, far = world.chains[FIRST], world.facilitators[FIRST]
+        far.script["settle"] = ["cut"]
+        payment = world.payment(network=FIRST)
+        assert (await call(world.app, "GET", URL, payment)).is_retry_advice
+        payer, nonce, amount = parts(world, FIRST)
+        with chain.one_block():
+            chain.pay(payer, 5, amount, is_hidden=True)
+            chain.pay(payer, nonce, amount, moves=False)
+        assert (await call(world.app, "GET", URL, payment)).reason == NONCE_SPENT
+
+    run(tmp_path, scenario)
+
+
 def test_of_two_equal_transfers_in_one_block_the_payments_own_is_credited(tmp_path):
     async def scenario(world):
         chain, far = world.chains[FIRST], world.facilitators[FIRST]

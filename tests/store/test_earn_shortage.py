@@ -6,9 +6,11 @@ from datetime import timedelta
 import pytest
 
 from tickyard.features.earn import rules
+from tickyard.features.earn.books.reserves import get_earn_reserves
 from tickyard.features.earn.days.epochs import run_due
 from tickyard.features.earn.days.pool import skip
 from tickyard.kernel.errors import BadRequest, UpstreamDown
+from tickyard.kernel.operation import NoAsk
 from tickyard.payout.judge import PayoutCaps
 from yards.reward_days import ALICE, BOB, EPOCH, USDG, live_in_town
 
@@ -32,6 +34,11 @@ async def rounds(town, many=4):
     for _ in range(many):
         await town.pay()
         town.mine()
+
+
+async def reserves(town):
+    told = (await get_earn_reserves(town, NoAsk())).answer
+    return told.owed_usd, told.paid_usd
 
 
 async def close(town):
@@ -75,6 +82,8 @@ def test_whoever_claims_before_a_late_snapshot_is_told_to_wait_and_of_a_skipped_
     async def work(town):
         await run_due(town, town.clock.now())
         await town.earn_money(10_000)
+        assert (await town.program())["accruing"]["rolloverUsd"] == "0.000000"
+        assert await reserves(town) == ("0.000000", "0.000000")
         town.clock.move(rules.opens_at(EPOCH) + timedelta(minutes=5))
         with pytest.raises(UpstreamDown, match="not taken yet"):
             await town.ask(ALICE)
@@ -95,10 +104,12 @@ def test_an_account_that_runs_short_while_a_payout_is_on_its_way_releases_no_cla
         await rounds(town)
         assert town.held(ALICE) == 0
         assert (await town.books())["inFlightUsd"] == "0.020000"
+        assert await reserves(town) == ("0.020000", "0.000000"), "what was rolled over is owed to nobody"
         allow(town, 10**30)
         await rounds(town)
         assert town.held(ALICE) == 20_000
         assert (await town.books())["balanced"] is True
+        assert await reserves(town) == ("0.000000", "0.020000")
 
     run(work)
 

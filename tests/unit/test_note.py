@@ -7,7 +7,7 @@ import pytest
 
 from tickyard.config.pinned import MAINNET
 from tickyard.features.trades.calldata import Swap
-from tickyard.features.trades.note import Circumstances, write_note
+from tickyard.features.trades.note import Circumstances, warnings, write_note
 from tickyard.kernel.ids import Address
 from tickyard.kernel.units import Price, TokenAmount, UsdgAmount
 from tickyard.market.swaps.fills import Fill, Trade
@@ -76,6 +76,21 @@ def test_each_trouble_is_one_warning(changes, words):
     text = note(**changes)
     assert f"Warning: {words}" in text
     assert text.count("Warning") == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "severity"),
+    [
+        ({"balance": 99_999_999}, "balance_short", "error"),
+        ({"is_recipient_blocked": True}, "recipient_blocked", "error"),
+        ({"is_paused": True}, "token_paused", "warning"),
+        ({"is_active": False}, "inactive", "warning"),
+    ],
+)
+def test_each_trouble_has_a_code_for_programs(changes, code, severity):
+    asked = swap()
+    found = warnings(asked, "AAPL", replace(FINE, **changes))
+    assert [(each.code, each.severity) for each in found] == [(code, severity)]
 
 
 def test_a_balance_that_just_suffices_is_no_warning():

@@ -55,6 +55,20 @@ def test_the_first_word_about_a_place_counts():
     run(scenario, 1)
 
 
+def test_a_place_is_exchanged_for_one_under_another_name_and_is_free_again():
+    async def scenario(budget, _clock):
+        for _ in range(3):
+            (await budget.exchange(await budget.take("a"), "b")).give_back()
+        (await budget.take("b")).spend()
+        with pytest.raises(TooManyPayments):
+            await budget.exchange(await budget.take("a"), "b")
+        # Who gets no other has used its own.
+        with pytest.raises(TooManyPayments):
+            await budget.take("a")
+
+    run(scenario, 1)
+
+
 def test_while_all_places_are_taken_others_wait_and_are_served_in_turn():
     async def scenario(budget, _clock):
         first = await budget.take("a")

@@ -28,8 +28,6 @@ from tickyard.observe.log import log
 from tickyard.store.engine import Store, Transaction
 from tickyard.store.statement import Bulk
 
-NO_BLOCK: Final = "0x" + "0" * 64
-"""The chain is younger than the snapshot: nobody held anything."""
 REACH: Final = 10
 """Who holds a tenth of the threshold could be over it by one transfer that a node kept to itself."""
 _ROWS_AT_ONCE: Final = 500
@@ -153,8 +151,9 @@ async def _finish(deps: EarnDeps, epoch: int, writer: str, final: Header, block:
             .where(earn_epoch.c.id == epoch, earn_epoch.c.state == "accruing", earn_epoch.c.writer == writer)
             .values(
                 state="taken",
+                # None: the chain is younger than the snapshot, nobody held anything.
                 block_number=None if block is None else block.number,
-                block_hash=NO_BLOCK if block is None else block.hash,
+                block_hash=None if block is None else block.hash,
                 proven_at_block=final.number,
                 eligible_wallets=frozen.wallets,
                 eligible_total=frozen.total,
