@@ -7,6 +7,7 @@ tags would stand on.
 import json
 from dataclasses import dataclass, field
 from datetime import date
+from decimal import Decimal
 
 import pytest
 
@@ -99,6 +100,11 @@ KINDS = [
         [k10(Revenues=19_256_000_000, NetIncomeLoss=57_411_000_000, perShare=1e-20, average=17_352_119_000,
              cover=17_001_802_000)],
         revenue=19_256_000_000, income=57_411_000_000, shares=17_001_802_000,
+    ),
+    Kind(
+        "profits that are next to nothing beside a profit per share",
+        [k10(Revenues=500, ProfitLoss=4e-60, minority=1e-60, NetIncomeLoss=2e-60, perShare=4.9, average=100_000_000)],
+        revenue=500, income=Decimal("2e-60"),
     ),
     Kind(
         "a regional bank that tags two parts and no total",

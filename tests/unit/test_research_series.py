@@ -168,6 +168,7 @@ CAP = MarketCap(1_000_000, "")
         (CAP, Item(300_000, "USD"), "3.3333", None),
         (CAP, Item(2_000_000, "USD"), "0.5000", None),
         (CAP, Item(300_000, "TWD"), None, "in TWD"),
+        (CAP, Item(Decimal("1e-24"), "USD"), f"1{30 * '0'}.0000", None),
         (CAP, Item(0, "USD"), None, "not positive"),
         (CAP, Item(-5, "USD"), None, "not positive"),
         (CAP, Item(None, "USD", reason="A quarter is missing."), None, "A quarter is missing."),

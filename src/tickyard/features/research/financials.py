@@ -1,6 +1,7 @@
 """Financials as callers see them: years, quarters, trailing twelve months and what they cost at the live price."""
 
 from datetime import date, datetime
+from fractions import Fraction
 from typing import Annotated
 
 from msgspec import Meta
@@ -95,7 +96,8 @@ def ratio(cap: MarketCap | None, item: Item, no_cap: str) -> Ratio:
         return Ratio(value=None, reason=f"The figure is in {item.unit}, the price in USD.")
     if item.value <= 0:
         return Ratio(value=None, reason="The figure of the trailing twelve months is not positive.")
-    tenthousandths = int(cap.value * 10_000 // item.value)
+    # Exact: a quotient may have more digits than a decimal keeps.
+    tenthousandths = cap.value * 10_000 // Fraction(item.value)
     return Ratio(value=f"{tenthousandths // 10_000}.{tenthousandths % 10_000:04d}", reason=None)
 
 

@@ -181,7 +181,9 @@ def _is_stranger(statement: Statement, owners: Number) -> bool:
     if is_borne_out or made * owners <= 0 or not are_alike(whole - minority, owners):
         return False
     # What profit per share does not bear out is refuted only where it is about as much, or a thousand times so.
-    is_about = made // owners < _ALIKE and owners // made < _ALIKE
+    is_about = concepts.size(made) < _ALIKE * concepts.size(owners) and concepts.size(owners) < _ALIKE * concepts.size(
+        made
+    )
     return is_about or slip(made, owners, _ALIKE) is not None
 
 
