@@ -107,6 +107,34 @@ KINDS = [
         revenue=500, income=Decimal("2e-60"),
     ),
     Kind(
+        "partners' units apart under a name of the filer's own: what was divided is about the owners' part",
+        [k10(Revenues=8_000_000_000, ProfitLoss=1_000_000_000, minority=100_000_000, NetIncomeLoss=500_000_000,
+             perShare=4.9, average=100_000_000)],
+        revenue=8_000_000_000, income=500_000_000,
+    ),
+    Kind(
+        "minority owners had more than the whole profit: a loss remained for the others",
+        [k10(Revenues=500_000_000, ProfitLoss=50_000_000, minority=80_000_000, perShare=-0.3, average=100_000_000)],
+        revenue=500_000_000, income=-30_000_000, says=("less the minority owners' part",),
+    ),
+    Kind(
+        "preferred dividends took more than the profit and left a loss of its size",
+        [k10(Revenues=500_000_000, NetIncomeLoss=20_000_000, common=-10_000_000, perShare=-0.1, average=100_000_000,
+             PreferredStockDividendsIncomeStatementImpact=30_000_000)],
+        revenue=500_000_000, income=20_000_000,
+    ),
+    Kind(
+        "a profit told with a turned sign, beside preferred dividends that do not explain it",
+        [k10(Revenues=500_000_000, NetIncomeLoss=20_000_000, common=-21_000_000, perShare=-0.21, average=100_000_000,
+             PreferredStockDividendsIncomeStatementImpact=1_000_000)],
+        revenue=500_000_000, income=None, says=("opposite sign",),
+    ),
+    Kind(
+        "a fund that lends: interest is a part of its income from investments",
+        [k10(GrossInvestmentIncomeOperating=1511, InterestAndDividendIncomeOperating=1400, NetIncomeLoss=484)],
+        revenue=1511, income=484,
+    ),
+    Kind(
         "a regional bank that tags two parts and no total",
         [k10(netInterest=690, noninterest=354, contracts=81, NetIncomeLoss=289, ProfitLoss=289)],
         revenue=1044, income=289, says=(BANK_NOTE,),

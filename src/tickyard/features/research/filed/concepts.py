@@ -14,6 +14,9 @@ IFRS_REVENUE = "ifrs-full:Revenue"
 IFRS_CONTRACTS = "ifrs-full:RevenueFromContractsWithCustomers"
 IFRS_WITH_OTHER = "ifrs-full:RevenueAndOperatingIncome"
 
+INVESTMENTS = "us-gaap:GrossInvestmentIncomeOperating"
+"""All that a lender of the kind of a fund takes in: interest is in it, not beside it."""
+
 LEASES = (
     "us-gaap:OperatingLeasesIncomeStatementLeaseRevenue",
     "us-gaap:LeaseIncome",
@@ -43,7 +46,7 @@ REVENUE = (
     SALES,
     "us-gaap:RealEstateRevenueNet",
     "us-gaap:HealthCareOrganizationRevenue",
-    "us-gaap:GrossInvestmentIncomeOperating",
+    INVESTMENTS,
     "us-gaap:OilAndGasRevenue",
     "us-gaap:RegulatedOperatingRevenue",
     "us-gaap:ElectricUtilityRevenue",

@@ -17,6 +17,7 @@ from tickyard.features.research.filed.facts import (
 )
 from tickyard.features.research.filed.statement import Statement, Years
 from tickyard.features.research.income.divided import (
+    bears_out,
     divided_instead,
     has_digits_of,
     is_nearer,
@@ -37,6 +38,7 @@ _LESS_DIVIDED = (
 _CONTINUING = "The minority's part is told of continuing operations only."
 # Preferred dividends may take most of a profit before it is divided among the shares.
 _ALIKE = 5
+_NEARER = 4
 _TO_COMMON = "netIncome is what the filer tags as available to common, which may not be all of the owners' profit."
 
 
@@ -94,7 +96,9 @@ def _refuted(years: Years, statement: Statement, taken: _Taken) -> str | None:
     whole = statement.get(base)
     if row.value is None:
         return None
-    if base != concept and whole is not None and (reason := refute(years, statement, base, whole)) is not None:
+    # Where the minority had more than all of it, the whole has another sign than what profit per share bears out.
+    is_judged = base != concept and whole is not None and not bears_out(statement, row.value)
+    if is_judged and whole is not None and (reason := refute(years, statement, base, whole)) is not None:
         return reason
     reason = refute(years, statement, concept, row.value)
     if reason is None and concept in concepts.COMMON_PROFITS and _is_not_divided(statement, row.value):
@@ -179,6 +183,9 @@ def _is_stranger(statement: Statement, owners: Number) -> bool:
     common = statement.first(concepts.COMMON_PROFITS)
     is_borne_out = has_digits_of(statement, owners) or (common is not None and has_digits_of(statement, common))
     if is_borne_out or made * owners <= 0 or not are_alike(whole - minority, owners):
+        return False
+    # Preferred units and what takes part beside the shares keep a profit a little above what was divided.
+    if _NEARER * concepts.size(made - owners) < concepts.size(made - (whole - minority)):
         return False
     # What profit per share does not bear out is refuted only where it is about as much, or a thousand times so.
     is_about = concepts.size(made) < _ALIKE * concepts.size(owners) and concepts.size(owners) < _ALIKE * concepts.size(

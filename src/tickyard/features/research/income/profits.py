@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Final
 
 from tickyard.features.research.filed import concepts
-from tickyard.features.research.filed.amounts import are_alike, are_close, power_off, slip
+from tickyard.features.research.filed.amounts import are_alike, are_close, is_equal, power_off, slip
 from tickyard.features.research.filed.concepts import Number
 from tickyard.features.research.filed.neighbours import Vote
 from tickyard.features.research.filed.statement import Statement, Years
@@ -148,6 +148,9 @@ def is_turned(statement: Statement, profit: Number) -> bool:
             rest if rest != profit else None,
         )
         return not any(each is not None and each < 0 for each in above)
+    preferred = statement.first(concepts.PREFERRED_DIVIDENDS)
+    if preferred and common is not None and is_equal(profit - preferred, common):
+        return False  # preferred dividends took as much, and the filing says so
     beside = [each for each in (made_of(statement) or common, rest) if each]
     like = [each for each in beside if are_close(concepts.size(each), concepts.size(profit))]
     against = sum((each > 0) != (profit > 0) for each in like)

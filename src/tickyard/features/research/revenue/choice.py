@@ -232,7 +232,8 @@ def _trouble(
         return None
     # Before what it costs a lender, where that is all it tags: as far outside contracts as net interest.
     interest = interest if interest is not None else statement.first(concepts.GROSS_INTEREST)
-    if interest is not None and interest * 4 >= value and not is_trade:
+    is_outside = not is_trade and concept != concepts.INVESTMENTS
+    if is_outside and interest is not None and interest * 4 >= value:
         return "Interest of a comparable size lies outside it, so it is only a part of revenue."
     if concept in sliced:
         return "It was not the total where this filer tagged both."
