@@ -228,6 +228,27 @@ def test_sales_are_without_excise_in_every_year_and_quarter():
     assert (quarters["2016-11-30"], quarters["2011-08-31"]) == (1_810_500_000, 690_200_000)
 
 
+def test_a_year_long_past_is_no_trailing_year():
+    told = without(ORDINARY, "2026-05-10", "2026-08-10")
+    assert found(told, date(2027, 3, 1)).trailing.revenue.value == 470
+    trailing = found(told, date(2027, 8, 1)).trailing
+    assert (trailing.revenue.value, trailing.net_income.value) == (None, None)
+    assert trailing.revenue.reason == "Nothing is reported of the time after 2025-12-31."
+
+
+def test_a_predecessors_year_is_no_trailing_year_of_the_company_that_began_anew():
+    anew = """
+        Revenues USD 400 2025-01-01 2025-12-31 10-K 2026-02-14
+        NetIncomeLoss USD 40 2025-01-01 2025-12-31 10-K 2026-02-14
+        Revenues USD 60 2026-01-01 2026-02-13 10-K 2026-08-14
+        Revenues USD 150 2026-02-14 2026-06-30 10-K 2026-08-14
+        NetIncomeLoss USD -15 2026-02-14 2026-06-30 10-K 2026-08-14
+    """
+    trailing = found(anew).trailing
+    assert (trailing.revenue.value, trailing.net_income.value) == (None, None)
+    assert "no whole year of the company as it is now" in trailing.net_income.reason
+
+
 def test_a_fourth_quarter_never_takes_revenue_back():
     text = ORDINARY.replace("Revenues USD 470 2025-01-01 2025-12-31", "Revenues USD 47 2025-01-01 2025-12-31")
     fourth = next(each for each in found(text).quarterly if each.end == date(2025, 12, 31)).revenue

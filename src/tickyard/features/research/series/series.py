@@ -39,6 +39,8 @@ _FORMS: Final = COUNT_FORMS | INTERIM_FOREIGN_FORMS
 _YEARS_MAX, _QUARTERS_MAX, _FOUR = 20, 40, 4
 _LINES: Final = (REVENUE, NET_INCOME)
 _A_YEAR, _DRIFT = timedelta(days=364), timedelta(days=9)
+_TRAILING_AGE: Final = timedelta(days=550)
+"""18 months: who reports once a year may do so half a year late. Older than that is not held against today's price."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,17 @@ def series(facts: CompanyFacts, year_end: str | None, today: date) -> Series:
     settled = _settled(annual, reported, years, quarters, {2: halves, 3: nine_months})
     quarterly = [settled[end] for end in sorted(settled, reverse=True)][:_QUARTERS_MAX]
     trailing = _trailing(annual, quarterly, reported, (quarters, halves, nine_months), years.unit)
+    if trailing.end is not None and (reason := _outdated(trailing.end, years)) is not None:
+        nothing = Item(None, years.unit, reason=reason)
+        trailing = Trailing(None, trailing.end, nothing, nothing)
     return Series(years.unit, tuple(annual), tuple(quarterly), trailing)
+
+
+def _outdated(end: date, years: Years) -> str | None:
+    """Why what ends here is not the trailing year of the company as it is now."""
+    if years.broken_end is not None and years.broken_end - end > SAME_YEAR:
+        return f"The newest annual report, to {years.broken_end}, covers no whole year of the company as it is now."
+    return f"Nothing is reported of the time after {end}." if years.today - end > _TRAILING_AGE else None
 
 
 def _apart(spans: Years) -> list[date]:
