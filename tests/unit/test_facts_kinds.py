@@ -135,6 +135,16 @@ KINDS = [
         revenue=1511, income=484,
     ),
     Kind(
+        "contracts beside rent under a name of the filer's own: gross profit and cost of sales know of both",
+        [f20(**ifrs(RevenueFromContractsWithCustomers=800, CostOfSales=500, GrossProfit=500, ProfitLoss=90))],
+        revenue=None, income=90, says=("only a part of it is reported",),
+    ),
+    Kind(
+        "sales beside royalties of a fortieth of them",
+        [f20(**ifrs(RevenueFromSaleOfGoods=800, CostOfSales=500, GrossProfit=320, ProfitLoss=90))],
+        revenue=800, income=90,
+    ),
+    Kind(
         "a regional bank that tags two parts and no total",
         [k10(netInterest=690, noninterest=354, contracts=81, NetIncomeLoss=289, ProfitLoss=289)],
         revenue=1044, income=289, says=(BANK_NOTE,),

@@ -226,7 +226,8 @@ def _trouble(
     if interest is not None and interest > 0 and other is not None and (interest + other) * 98 > value * 100:
         return "Smaller than net interest and non-interest income together, so it is no total."
     sold = next((total for words, total in sums_of(statement) if words == SALES_PROOF), None)
-    if sold is not None and value * 2 < sold:
+    # What is taken in beside the sales, such as royalties, is in a gross profit too: it is less than a tenth of them.
+    if sold is not None and (value * 2 < sold or (concept not in concepts.TOTALS and value * 11 < sold * 10)):
         return "Smaller than gross profit and cost of sales together, so it is no total."
     if concept in concepts.TOTALS:
         return None
