@@ -15,7 +15,7 @@ from tickyard.features.research.offline import explain_documents
 from tickyard.features.research.portrait import describe
 from tickyard.sources.filings.border import Broken
 from tickyard.terminal.arguments import add_explain_arguments
-from tickyard.terminal.explain import explain_command
+from tickyard.terminal.explain import WrongDocument, explain_command, read_document
 from yards.filings import cases
 
 CASES = {case["id"]: case for case in cases()}
@@ -142,3 +142,17 @@ def test_documents_that_do_not_belong_together_are_refused(capsys, tmp_path, stu
 def test_facts_that_do_not_say_whose_they_are_in_plain_letters_are_refused(facts):
     with pytest.raises(Broken):
         explain_documents("AAPL", facts, b'{"name": "Example"}', date(2024, 1, 2), None)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "packed"])
+def test_a_file_that_unpacks_without_end_is_refused_before_it_is_unpacked(tmp_path, pack):
+    file = tmp_path / "facts"
+    file.write_bytes(pack(b" " * 100_000))
+    assert len(read_document(str(file), most=100_000)) == 100_000
+    with pytest.raises(WrongDocument, match="too large"):
+        read_document(str(file), most=99_999)
+
+
+def test_a_stream_without_end_is_no_document():
+    with pytest.raises(WrongDocument, match="too large"):
+        read_document("/dev/zero", most=100_000)

@@ -3,6 +3,7 @@
 import argparse
 import codecs
 import gzip
+import io
 import re
 import sys
 import zlib
@@ -20,6 +21,8 @@ from tickyard.kernel.units import Price
 from tickyard.sources.filings.border import Broken
 
 _GZIP: Final = b"\x1f\x8b"
+_MOST: Final = 256 * 1024 * 1024
+"""Bytes. The largest document of a real filer has a tenth of it; what unpacks to more is no document."""
 _TICKER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,15}")
 
 
@@ -47,13 +50,18 @@ def explain_command(args: argparse.Namespace) -> int:
     return 0
 
 
-def read_document(name: str) -> bytes:
+def read_document(name: str, most: int = _MOST) -> bytes:
     """The bytes of a file, unpacked when it is gzip'd."""
     try:
-        body = Path(name).read_bytes()
-        body = gzip.decompress(body) if body.startswith(_GZIP) else body
+        with Path(name).open("rb") as file:
+            body = file.read(most + 1)
+        if body.startswith(_GZIP):
+            with gzip.open(io.BytesIO(body)) as packed:
+                body = packed.read(most + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise WrongDocument(f"{name} cannot be read") from error
+    if len(body) > most:
+        raise WrongDocument(f"{name} is too large for a filings document")
     # Some editors put a mark before the first byte, which is no part of the document.
     return body.removeprefix(codecs.BOM_UTF8)
 
