@@ -19,6 +19,8 @@ from tickyard.sources.filings.border import Entry
 _PER_SHARE = tuple(dict.fromkeys((*concepts.PER_SHARE, *concepts.DILUTED_PER_SHARE)))
 # A real period is told a dozen times: by its report, the two after it, their amendments, and tables of quarters.
 _FILINGS_MAX = 64
+# Of those, and of others that tell something else of the period, no more are looked at.
+_TOLD_MAX = 8 * _FILINGS_MAX
 # A report of a quarter tells the one a year ago: the fourth before it, or the fifth where weeks shift the ends.
 _BEFORE_MAX = 5
 
@@ -107,7 +109,7 @@ class Years:
         if found is None:
             told = self._told.get(end)
             if told is None:
-                told = self._told[end] = list(self._read(end))
+                told = self._told[end] = list(islice(self._read(end), _TOLD_MAX))
             names = frozenset(key[1])
             found = self._chosen[key] = [each for each in told if not names.isdisjoint(each.rows)][:_FILINGS_MAX]
         return found
