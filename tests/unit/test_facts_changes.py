@@ -59,6 +59,8 @@ def test_the_year_of_a_shell_is_not_that_of_the_company_it_merged_with():
     found = ask(SHELL)
     assert found.net_income is None
     assert "shell" in found.note
+    told = next(each for each in found.candidates.net_income if each.value == -21_892_000)
+    assert (told.is_chosen, told.reason[:18]) == (False, "It is of the shell")
     assert ask(SHELL, today=date(2024, 4, 1)).net_income.value == -21_892_000
 
 

@@ -16,6 +16,7 @@ _NOTE = (
     "netIncome: the report of {filed} tells revenue and another profit for a part of the year ended {end}, of which "
     "the annual report knows no revenue: that is of the shell with which the company merged."
 )
+_OF_SHELL = "It is of the shell with which the company merged: a later report tells another profit of the same time."
 
 
 def unless_of_shell(facts: CompanyFacts, revenue: Figure, net_income: Figure, today: date) -> Figure:
@@ -26,8 +27,11 @@ def unless_of_shell(facts: CompanyFacts, revenue: Figure, net_income: Figure, to
     for sold in _inside(facts, concepts.REVENUE, fact, today):
         is_later = sold.form in COUNT_FORMS - ANNUAL_FORMS and sold.filed > fact.filed and sold.value
         if is_later and _is_told_otherwise(list(_inside(facts, concepts.NET_INCOME, fact, today)), sold, fact.value):
-            losers = tuple(replace(each, is_chosen=False) for each in net_income.candidates)
-            return Figure(None, (_NOTE.format(filed=sold.filed, end=fact.period_end),), losers)
+            losers = (
+                replace(each, is_chosen=False, reason=_OF_SHELL) if each.is_chosen else each
+                for each in net_income.candidates
+            )
+            return Figure(None, (_NOTE.format(filed=sold.filed, end=fact.period_end),), tuple(losers))
     return net_income
 
 
