@@ -16,6 +16,7 @@ from tickyard.sources.filings.border import Company, read_facts
 
 TODAY = date(2026, 9, 16)
 YEAR = ("2025-01-01", "2025-12-31")
+YEAR_BEFORE = ("2024-01-01", "2024-12-31")
 SHORT = {
     "contracts": "us-gaap:RevenueFromContractWithCustomerExcludingAssessedTax",
     "contractsGross": "us-gaap:RevenueFromContractWithCustomerIncludingAssessedTax",
@@ -143,6 +144,23 @@ KINDS = [
         "sales beside royalties of a fortieth of them",
         [f20(**ifrs(RevenueFromSaleOfGoods=800, CostOfSales=500, GrossProfit=320, ProfitLoss=90))],
         revenue=800, income=90,
+    ),
+    Kind(
+        "a profit of less than half a cent a share, a thousandth of the year before",
+        [Filing("10-K", "2026-02-14", {"Revenues": 5_000_000_000, "NetIncomeLoss": 300_000_000}, period=YEAR_BEFORE),
+         k10(Revenues=5_000_000_000, NetIncomeLoss=300_000, perShare=0, average=100_000_000, cover=100_000_000)],
+        revenue=5_000_000_000, income=300_000, shares=100_000_000,
+    ),
+    Kind(
+        "the whole profit under both names, a minority's part, and no profit per share",
+        [k10(Revenues=80_000, ProfitLoss=6500, NetIncomeLoss=6500, minority=1500)],
+        revenue=80_000, income=6500, says=("netIncome includes the share of minority owners, if there are any",),
+    ),
+    Kind(
+        "the owners' part under both names, and a minority's part: profit per share tells",
+        [k10(Revenues=80_000_000_000, ProfitLoss=6_500_000_000, NetIncomeLoss=6_500_000_000, minority=1_500_000_000,
+             perShare=6.5, average=1_000_000_000)],
+        revenue=80_000_000_000, income=6_500_000_000, is_silent_on=("netIncome",),
     ),
     Kind(
         "a regional bank that tags two parts and no total",

@@ -165,7 +165,9 @@ def _unless_whole(statement: Statement, name: str, row: Entry) -> _Taken:
     if row.value is not None and minority is not None and whole is not None and _is_stranger(statement, row.value):
         concept = next(each for each in concepts.WHOLE_PROFITS if statement.get(each) is not None)
         return _less(statement, concept, statement.rows[concept], whole - minority)
-    return name, row, None, "The owners' part of the profit, as the filing tags it."
+    # Of one amount under both names one is wrong where a minority is told, and only what was divided tells which.
+    is_open = minority and whole is not None and whole == row.value and not is_what_was_divided(statement, whole)
+    return name, row, _MAY_INCLUDE if is_open else None, "The owners' part of the profit, as the filing tags it."
 
 
 def _is_stranger(statement: Statement, owners: Number) -> bool:

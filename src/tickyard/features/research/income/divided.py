@@ -21,8 +21,8 @@ def per_share_of(statement: Statement) -> tuple[Number | None, Number | None]:
 def bears_out(statement: Statement, profit: Number) -> bool:
     """Whether profit per share times the average number of shares comes to this amount, within its rounding."""
     per_share, shares = per_share_of(statement)
-    if not per_share or not shares:
-        return False
+    if per_share is None or not shares:
+        return False  # of a profit that is less than half a cent a share, nothing is what it rounds to
     # Half a cent, or half of the last digit that is shown, and half a thousandth for the rounding of the average.
     return abs(Decimal(per_share) * shares - profit) * 2000 <= 10 * shares + abs(Decimal(profit))
 
