@@ -163,6 +163,18 @@ KINDS = [
         revenue=80_000_000_000, income=6_500_000_000, is_silent_on=("netIncome",),
     ),
     Kind(
+        "a cover that leaves out a class of a third, every time",
+        [k10(Revenues=10, NetIncomeLoss=1, average=100_000_000, cover=66_000_000),
+         q10(average=100_000_000, cover=66_000_000)],
+        revenue=10, income=1, shares=None, says=("may leave out a class",),
+    ),
+    Kind(
+        "a cover after buy-backs of a quarter",
+        [k10(Revenues=10, NetIncomeLoss=1, average=100_000_000, cover=98_000_000),
+         q10(average=100_000_000, cover=75_000_000)],
+        revenue=10, income=1, shares=75_000_000,
+    ),
+    Kind(
         "a regional bank that tags two parts and no total",
         [k10(netInterest=690, noninterest=354, contracts=81, NetIncomeLoss=289, ProfitLoss=289)],
         revenue=1044, income=289, says=(BANK_NOTE,),

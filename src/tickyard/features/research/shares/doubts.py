@@ -32,7 +32,7 @@ _LESS, _MORE = 7, 18
 # In tenths. Nobody slips by such a factor, unless it is a power of ten; who merges with a shell multiplies its shares.
 _SHELL: Final = 50
 # In tenths of a lone average, which a fresh listing leaves far behind.
-_FAR_LESS, _FAR_MORE = 6, 3000
+_FAR_MORE: Final = 3000
 _POWERS: Final = (10, 100)
 
 
@@ -98,8 +98,7 @@ def doubt(count: Number, seen: Witnesses, *, is_cover: bool) -> Doubt | None:
 
 def _against_all(count: Number, others: list[Number], table: list[Number]) -> Doubt | None:
     """Two witnesses or more. Too many shares need all of them; a class may be left out of every cover."""
-    is_below_all = all(count * _TENTHS < each * _LESS for each in others)
-    if is_below_all or all(count * _TENTHS < each * (_LESS if len(table) > 1 else _FAR_LESS) for each in table):
+    if all(count * _TENTHS < each * _LESS for each in table):
         return Doubt(ShareVerdict.SLIP, "is far below the average number of shares and may leave out a class")
     if not _agree(others) or any(count * _TENTHS <= each * _MORE for each in others):
         return _against_average(count, max(table), most=_FAR_MORE)
@@ -125,7 +124,7 @@ def is_tens_off(count: Number, other: Number) -> bool:
 
 def _against_average(count: Number, average: Number, *, most: int) -> Doubt | None:
     # A filing states both after the same splits. Fresh listings count far more than their average was.
-    if count * _TENTHS < average * _FAR_LESS:
+    if count * _TENTHS < average * _LESS:
         return Doubt(ShareVerdict.SLIP, "is far below the average number of shares and may leave out a class")
     if count * _TENTHS > average * most:
         return Doubt(ShareVerdict.SLIP, "is far above the average number of shares")
