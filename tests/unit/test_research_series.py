@@ -266,3 +266,30 @@ def test_a_year_that_ends_on_two_days_is_listed_once():
             assert all((one.end - other.end).days > 15 for one, other in pairwise(periods)), name
     years = series(CASES["GS@2026-07-24"].filer.facts, "1231", CASES["GS@2026-07-24"].today).annual
     assert [each.end.isoformat() for each in years if each.end.year == 2008] == ["2008-11-30"]
+
+
+# One quarter of this filer is told with the excise, the others without a gross profit that would show it.
+def test_what_must_be_said_of_a_quarter_is_said_of_the_trailing_year():
+    case = CASES["MO@2021"]
+    told = series(case.filer.facts, case.filer.company.fiscal_year_end, case.today)
+    assert "may include excise" in told.quarterly[0].revenue.reason
+    assert told.trailing.revenue.value == 25_830_000_000
+    assert told.trailing.revenue.reason == f"Of the quarter ended 2021-03-31: {told.quarterly[0].revenue.reason}"
+    assert told.trailing.net_income.reason is None
+
+
+def test_what_must_be_said_of_a_year_is_said_of_its_fourth_quarter():
+    bank = "\n".join(
+        f"{name} USD {amount * share} {period}"
+        for name, share in (("InterestIncomeExpenseNet", 3), ("NoninterestIncome", 1))
+        for amount, period in (
+            (10, "2025-01-01 2025-03-31 10-Q 2025-05-10"),
+            (11, "2025-04-01 2025-06-30 10-Q 2025-08-10"),
+            (12, "2025-07-01 2025-09-30 10-Q 2025-11-10"),
+            (33, "2025-01-01 2025-09-30 10-Q 2025-11-10"),
+            (47, "2025-01-01 2025-12-31 10-K 2026-02-14"),
+        )
+    )
+    fourth = found(f"{bank}\n{without(ORDINARY, 'Revenues')}").quarterly[2]
+    assert (fourth.end, fourth.revenue.value) == (date(2025, 12, 31), 56)
+    assert "net interest plus non-interest income" in fourth.revenue.reason

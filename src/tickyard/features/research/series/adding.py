@@ -109,7 +109,9 @@ def _is_absurd(line: StatementLine, year: Number, nine: Number) -> bool:
 def _difference(year: Item, nine: Number) -> Item:
     assert year.value is not None
     name = f"{year.concept} (year less nine months)"
-    return Item(year.value - nine, year.unit, name, year.form, year.accession, year.filed, alike=year.alike)
+    return Item(
+        year.value - nine, year.unit, name, year.form, year.accession, year.filed, year.reason, alike=year.alike
+    )
 
 
 def settle_year(

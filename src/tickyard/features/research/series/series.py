@@ -189,7 +189,10 @@ def _sum(four: Sequence[Period], ago: Period | None, line: StatementLine, unit: 
         reason = f"The filing of the newest quarter restates the one ended {ago.end}, but not those between."
         return Item(None, unit, reason=reason)
     total = sum(item.value for item in items if item.value is not None)
-    return Item(total, unit, f"{newest.concept} (four quarters)", newest.form, newest.accession, newest.filed)
+    # What must be said of a quarter must be said of their sum.
+    told = ((each, item.reason) for each, item in zip(four, items, strict=True) if item.reason is not None)
+    remark = next((f"Of the quarter ended {each.end}: {reason}" for each, reason in told), None)
+    return Item(total, unit, f"{newest.concept} (four quarters)", newest.form, newest.accession, newest.filed, remark)
 
 
 def _was_recast(ago: Item, newest: Item) -> bool:
