@@ -175,6 +175,12 @@ KINDS = [
         revenue=10, income=1, shares=75_000_000,
     ),
     Kind(
+        "a bank that tags its total before interest expense",
+        [k10(Revenues=2200, InterestAndDividendIncomeOperating=2000, netInterest=800, noninterest=200,
+             NetIncomeLoss=200)],
+        revenue=2200, income=200, says=("before interest expense: net interest and non-interest income make 1000.",),
+    ),
+    Kind(
         "a regional bank that tags two parts and no total",
         [k10(netInterest=690, noninterest=354, contracts=81, NetIncomeLoss=289, ProfitLoss=289)],
         revenue=1044, income=289, says=(BANK_NOTE,),

@@ -28,6 +28,7 @@ from tickyard.features.research.income.profits import WRONG_SCALE, is_off_scale
 from tickyard.features.research.revenue.parts import OFF_SCALE, Trial, sum_of_parts
 from tickyard.features.research.revenue.proofs import (
     SALES_PROOF,
+    after_interest,
     find_slip,
     has_sales,
     is_below_costs,
@@ -52,6 +53,7 @@ _COSTS = "Less than was spent on the goods sold, or left over: the larger number
 _DISPROVED = "A slice: more was left over, or with what was spent twice as much, than this."
 _BESIDE_THE_SUM = "No total: what was left over and spent comes to another amount."
 _WITH_EXCISE = "revenue may include excise: gross profit and cost of sales make {rest} without it."
+_BEFORE_INTEREST = "revenue is before interest expense: net interest and non-interest income make {rest}."
 _REMARKS = {concepts.IFRS_WITH_OTHER: ("revenue includes other income: the filing tags no narrower total.",)}
 _NOT_REPORTED = "revenue: not reported as a standard concept for the year ended {end}."
 _PART_OF_TOTAL = "revenue: only a part of it is reported for the year ended {end}, the total is not."
@@ -188,6 +190,8 @@ def _try(statement: Statement, sliced: frozenset[str], before: Statement | None,
         trial = _win(statement, concept, value, "The best concept of the filing that no part contradicts.", losers)
         rest = net_of_excise(statement, value, has_excise=has_excise)
         trial.notes = (_WITH_EXCISE.format(rest=rest),) if rest else _REMARKS.get(concept, ())
+        if (after := after_interest(statement, value)) is not None:
+            trial.notes = (_BEFORE_INTEREST.format(rest=after),)
         return trial
     reason = (OFF_SCALE if is_odd else _PART_OF_TOTAL).format(end=end)
     return sum_of_parts(statement, losers, before) or Trial(None, "", (reason,), losers)

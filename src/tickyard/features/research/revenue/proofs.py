@@ -74,6 +74,15 @@ def net_of_excise(statement: Statement, value: Number, *, has_excise: bool) -> N
     return max((total for total in sold if total < value < 2 * total), default=None)
 
 
+def after_interest(statement: Statement, value: Number) -> Number | None:
+    """What a lender's total before interest expense is after it; None when it is not that."""
+    gross, net = statement.first(concepts.GROSS_INTEREST), statement.first(concepts.NET_INTEREST)
+    other = statement.get(concepts.OTHER_BANKING)
+    if gross is None or net is None or other is None or net >= gross or not is_equal(gross + other, value):
+        return None
+    return net + other
+
+
 def is_line_of_total(
     statement: Statement, proved: tuple[str, Number, str], readable: Iterable[tuple[str, Number]]
 ) -> bool:
