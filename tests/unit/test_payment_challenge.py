@@ -62,6 +62,9 @@ def test_the_bazaar_info_satisfies_its_own_schema_and_shows_an_answer(row):
     assert ("pathParams" in shown) == ("{" in row.path) == ("routeTemplate" in bazaar)
     assert bazaar["info"]["output"]["type"] == "json"
     assert bazaar["info"]["output"]["example"]
+    # All that is shown is described: a schema that is silent about a part would let anything pass.
+    assert bazaar["schema"]["properties"].keys() == bazaar["info"].keys()
+    assert bazaar["schema"]["properties"]["output"]["properties"].keys() == bazaar["info"]["output"].keys()
 
 
 @pytest.mark.parametrize("row", PAID, ids=lambda row: row.name)
