@@ -16,7 +16,7 @@ from sqlalchemy import func, insert, select
 from tickyard.features.earn import rules
 from tickyard.features.earn.books.public import BooksAsk, FileAsk, get_epoch_books, get_epoch_file
 from tickyard.features.earn.books.reserves import get_earn_reserves
-from tickyard.features.earn.days.closing import close
+from tickyard.features.earn.days.closing import DeskView, close
 from tickyard.features.earn.days.drift import DriftWatch
 from tickyard.features.earn.days.epochs import run_due
 from tickyard.features.earn.tables import (
@@ -314,14 +314,23 @@ def test_another_form_of_the_same_signature_is_the_same_claim(run):
     run(work)
 
 
+def desk_paid(spent_raw):
+    """A desk that has paid so much, and nothing of it to anybody in the books."""
+
+    async def paid_to(accounts):
+        return [0 for _ in accounts]
+
+    return DeskView(1, spent_raw, paid_to)
+
+
 def test_an_epoch_that_is_being_closed_is_shown_as_open(run):
     async def work(town):
         await town.open_day()
         town.clock.move(rules.closes_at(EPOCH))
         # More than the books know of: somebody must look before it ends.
-        assert await close(town.store, EPOCH, 10**12) == "the desk has paid more than the books know of"
+        assert await close(town.store, EPOCH, desk_paid(10**12)) == "the desk has paid more than the books know of"
         assert (await town.books())["state"] == "open"
-        assert await close(town.store, EPOCH, 0) == "closed"
+        assert await close(town.store, EPOCH, desk_paid(0)) == "closed"
         assert (await town.books())["state"] == "closed"
 
     run(work)
@@ -447,9 +456,9 @@ def test_typed_data_is_as_good_a_signature_as_the_message(run):
 def test_an_epoch_is_closed_once_and_not_before_its_time(run):
     async def work(town):
         await town.open_day()
-        assert await close(town.store, EPOCH, 0) == "somebody was faster"
+        assert await close(town.store, EPOCH, desk_paid(0)) == "somebody was faster"
         town.clock.move(rules.closes_at(EPOCH))
-        assert await close(town.store, EPOCH, 0) == "closed"
-        assert await close(town.store, EPOCH, 0) == "somebody was faster"
+        assert await close(town.store, EPOCH, desk_paid(0)) == "closed"
+        assert await close(town.store, EPOCH, desk_paid(0)) == "somebody was faster"
 
     run(work)

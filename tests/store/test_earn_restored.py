@@ -18,9 +18,11 @@ from tickyard.features.earn.tables import (
     earn_line,
     earn_tally,
 )
+from tickyard.kernel.errors import UpstreamDown
 from tickyard.payout.halt import Halted, lift
+from tickyard.payout.judge import PayoutCaps
 from tickyard.store.revenue import revenue
-from yards.reward_days import ALICE, EPOCH, live_in_town
+from yards.reward_days import ALICE, BOB, EPOCH, live_in_town
 
 TABLES = (earn_line, earn_batch, earn_tally, earn_desk_mark, earn_claim)
 WHOLE = (*TABLES, earn_epoch, earn_credit, earn_gate, earn_books, revenue)
@@ -165,5 +167,37 @@ def test_a_copy_from_before_the_seal_that_lacks_revenue_halts_its_own_day_and_no
         await town.to(rules.snapshot_at(following))
         await town.pay(agent)
         assert (await town.open_claims(following)).opened == [following]
+
+    run(work)
+
+
+@pytest.mark.parametrize("known", ["reserved", "sent"])
+def test_a_claim_that_waits_hides_no_payment_that_the_books_have_forgotten(run, known):
+    async def work(town):
+        await town.open_day()
+        if known == "reserved":
+            # Alice's claim is over a cap: it waits, and its share is kept for it.
+            town.caps = PayoutCaps(15_000, 10**12, 10**12)
+            with pytest.raises(UpstreamDown, match="reserved"):
+                await town.ask(ALICE)
+        else:
+            # Her payout is on its way, and will be refused.
+            town.chain.frozen.add(ALICE.address)
+            await town.ask(ALICE)
+        kept = await copy(town)
+        await town.ask(BOB)
+        town.mine()
+        await town.pay()
+        assert (town.held(ALICE), town.held(BOB)) == (0, 10_000)
+        await put_back(town, kept)
+        town.clock.move(rules.closes_at(EPOCH))
+        town.mine()
+        done = await run_due(town, town.clock.now())
+        assert "more than the books know" in done.waiting[EPOCH], "the books know nothing of Bob"
+        await town.pay(town.agent())
+        assert (await run_due(town, town.clock.now())).closed == [EPOCH]
+        books = await town.books()
+        assert (books["paidUsd"], books["balanced"]) == ("0.010000", True)
+        assert books["rolledOverUsd"] == ("0.000000" if known == "reserved" else "0.020000")
 
     run(work)

@@ -123,7 +123,7 @@ SABOTAGES = (
         (f"{EARN}/days/closing.py", "        if await store.now(tx) < closes_at(epoch):\n            return False\n", ""),
         (f"{EARN}/days/epochs.py", 'if state in ("sealed", "open", "closing") and now >= closes_at(epoch):', 'if state in ("sealed", "open", "closing"):'),
     ),
-    one("close without asking the desk", f"{EARN}/days/closing.py", "        if paid_on_desk > kept:\n", "        if False:\n"),
+    one("close without asking the desk", f"{EARN}/days/closing.py", "    if (known := await _known_raw(store, epoch, desk)) < desk.spent_raw:\n", "    if (known := 0):\n"),
     # --- paying
     one("release at the first failure", f"{PAYOUT}/agent.py", "final = await final_header(self.rpc, self.finality)", "final = await final_header(self.rpc, 0)"),
     one("a reverted batch releases its lines", f"{PAYOUT}/ending.py", '(*mine).values(state="due"))', '(*mine).values(state="failed"))'),

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Row, and_, bindparam, func, select
+from sqlalchemy import Row, bindparam, func, select
 
-from tickyard.features.earn.days.outcome import IS_NEWEST_LINE
+from tickyard.features.earn.days.outcome import line_since
 from tickyard.features.earn.room import EarnDeps
 from tickyard.features.earn.tables import earn_close, earn_epoch, earn_line
 from tickyard.observe.log import log
@@ -96,16 +96,7 @@ _BY_STATE: Final = (
 _CLOSED: Final = (
     select(func.sum(earn_close.c.amount_raw), earn_close.c.returned_to, earn_line.c.state)
     .select_from(earn_close)
-    .join(
-        earn_line,
-        and_(
-            earn_line.c.epoch == earn_close.c.epoch,
-            earn_line.c.address == earn_close.c.address,
-            earn_line.c.attempt >= earn_close.c.attempt,
-            IS_NEWEST_LINE,
-        ),
-        isouter=True,
-    )
+    .join(earn_line, line_since(earn_close), isouter=True)
     .where(
         earn_close.c.epoch == bindparam("of_epoch"),
         earn_close.c.address >= bindparam("low"),

@@ -1,15 +1,16 @@
 """Closing an epoch: what nobody claimed, and what failed for good, goes on to the next unsealed pool.
 
 First the door: no claim comes in any more. Then every claim is counted, some at a time. At the end the rest is known,
-and it is only closed when the books keep at least what the desk has already paid.
+and it is only closed when the books know of everybody whom the desk has paid.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from sqlalchemy import Integer, Row, bindparam, func, or_, select, update
 
-from tickyard.features.earn.days.outcome import ATTEMPT, ENDED_UNPAID, claim_of, line_of
+from tickyard.features.earn.days.outcome import ATTEMPT, ENDED_UNPAID, claim_of, line_of, line_since
 from tickyard.features.earn.rules import closes_at, share
 from tickyard.features.earn.tables import earn_claim, earn_close, earn_epoch, earn_gate, earn_line, earn_share
 from tickyard.observe.log import log
@@ -51,9 +52,31 @@ _strangers: Final = select(earn_line.c.address, earn_line.c.attempt, earn_line.c
     .exists(),
 )
 """Whom the desk paid without a share. There are none, unless the key was in wrong hands: but then it is gone."""
+_kept: Final = (
+    select(earn_close.c.address, earn_line.c.state, earn_line.c.amount_raw, earn_line.c.block_number)
+    .select_from(earn_close)
+    .join(earn_line, line_since(earn_close), isouter=True)
+    .where(
+        earn_close.c.epoch == bindparam("of_epoch"),
+        earn_close.c.address > bindparam("after"),
+        earn_close.c.returned_to.is_(None),
+    )
+    .order_by(earn_close.c.address)
+    .limit(bindparam("most", type_=Integer))
+)
 
 
-async def close(store: Store, epoch: int, paid_on_desk: int) -> str:
+@dataclass(frozen=True, slots=True)
+class DeskView:
+    """What the desk has paid of one epoch, as of one block."""
+
+    block: int
+    spent_raw: int
+    paid_to: Callable[[Sequence[str]], Awaitable[Sequence[int]]]
+    """What each of these accounts was paid."""
+
+
+async def close(store: Store, epoch: int, desk: DeskView) -> str:
     """Close an epoch whose window is over. What happened: closed, or what it waits for."""
     if not await _shut(store, epoch):
         return "somebody was faster"
@@ -62,6 +85,10 @@ async def close(store: Store, epoch: int, paid_on_desk: int) -> str:
         after = await _count_some(store, epoch, after)
         await store.clock.sleep(0)
     await _count_strangers(store, epoch)
+    if (known := await _known_raw(store, epoch, desk)) < desk.spent_raw:
+        log.error("an epoch stays open: the desk has paid more than the books know of", epoch=epoch,
+                  desk_raw=desk.spent_raw, books_raw=known)  # fmt: skip
+        return "the desk has paid more than the books know of"
     async with store.begin() as tx:
         row = (await tx.execute(select(earn_epoch).where(earn_epoch.c.id == epoch).with_for_update())).one()
         if row.state != "closing":
@@ -72,14 +99,34 @@ async def close(store: Store, epoch: int, paid_on_desk: int) -> str:
             )
         )
         kept = int(found.scalar_one() or 0)
-        if paid_on_desk > kept:
-            log.error("an epoch stays open: the desk has paid more than the books know of", epoch=epoch,
-                      desk_raw=paid_on_desk, books_raw=kept)  # fmt: skip
-            return "the desk has paid more than the books know of"
         # Less than nothing only after a theft: it is not taken from those of the next day.
         values = {"state": "closed", "closed_at": await store.now(tx), "rolled_raw": max(0, row.pool_raw - kept)}
         await tx.execute(update(earn_epoch).where(earn_epoch.c.id == epoch).values(values))
     return "closed"
+
+
+async def _known_raw(store: Store, epoch: int, desk: DeskView) -> int:
+    """What the desk had paid by its block to those for whom the books keep something.
+
+    Account by account: what is kept for one who still waits must not stand for another, whom the desk paid and
+    restored books forgot.
+    """
+    known, after = 0, ""
+    while desk.spent_raw:
+        async with store.read() as tx:
+            rows = (await tx.execute(_kept, {"of_epoch": epoch, "after": after, "most": _AT_ONCE})).all()
+        asked = []
+        for row in rows:
+            if row.state == "confirmed" and row.block_number <= desk.block:
+                known += row.amount_raw
+            else:
+                asked.append(row.address)
+        known += sum(await desk.paid_to(asked)) if asked else 0
+        if len(rows) < _AT_ONCE:
+            break
+        after = rows[-1].address
+        await store.clock.sleep(0)
+    return known
 
 
 async def _shut(store: Store, epoch: int) -> bool:

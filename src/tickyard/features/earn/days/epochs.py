@@ -4,16 +4,16 @@ Every step is a conditional write, so a step that is repeated, raced or interrup
 is decided by where an epoch stands, not by what was done at which hour, so a worker that was down catches up.
 """
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
 from sqlalchemy import func, select
 
-from tickyard.chain.blocks import final_header
-from tickyard.features.earn.books.desk import read_epochs
-from tickyard.features.earn.days.closing import close
+from tickyard.chain.blocks import final_header, header
+from tickyard.features.earn.books.desk import read_epochs, read_paid
+from tickyard.features.earn.days.closing import DeskView, close
 from tickyard.features.earn.days.opening import open_claims
 from tickyard.features.earn.days.pool import fix_pool
 from tickyard.features.earn.days.sealing import write_books
@@ -30,6 +30,7 @@ from tickyard.features.earn.rules import (
 )
 from tickyard.features.earn.tables import earn_epoch
 from tickyard.kernel.errors import UpstreamDown
+from tickyard.kernel.ids import Address
 from tickyard.observe import metrics
 from tickyard.observe.log import log
 from tickyard.store.engine import Store, Transaction
@@ -137,8 +138,14 @@ async def _advance(deps: EarnDeps, epoch: int, state: str, now: datetime, done: 
 
 async def _close(deps: EarnDeps, epoch: int) -> str:
     room = deps.earn
-    (on_desk,) = await read_epochs(deps.rpc, room.multicall, room.desk, [epoch])
-    return await close(deps.store, epoch, on_desk.spent_raw)
+    head = await header(deps.rpc, "latest")
+    (on_desk,) = await read_epochs(deps.rpc, room.multicall, room.desk, [epoch], head.hash)
+
+    async def paid_to(accounts: Sequence[str]) -> Sequence[int]:
+        whom = [(epoch, Address(account)) for account in accounts]
+        return await read_paid(deps.rpc, room.multicall, room.desk, whom, head.hash)
+
+    return await close(deps.store, epoch, DeskView(head.number, on_desk.spent_raw, paid_to))
 
 
 async def _try_chain(step: Awaitable[str]) -> str:

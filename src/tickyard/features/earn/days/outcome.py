@@ -7,7 +7,7 @@ a line must not be older than it.
 
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, and_, func, or_, select
+from sqlalchemy import ColumnElement, FromClause, and_, func, or_, select
 
 from tickyard.features.earn.tables import earn_claim, earn_line
 
@@ -40,5 +40,15 @@ def line_of(epoch: Any, address: Any) -> ColumnElement[bool]:
         earn_line.c.epoch == epoch,
         earn_line.c.address == address,
         or_(earn_claim.c.attempt.is_(None), earn_line.c.attempt >= earn_claim.c.attempt),
+        IS_NEWEST_LINE,
+    )
+
+
+def line_since(counted: FromClause) -> ColumnElement[bool]:
+    """Joins the line that tells what became of an attempt which closing counted, or of a later one."""
+    return and_(
+        earn_line.c.epoch == counted.c.epoch,
+        earn_line.c.address == counted.c.address,
+        earn_line.c.attempt >= counted.c.attempt,
         IS_NEWEST_LINE,
     )

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Select, and_, bindparam, func, insert, select, text, update
 
-from tickyard.features.earn.days.outcome import IS_NEWEST_LINE
+from tickyard.features.earn.days.outcome import line_since
 from tickyard.features.earn.rules import accruing_epoch, opens_at, starts_at
 from tickyard.features.earn.tables import UNPAID, earn_close, earn_credit, earn_epoch, earn_line, earn_rollover
 from tickyard.store.engine import Store, Transaction
@@ -124,14 +124,8 @@ def _unrolled() -> Select[Any]:
 
 
 def _late() -> Select[Any]:
-    ended = and_(
-        earn_line.c.epoch == earn_close.c.epoch,
-        earn_line.c.address == earn_close.c.address,
-        earn_line.c.attempt >= earn_close.c.attempt,
-        IS_NEWEST_LINE,
-        # Written out: that is how the database finds its index of these few.
-        text(UNPAID),
-    )
+    # Written out: that is how the database finds its index of these few.
+    ended = and_(line_since(earn_close), text(UNPAID))
     # While an epoch is being closed its own count decides.
     closed = and_(earn_epoch.c.id == earn_close.c.epoch, earn_epoch.c.state == "closed")
     return (
