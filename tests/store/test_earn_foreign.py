@@ -4,11 +4,14 @@ import asyncio
 
 import pytest
 
-from simulated.words import DESK
+from simulated.words import DESK, MULTICALL, USDG
+from simulated.world import DEPTH
+from tickyard.chain.blocks import final_header
 from tickyard.features.earn import rules
 from tickyard.features.earn.books.desk import pay_call
 from tickyard.features.earn.days.epochs import run_due
 from tickyard.kernel.errors import UpstreamDown
+from tickyard.payout.ending import Ended, Endings
 from tickyard.payout.halt import Halted, lift
 from tickyard.payout.transaction import CallTransaction
 from yards.reward_days import ALICE, BOB, CAROL, EPOCH, TERMS, live_in_town
@@ -45,6 +48,20 @@ def test_agents_stop_when_the_desk_paid_what_no_share_says_and_the_books_take_it
         books = await town.books()
         assert (books["balanced"], books["paidUsd"]) == (True, f"0.{amount + 10_000:06d}")
         assert books["rolledOverUsd"] == f"0.{20_000 - amount:06d}"
+
+    run(work)
+
+
+def test_what_an_agent_saw_stops_the_next_one_too_when_the_first_dies_right_after_it(run):
+    async def work(town):
+        await town.open_day()
+        await pay_by_hand(town, (CAROL, 500))
+        final = await final_header(town.rpc, DEPTH)
+        with pytest.raises(Halted, match="the desk paid"):
+            await Endings(town.store, town.rpc, MULTICALL, DESK, USDG).read_on(town.lease, final, Ended())
+        # Killed here: nobody reads those events again.
+        with pytest.raises(Halted, match="the desk paid"):
+            await town.pay(town.agent())
 
     run(work)
 

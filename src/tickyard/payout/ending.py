@@ -30,7 +30,7 @@ from tickyard.kernel.ids import Address
 from tickyard.observe import metrics
 from tickyard.observe.log import log
 from tickyard.payout.foreign import add_foreign
-from tickyard.payout.halt import Halted
+from tickyard.payout.halt import Halted, halt_with
 from tickyard.payout.ledger import Batch, count
 from tickyard.payout.proof import must_be_true
 from tickyard.store.engine import Store, Transaction
@@ -138,6 +138,9 @@ class Endings:
                 for start in range(0, len(mine), _AT_ONCE):
                     wrong += await _end_some(tx, epoch, mine[start : start + _AT_ONCE], short, now, ended)
             await _set_mark.run(tx, [{"desk": self.desk, "block_number": last, "block_hash": last_hash}])
+            if wrong:
+                # These events are not read again: whoever dies here must have told the others.
+                await halt_with(tx, "; ".join(wrong[:3]), now)
         if wrong:
             raise Halted("; ".join(wrong[:3]))
 

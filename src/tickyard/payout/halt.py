@@ -32,8 +32,12 @@ async def must_not_be_halted(tx: Transaction) -> None:
 async def halt(store: Store, reason: str) -> None:
     """Stop every agent. The first reason stays."""
     async with store.begin() as tx:
-        now: datetime = await store.now(tx)
-        await tx.execute(insert_new(tx, earn_halt), {"name": _NAME, "reason": reason, "halted_at": now})
+        await halt_with(tx, reason, await store.now(tx))
+
+
+async def halt_with(tx: Transaction, reason: str, now: datetime) -> None:
+    """Stop every agent with what else is written here: for what nobody would see a second time."""
+    await tx.execute(insert_new(tx, earn_halt), {"name": _NAME, "reason": reason, "halted_at": now})
 
 
 async def lift(store: Store) -> str | None:
