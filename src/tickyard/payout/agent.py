@@ -88,7 +88,7 @@ class Agent:
     _books: dict[int, Books] = field(default_factory=dict)
     _on_desk: set[int] = field(default_factory=set)
     """Epochs whose books the desk has, as far as we have seen."""
-    _finished: set[int] = field(default_factory=set)
+    _finished: set[int] = field(default_factory=set)  # until something of any day goes again
     _seen: dict[int, datetime] = field(default_factory=dict)
     """Up to when claims have been looked at."""
     _look_all_at: float = 0.0
@@ -141,7 +141,10 @@ class Agent:
 
     async def _end_final(self, lease: Lease, batches: list[ledger.Batch], did: Did) -> None:
         final = await final_header(self.rpc, self.finality)
-        if await self._endings.read_on(lease, final, did.ended):
+        is_read = await self._endings.read_on(lease, final, did.ended)
+        if did.ended.again:
+            self._finished.clear()
+        if is_read:
             # With nothing on its way, only what others may have sent to the desk is to be found.
             pause_s = self.final_every_s * (1 if batches else _IDLE_TIMES)
             self._final_at = self.store.clock.monotonic() + pause_s
@@ -170,10 +173,7 @@ class Agent:
                 return
 
     async def _waiting(self, epoch: int) -> tuple[list[Claim], bool]:
-        """Claims that nothing was done about, and whether there is no other, not even one that is held.
-
-        Now and then all are looked through, mostly only the newest.
-        """
+        """Claims, mostly the newest, that nothing was done about, and whether there is no other, not even one held."""
         clock = self.store.clock
         if clock.monotonic() >= self._look_all_at:
             self._look_all_at = clock.monotonic() + _LOOK_AGAIN_S

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from sqlalchemy import Row, Update, bindparam, select, text, update
 
-from tickyard.chain.blocks import Header
+from tickyard.chain.blocks import Header, header
 from tickyard.chain.quantity import quantity
 from tickyard.chain.rpc.client import Rpc
 from tickyard.chain.rpc.trouble import RpcError, TooManyLogs
@@ -29,8 +29,9 @@ from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.observe import metrics
 from tickyard.observe.log import log
+from tickyard.payout.branch import unpaid_again
 from tickyard.payout.foreign import add_foreign
-from tickyard.payout.halt import Halted, halt_with
+from tickyard.payout.halt import LOOKED_AT, Halted, halt_with
 from tickyard.payout.ledger import Batch, count
 from tickyard.payout.proof import must_be_true
 from tickyard.store.engine import Store, Transaction
@@ -75,6 +76,9 @@ class Endings:
             first = self.first_block if mark is None else mark[0] + 1
             if first > final.number:
                 return True
+            if mark is not None and mark[1].startswith(LOOKED_AT):
+                await self._take_branch(lease, mark, final, ended)
+                continue
             last = min(first + self.stride.blocks - 1, final.number)
             try:
                 found = await read_logs(self.rpc, self.desk, [list(EVENTS)], first, last)
@@ -92,6 +96,18 @@ class Endings:
             await self._apply(lease, last, found.last_hash, events, ended)
             self.stride.went_well(len(found.logs))
         return False
+
+    async def _take_branch(self, lease: Lease, mark: tuple[int, str], final: Header, ended: Ended) -> None:
+        """Go on after a halt: from where the desk was read, if that is still on the chain; else as it is there now."""
+        before = await header(self.rpc, mark[0])
+        if before.hash != mark[1].removeprefix(LOOKED_AT):
+            again, first = await unpaid_again(self.store, self.rpc, self.multicall, self.desk, lease, final)
+            ended.again += again
+            # No desk is in the very first block.
+            before = await header(self.rpc, max(1, self.first_block if first is None else first) - 1)
+        async with self.store.begin() as tx:
+            await guard(tx, lease)
+            await _set_mark.run(tx, [{"desk": self.desk, "block_number": before.number, "block_hash": before.hash}])
 
     async def end_batches(self, lease: Lease, final: Header, batches: Sequence[Batch], ended: Ended) -> None:
         """End those whose nonce a final block has used, all of whose events have been read by now."""

@@ -3,13 +3,15 @@
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import delete, select, text
+from sqlalchemy import delete, select, text, update
 
-from tickyard.features.earn.tables import earn_halt
+from tickyard.features.earn.tables import earn_desk_mark, earn_halt
 from tickyard.store.engine import Store, Transaction
 from tickyard.store.statement import Query
 from tickyard.store.upsert import insert_new
 
+LOOKED_AT: Final = "looked at "
+"""Before the hash of the block up to which the desk was read: that block may have left the chain."""
 _NAME: Final = "payout"
 # Every round and every write asks it.
 _HALT: Final = Query(select(earn_halt.c.reason).where(text(f"earn_halt.name = '{_NAME}'")))
@@ -45,4 +47,8 @@ async def lift(store: Store) -> str | None:
     async with store.begin() as tx:
         reason = await halt_reason(tx)
         await tx.execute(delete(earn_halt).where(earn_halt.c.name == _NAME))
+        if reason is not None:
+            # Whatever branch the chain is on by now, a person has seen it: they would stop at it again otherwise.
+            seen = update(earn_desk_mark).where(~earn_desk_mark.c.block_hash.startswith(LOOKED_AT))
+            await tx.execute(seen.values(block_hash=LOOKED_AT + earn_desk_mark.c.block_hash))
     return reason
