@@ -12,7 +12,7 @@ from tickyard.chain.blocks import final_header
 from tickyard.features.earn import rules
 from tickyard.features.earn.days import epochs, snapshot
 from tickyard.features.earn.days.epochs import run_due
-from tickyard.features.earn.days.pool import skip
+from tickyard.features.earn.days.pool import skip, why_not_skipped
 from tickyard.features.earn.room import holder_index
 from tickyard.features.earn.tables import (
     holder_balance,
@@ -258,6 +258,12 @@ def test_an_index_that_cannot_be_read_keeps_no_epoch_from_being_sealed_opened_or
         await town.to(rules.opens_at(tomorrow))
         assert await skip(town.store, tomorrow)
         assert not await skip(town.store, third), "its day is not over"
+        assert [await why_not_skipped(town.store, day) for day in (tomorrow, third, EPOCH, 20200101)] == [
+            "it was skipped before",
+            "its day is not over",
+            "it has a pool already, which closes by itself",
+            "the program has no such day",
+        ]
         del town.chain.eth_getLogs
         await town.to(rules.snapshot_at(third))
         await town.to(rules.opens_at(third))

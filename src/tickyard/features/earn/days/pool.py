@@ -71,6 +71,18 @@ async def skip(store: Store, epoch: int) -> bool:
         return skipped.rowcount == 1
 
 
+async def why_not_skipped(store: Store, epoch: int) -> str:
+    """In words for the person who wanted to skip it."""
+    async with store.read() as tx:
+        state = (await tx.execute(select(earn_epoch.c.state).where(earn_epoch.c.id == epoch))).scalar_one_or_none()
+        today = accruing_epoch(await store.now(tx))
+    if state is None:
+        return "the program has no such day"
+    if state == "skipped":
+        return "it was skipped before"
+    return "its day is not over" if epoch >= today else "it has a pool already, which closes by itself"
+
+
 async def accrued(tx: Transaction, epoch: int) -> Accrued:
     """What the pool of the epoch whose day it is would hold if it were sealed now."""
     unsealed = (await tx.execute(_before(epoch, _earlier.c.state.in_(("accruing", "taken"))))).first()
