@@ -297,8 +297,11 @@ async def _check_from_the_chain_alone(yard, paid_raw):
     ), shown.stderr
     forged = gzip.decompress(file.read_bytes()).replace(b",1\n", b",2\n", 1) + b"\n"
     file.write_bytes(gzip.compress(forged))
-    shown = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, timeout=60)
-    assert "not the books that the desk was opened with" in shown.stderr
+    for how in ([], ["-O"]):
+        command = [sys.executable, *how, str(CHECK), yard.node.url, DESK, str(file), str(yard.epoch)]
+        shown = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, timeout=60)
+        assert "not the books that the desk was opened with" in shown.stderr
+        assert (shown.stdout, shown.returncode) == ("", 1)
 
 
 async def _use_the_key_elsewhere(yard):
