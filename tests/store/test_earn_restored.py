@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from sqlalchemy import delete, insert, select
 
+from simulated.chain import View
 from tickyard.features.earn import rules
 from tickyard.features.earn.days.epochs import run_due
 from tickyard.features.earn.tables import (
@@ -201,3 +202,45 @@ def test_a_claim_that_waits_hides_no_payment_that_the_books_have_forgotten(run, 
         assert books["rolledOverUsd"] == ("0.000000" if known == "reserved" else "0.020000")
 
     run(work)
+
+
+@pytest.mark.parametrize("kept_when", ["before", "failed"])
+def test_a_payment_that_no_node_shows_and_no_claim_asks_for_again_is_found_in_the_desks_memory(run, kept_when):
+    """The copy has lost the claim too: nobody would send it again and be told that it is paid."""
+
+    async def work(town):
+        await town.open_day()
+        kept = await copy(town)
+        if kept_when == "failed":
+            town.chain.frozen.add(BOB.address)
+            await town.ask(BOB)
+            town.mine()
+            assert (await town.pay()).failed == 1
+            town.chain.frozen.clear()
+            kept = await copy(town)
+        hidden = (await town.ask(BOB)).tx
+        await put_back(town, kept)
+        town.rpc._nodes._views = [Hiding(hidden)]
+        town.clock.move(rules.closes_at(EPOCH))
+        town.mine()
+        agent = town.agent()
+        await town.pay(agent)
+        assert "more than the books know" in (await run_due(town, town.clock.now())).waiting[EPOCH]
+        await town.pay(agent)
+        assert (await run_due(town, town.clock.now())).closed == [EPOCH]
+        books = await town.books()
+        assert (books["paidUsd"], books["rolledOverUsd"], books["balanced"]) == ("0.010000", "0.020000", True)
+        assert (await town.status(BOB))["epoch"]["claimed"] is True
+
+    run(work)
+
+
+class Hiding(View):
+    """A node that keeps one transaction's logs to itself."""
+
+    def __init__(self, hash_):
+        super().__init__()
+        self._hash = hash_
+
+    def shows(self, log):
+        return log["transactionHash"] != self._hash

@@ -149,6 +149,7 @@ class Agent:
             pause_s = self.final_every_s * (1 if batches else _IDLE_TIMES)
             self._final_at = self.store.clock.monotonic() + pause_s
             await self._endings.end_batches(lease, final, batches, did.ended)
+            await self._endings.find_hidden(lease, final, did.ended)
 
     async def _serve(self, lease: Lease, epoch: int, state: str, did: Did, on_their_way: set[int]) -> None:
         """Open the desk for an epoch, and pay what is claimed of it. What is on its way may come back."""

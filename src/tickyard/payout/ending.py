@@ -32,6 +32,7 @@ from tickyard.observe.log import log
 from tickyard.payout.branch import unpaid_again
 from tickyard.payout.foreign import add_foreign
 from tickyard.payout.halt import LOOKED_AT, Halted, halt_with
+from tickyard.payout.hidden import add_hidden, epochs_with_hidden
 from tickyard.payout.ledger import Batch, count
 from tickyard.payout.proof import must_be_true
 from tickyard.store.engine import Store, Transaction
@@ -68,6 +69,8 @@ class Endings:
     first_block: int = 0
     """The desk is not older than this block."""
     stride: Stride = field(default_factory=Stride)
+    _searched: dict[int, int] = field(default_factory=dict)
+    """Epochs that were searched for hidden payments, and what the desk had paid of them by then."""
 
     async def read_on(self, lease: Lease, final: Header, ended: Ended, *, steps: int = 50) -> bool:
         """Read the desk's events up to the final block. False: there is more to read."""
@@ -126,6 +129,15 @@ class Endings:
                     log.warning("a batch ended without a word about its lines, they go again", nonce=nonce, lines=again)
                 ending = update(earn_batch).where(earn_batch.c.payer == payer, earn_batch.c.nonce == nonce)
                 await tx.execute(ending.values(ended_at=now))
+
+    async def find_hidden(self, lease: Lease, final: Header, ended: Ended) -> None:
+        """What no event has told of, when all events were read."""
+        spent = await epochs_with_hidden(self.store, self.rpc, self.multicall, self.desk, final)
+        for epoch, raw in spent.items():
+            if self._searched.get(epoch) != raw:
+                added = await add_hidden(self.store, self.rpc, self.multicall, self.desk, lease, final, epoch)
+                ended.confirmed += added
+                self._searched[epoch] = raw
 
     async def _used(self, payer: Address, final: Header) -> int:
         """How many nonces are used for good. All, when the desk takes nothing from this payer any more."""

@@ -23,8 +23,8 @@ async def add_foreign(tx: Transaction, event: DeskEvent, ended_attempt: int | No
     row = {
         "epoch": event.epoch, "address": event.account,
         "attempt": (claimed or 0) if ended_attempt is None else ended_attempt + 1, "state": "confirmed",
-        "amount_raw": event.amount, "payer": None, "nonce": None, "hash": event.tx, "reason": None, "sent_at": now,
-        "ended_at": now, "block_number": event.block,
+        "amount_raw": event.amount, "payer": None, "nonce": None, "hash": event.tx or None, "reason": None,
+        "sent_at": now, "ended_at": now, "block_number": event.block,
     }  # fmt: skip
     await _new_lines.run(tx, [row])
     await count(tx, event.epoch, wallets=1, live_raw=event.amount, paid_raw=event.amount)
