@@ -14,29 +14,34 @@ _ADDRESSES_MAX: Final = 500
 """In one request: nodes limit them, and a real market has far fewer pools."""
 _ADDRESSES_MIN: Final = 10
 """A node that refuses so few refuses for another reason."""
+_PATIENCE: Final = 64
+"""After so many readings in smaller parts one is tried with larger ones: the node may have been busy, or be another."""
 
 
 class PoolLogReader:
     def __init__(self, rpc: Rpc) -> None:
         self._rpc = rpc
         self._addresses_max = _ADDRESSES_MAX
-        """Halved where a node refuses, and remembered: asking in vain at every step would cost as much again."""
+        """Halved where a node refuses and takes fewer, and remembered: asking in vain at every step would cost as much
+        again. Where it takes no number of them, that was not the reason, and nothing was learned."""
+        self._read_in_parts = 0
 
     async def read(self, pools: Sequence[Address], since: Head, head: Head, until: float) -> list[PoolLog] | None:
         """Every log after the one block up to the other, in order. None: they cannot be had, or the first block is not
         on the second's branch."""
         logs: list[PoolLog] = []
-        first = 0
+        first, at_once = 0, self._at_once(len(pools))
         while first < len(pools):
-            part = pools[first : first + self._addresses_max]
+            part = pools[first : first + at_once]
             found = await self._range(part, since, since.number + 1, head.number, until)
             if isinstance(found, RpcError) and len(part) > _ADDRESSES_MIN:
-                self._addresses_max = len(part) // 2
+                at_once = len(part) // 2
                 continue
             if found is None or isinstance(found, RpcError):
                 return None
             logs += found
             first += len(part)
+        self._addresses_max = at_once
         # A node may tell them in any order; told twice, none of them is worth anything.
         logs.sort(key=lambda entry: (entry.block, entry.place))
         places = {(entry.block, entry.place) for entry in logs}
@@ -44,6 +49,14 @@ class PoolLogReader:
         if not is_sound or any(entry.block == head.number and entry.block_hash != head.hash for entry in logs):
             return None
         return logs
+
+    def _at_once(self, count: int) -> int:
+        """How many addresses the first request has."""
+        if self._addresses_max >= count:
+            return self._addresses_max
+        self._read_in_parts += 1
+        is_due = self._read_in_parts % _PATIENCE == 0
+        return min(2 * self._addresses_max, _ADDRESSES_MAX) if is_due else self._addresses_max
 
     async def _range(
         self, pools: Sequence[Address], since: Head, first: int, last: int, until: float
