@@ -10,11 +10,13 @@ import aiohttp
 import pytest
 
 from tickyard.catalog import CATALOG
+from tickyard.chain.v3.ticks import tick_at
 from tickyard.client import AsyncClient, BadRequest, Client
 from tickyard.doors.app import Plan, build_app
 from tickyard.features.actions.archive import archive
 from tickyard.features.history.store import record
 from tickyard.features.history.stream.cursor import Cursor
+from tickyard.features.history.stream.prices import PriceFeed
 from tickyard.features.history.stream.replay import Rounds
 from tickyard.features.history.stream.told import Told
 from tickyard.kernel.clock import WallClock
@@ -29,6 +31,7 @@ from tickyard.store.tables import to_micros
 from tickyard.store.tokens import token_ids
 from tickyard.terminal.commands import watch
 from yards import house, paperyard, rpcnode, serving
+from yards.clocks import MovedClock
 
 
 @contextlib.asynccontextmanager
@@ -66,13 +69,13 @@ class Stage:
         self.open = []
         self.slot = slot_number(deps.clock.now()) - 400
 
-    async def record(self, prices, suspects=()):
+    async def record(self, prices, suspects=(), block=1):
         assets = {asset.symbol: asset.address for asset in self.deps.market.registry.all()}
         async with self.deps.store.begin() as tx:
             ids = await token_ids(tx, [(Symbol(symbol), assets[symbol]) for symbol in prices])
             by_id = {ids[assets[symbol]]: price for symbol, price in prices.items()}
             doubted = {ids[assets[symbol]]: 5 for symbol in suspects}
-            taken = Round(self.slot, 1, "0x", by_id, 0, slot_start(self.slot), doubted)
+            taken = Round(self.slot, block, "0x", by_id, 0, slot_start(self.slot), doubted)
             await record(tx, taken, history_start=self.deps.settings.history_start_at)
         self.slot += 1
 
@@ -529,6 +532,78 @@ def test_a_pool_that_cannot_be_read_costs_no_other_symbol_its_price(tmp_path):
         assert (await anext(told)).data["symbol"] == "MSFT"
 
     on_stage(tmp_path, work)
+
+
+@pytest.mark.slow
+def test_a_price_that_nobody_follows_any_more_is_no_live_one(tmp_path):
+    async def work(stage):
+        await stage.record({"AAPL": 10**9, "MSFT": 10**9})
+        leaving = stage.listen(symbols=["AAPL"], events=["price"])
+        staying = stage.listen(symbols=["MSFT"], events=["price"])
+        for told in (leaving, staying):
+            assert [(await anext(told)).name for _ in range(2)] == ["snapshot", "price"]
+        await leaving.aclose()
+        is_live = True
+        while is_live:
+            async with contextlib.aclosing(stage.listen(symbols=["AAPL", "MSFT"], events=["sample"])) as told:
+                apple, microsoft = (await anext(told)).data["prices"]
+            assert microsoft["live"]["symbol"] == "MSFT"
+            is_live = apple["live"] is not None
+
+    on_stage(tmp_path, work)
+
+
+def move_up(stage, symbol):
+    """Its pools say a price that is a little higher."""
+    address = {listed.symbol: listed.address for listed in load()}[symbol]
+    for pool in stage.deps.market.pools.of(address):
+        root = stage.deps.market.pools.last_sqrt_price(pool)
+        moved = root + root // 100_000 if root else 0
+        words = (moved, tick_at(moved) if moved else 0, 0, 0, 0, 0, 1)
+        stage.chain.says[pool.address, "3850c7bd"] = b"".join((each % 2**256).to_bytes(32, "big") for each in words)
+
+
+async def price_at(stage, feed, block):
+    """What is told of AAPL when a node is at this block, a few seconds after the last look."""
+    stage.deps.clock.move(6)
+    stage.chain.block = block
+    return [told.around["blockNumber"] for told in await feed.moved({"AAPL"})]
+
+
+def test_a_node_that_lags_does_not_take_a_price_back(tmp_path):
+    async def work(stage):
+        feed = PriceFeed(stage.deps)
+        assert await price_at(stage, feed, 1000) == [1000]
+        move_up(stage, "AAPL")
+        assert await price_at(stage, feed, 995) == []
+        assert await price_at(stage, feed, 1001) == [1001]
+
+    on_stage(tmp_path, work, clock=MovedClock())
+
+
+def test_the_price_of_a_chain_that_was_rolled_back_is_told_after_a_while(tmp_path):
+    async def work(stage):
+        feed = PriceFeed(stage.deps)
+        assert await price_at(stage, feed, 1000) == [1000]
+        move_up(stage, "AAPL")
+        told = [await price_at(stage, feed, 990) for _ in range(6)]
+        assert told == [[], [], [], [], [990], []]
+
+    on_stage(tmp_path, work, clock=MovedClock())
+
+
+@pytest.mark.slow
+def test_a_status_does_not_tell_the_block_at_which_the_mirror_fell_asleep(tmp_path):
+    async def work(stage):
+        await stage.record({"AAPL": 10**9})
+        await stage.deps.market.live.look()
+        assert stage.deps.market.live.mirror.block.number == 1000
+        told = stage.listen(events=["status"])
+        await anext(told)
+        await stage.record({"AAPL": 10**9}, block=5000)
+        assert (await anext(told)).data["blockNumber"] == 5000
+
+    on_stage(tmp_path, work, MIRROR="on")
 
 
 class Screen(io.StringIO):

@@ -239,7 +239,8 @@ class Hub:
             "lastSlot": newest.around["slot"],
             "sampled": len(newest.items),
             "suspect": doubted,
-            "blockNumber": block.number if block is not None else newest.around["blockNumber"],
+            # A mirror that sleeps stands where it fell asleep.
+            "blockNumber": max(block.number if block is not None else 0, newest.around["blockNumber"]),
         }
         return Told("status", {}, said)
 

@@ -16,6 +16,8 @@ from tickyard.sources.issuer.api import IssuerQuote
 
 _WITHOUT_MIRROR_S: Final = 5.0
 """Where the mirror has no answer a look costs a round trip for everybody together."""
+_BEHIND_S: Final = 30.0
+"""A node that lags by more is not asked; after so long a chain that still has fewer blocks was rolled back."""
 
 
 class PriceFeed:
@@ -23,11 +25,15 @@ class PriceFeed:
         self._deps = deps
         self._looked_at: float | None = None
         self.latest: dict[str, dict[str, Any]] = {}
-        """What was last told of each symbol."""
+        """What was last told of each symbol that somebody follows."""
+        self._told_at: dict[str, float] = {}
 
     async def moved(self, symbols: set[str] | None) -> list[Told]:
         """An event for each of these symbols whose price is another than the one last told."""
         market = self._deps.market
+        for symbol in self.latest.keys() - symbols if symbols is not None else ():
+            # What nobody follows is not the newest for long.
+            del self.latest[symbol]
         try:
             assets = [asset for asset in market.registry.all() if asset.address and _is_wanted(asset, symbols)]
             pools = {asset.symbol: market.pools.of(asset.address) for asset in assets if asset.address}
@@ -43,12 +49,24 @@ class PriceFeed:
             best = deepest(chart.spot for chart in charts)
             price = best.price if best is not None else None
             if best is None or price is None:
+                self.latest.pop(asset.symbol, None)
+                continue
+            if self._is_behind(asset.symbol, block):
                 continue
             said = self._said(asset, price.text(), block, quotes.get(asset.symbol))
             if self.latest.get(asset.symbol, {}).get("price") != said["price"]:
                 self.latest[asset.symbol] = said
+                self._told_at[asset.symbol] = self._deps.clock.monotonic()
                 told.append(Told("price", {asset.symbol: None}, said))
         return told
+
+    def _is_behind(self, symbol: str, block: NamedBlock) -> bool:
+        """Whether a newer block's price has just been told: where a node fails, the next may be a few blocks behind,
+        and what was the price before the last one is no move."""
+        told = self.latest.get(symbol)
+        if told is None or block.number >= told["blockNumber"]:
+            return False
+        return self._deps.clock.monotonic() - self._told_at[symbol] < _BEHIND_S
 
     async def _look(self, pools: Mapping[str, Sequence[Pool]]) -> dict[str, tuple[NamedBlock, Sequence[Chart]]]:
         """Each symbol's pools as they stand: from memory those that are held, the others now and then from the chain.
