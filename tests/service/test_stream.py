@@ -211,6 +211,20 @@ def test_who_missed_thousands_of_actions_hears_them_all(tmp_path):
     on_stage(tmp_path, work)
 
 
+def test_of_actions_of_one_moment_those_that_were_heard_are_not_told_again(tmp_path):
+    async def work(stage):
+        await stage.record({"AAPL": 10**9})
+        await stage.act([1, 2, 3])
+        begin = Cursor((stage.slot - 1, 999), (0, "")).text()
+        told = stage.listen(last_event_id=begin, events=["action"])
+        heard = [await anext(told) for _ in range(3)]
+        for n, last in enumerate(heard[:2]):
+            again = stage.listen(last_event_id=last.id, events=["action"])
+            assert (await anext(again)).data == heard[n + 1].data
+
+    on_stage(tmp_path, work)
+
+
 def test_an_action_is_told_although_a_clock_was_set_back(tmp_path):
     async def work(stage):
         await stage.act([1])

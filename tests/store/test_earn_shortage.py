@@ -11,6 +11,7 @@ from tickyard.features.earn.days.epochs import run_due
 from tickyard.features.earn.days.pool import skip
 from tickyard.kernel.errors import BadRequest, UpstreamDown
 from tickyard.kernel.operation import NoAsk
+from tickyard.observe import metrics
 from tickyard.payout.judge import PayoutCaps
 from yards.reward_days import ALICE, BOB, EPOCH, USDG, live_in_town
 
@@ -146,5 +147,42 @@ def test_what_the_cap_of_a_day_holds_over_the_closing_is_paid_by_the_same_agent_
         await town.clock.sleep(60)
         await rounds(town)
         assert town.held(BOB) == 10_000
+
+    run(work)
+
+
+def test_an_account_that_has_exactly_what_is_due_pays_it_all(run):
+    async def work(town):
+        await town.open_day()
+        allow(town, 30_000)
+        await asyncio.gather(
+            *(town.ask(each, agent=False) for each in (ALICE, BOB)), town.pay(), return_exceptions=True
+        )
+        town.clock.move(LAST_MOMENT)
+        await rounds(town)
+        assert (town.held(ALICE), town.held(BOB)) == (20_000, 10_000)
+
+    run(work)
+
+
+def test_what_is_on_its_way_is_shown_as_sent_and_the_alarm_knows_the_allowance(run):
+    async def work(town):
+        allow(town, 123_456)
+        await town.open_day()
+        assert metrics.earn_allowance._value.get() == 123_456
+        await town.ask(ALICE)
+        assert [line["claim"] for line in (await town.books())["wallets"]].count("sent") == 1
+
+    run(work)
+
+
+def test_a_worker_whose_clock_is_ahead_closes_nothing_before_its_time(run):
+    """The store's clock is the one that counts."""
+
+    async def work(town):
+        await town.open_day()
+        done = await run_due(town, rules.closes_at(EPOCH))
+        assert (done.closed, done.waiting) == ([], {EPOCH: "close: somebody was faster"})
+        assert (await town.ask(ALICE)).ok
 
     run(work)

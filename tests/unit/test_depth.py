@@ -57,6 +57,17 @@ def test_a_thousand_dollars_in_one_tick_are_no_hundred_thousand(token_is_0):
 
 
 @pytest.mark.parametrize("token_is_0", [True, False])
+def test_a_price_at_the_end_of_all_prices_moves_no_further(token_is_0):
+    highest, lowest = 1461446703485210103287273052203988822378723970342 - 1, 4295128739 + 1
+    for root, up in ((highest, token_is_0), (lowest, not token_is_0)):
+        pool = PoolState(root, tick_at(root), 10**18, 500, 10, ((-887_270, 10**18), (887_270, -(10**18))))
+        further, back = (to_move(pool, bps, token_is_0=token_is_0) for bps in ((100, -100) if up else (-100, 100)))
+        assert further == (0, 0)
+        assert usdg_depth(pool, token_is_0=token_is_0) == 0
+        assert back != (0, 0)
+
+
+@pytest.mark.parametrize("token_is_0", [True, False])
 def test_a_wall_on_one_side_does_not_make_a_pool_deep(token_is_0):
     """Cheap to push the other way: the smaller of both directions counts."""
     walled = one_tick(1_000_000, token_is_0=token_is_0)

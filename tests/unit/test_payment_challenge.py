@@ -2,6 +2,8 @@
 
 import base64
 import json
+import re
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -16,6 +18,7 @@ from tickyard.kernel.ids import Address
 from tickyard.payments.offer.bazaar import paid_path
 from tickyard.payments.offer.challenge import HEADER_MAX_BYTES, PaidOffer
 from tickyard.payments.offer.terms import PaymentSettings, Terms
+from tickyard.payments.refusal import ALREADY_USED, EXPIRED, IDENTIFIER_USED, NONCE_SPENT
 
 PAY_TO = Address("0x" + "ab" * 20)
 PAID = [row for row in CATALOG if row.price is not None]
@@ -106,3 +109,8 @@ def test_the_url_is_the_path_as_sent_under_our_own_base():
 
 def test_the_reason_is_the_error():
     assert challenge_of(PAID[0], reason="permit2_allowance_required")["error"] == "permit2_allowance_required"
+
+
+def test_every_reason_of_our_own_is_in_the_documents_by_its_word():
+    ours = re.findall(r"^\| `(payment_\w+)` \|", (Path(__file__).parents[2] / "docs" / "payments.md").read_text(), re.M)
+    assert sorted(ours) == sorted([ALREADY_USED, IDENTIFIER_USED, EXPIRED, NONCE_SPENT])

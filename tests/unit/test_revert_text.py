@@ -3,7 +3,8 @@
 import pytest
 from eth_abi import encode
 
-from tickyard.chain.abi import revert_text
+from tickyard.chain.abi import read_text, revert_text
+from tickyard.kernel.errors import UpstreamDown
 
 ERROR = bytes.fromhex("08c379a0")
 
@@ -46,3 +47,16 @@ def test_any_other_revert_has_no_text(data):
 
 def test_bytes_that_are_no_text_are_shown_as_such():
     assert revert_text(ERROR + encode(["uint256", "uint256"], [32, 2]) + b"\xff\xfe") == "\ufffd\ufffd"
+
+
+@pytest.mark.parametrize("text", ["", "AAPL", "x" * 32, "x" * 200])
+def test_a_name_is_read_as_the_contract_returns_it(text):
+    assert read_text(encode(["string"], [text])) == text
+
+
+def test_a_name_of_a_contract_is_cut_too_and_a_part_of_one_is_the_nodes_failure():
+    whole = encode(["string"], ["x" * 300])
+    assert read_text(whole) == "x" * 200
+    for less in (whole[:63], whole[: 64 + 299], b"", encode(["uint256", "uint256"], [64, 0])):
+        with pytest.raises(UpstreamDown):
+            read_text(less)

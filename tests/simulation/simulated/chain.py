@@ -196,6 +196,7 @@ class Chain(Blocks):
                 raise Refusal("missing state")
             return self._states[number]
         if not isinstance(where, dict):
+            assert where in ("latest", "pending"), "no node knows such a block"
             return self.state if not self._view.lag else self._states[self._head] or self.state
         for block in reversed(self.blocks[max(0, len(self.blocks) - self.kept_states) : self._head + 1]):
             if block.hash == where["blockHash"]:

@@ -1,0 +1,45 @@
+"""What a contract throws, and what a signer is told of it."""
+
+import pytest
+from eth_abi import encode
+from eth_utils import keccak
+
+from tickyard.features.trades.reasons import read_refusal
+
+WHO = "0x" + "11" * 20
+
+
+@pytest.mark.parametrize(
+    ("declared", "code"),
+    [
+        ("ERC20InsufficientBalance(address,uint256,uint256)", "balance_short"),
+        ("ERC20InsufficientAllowance(address,uint256,uint256)", "allowance_short"),
+        ("EnforcedPause()", "token_paused"),
+        ("ContractPaused()", "token_paused"),
+        ("AddressFrozen()", "recipient_blocked"),
+        ("InsufficientFunds()", "balance_short"),
+        ("InsufficientAllowance()", "allowance_short"),
+    ],
+)
+def test_an_error_with_a_name_is_told_by_it(declared, code):
+    name, _, kinds = declared.partition("(")
+    values = encode(["address", "uint256", "uint256"], [WHO, 1, 2]) if kinds != ")" else b""
+    found = read_refusal(keccak(text=declared)[:4] + values)
+    assert (found.code, found.said, found.is_vague) == (code, name, False)
+    assert found.text.endswith(f" The contract said: {name}.")
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "said"),
+    [
+        (b"", "out_of_gas_or_assertion", None),
+        (bytes.fromhex("4e487b71") + encode(["uint256"], [0x11]), "out_of_gas_or_assertion", "Panic 0x11"),
+        (bytes.fromhex("4e487b71"), "other", None),
+        (b"\x01\x02\x03\x04", "other", None),
+        (bytes.fromhex("08c379a0") + encode(["string"], ["a word of its own"]), "other", "a word of its own"),
+    ],
+)
+def test_what_has_no_name_is_vague(data, code, said):
+    found = read_refusal(data)
+    assert (found.code, found.said, found.is_vague) == (code, said, True)
+    assert found.data == data
