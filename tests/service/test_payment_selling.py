@@ -21,7 +21,8 @@ from tickyard.config.settings import SettingsError, read_settings
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import NotFound
 from tickyard.payments.books.look_up import PaymentAsk, get_payment
-from tickyard.payments.books.office import find_orphans, refund_of, take_stock
+from tickyard.payments.books.office import Filter, find_orphans, find_payments, refund_of, take_stock
+from tickyard.payments.books.stock import orphans, show_stock
 from tickyard.payments.facilitators.credentials import BadCredentials, FixedHeaders, SignedTokens
 from tickyard.payments.offer.terms import FIRST, SECOND, PaymentSettings, Terms
 from tickyard.payments.proof.reconcile import look_after
@@ -278,6 +279,7 @@ def test_the_books_are_shown_exported_and_orphans_get_an_unsigned_refund(tmp_pat
         process = world.processes[0]
         answer = await call(world.app, "GET", URL_, world.payment())
         names["tx"] = answer.receipt["transaction"]
+        assert (await take_stock(process.store, SECOND, world.clock.now())).uncredited == 1
         # Paid, and its buyer never comes back for the answer.
         far = world.facilitators[FIRST]
         far.script["settle"] = ["cut"]
@@ -292,6 +294,11 @@ def test_the_books_are_shown_exported_and_orphans_get_an_unsigned_refund(tmp_pat
         assert refund["data"] == f"0xa9059cbb{'0' * 24}{world.wallet.address[2:].lower()}{10_000:064x}"
         stock = await take_stock(process.store, FIRST, world.clock.now())
         assert (stock.oldest_unknown, stock.uncredited, stock.orphans) == (None, 0, 1)
+        world.clock.move(3_600)
+        await show_stock(process.ledger, [FIRST, SECOND])
+        assert [orphans.labels(network)._value.get() for network in (FIRST, SECOND)] == [1, 0]
+        for which, many in ((Filter(payer=world.wallet.address), 2), (Filter(payer="0x" + "11" * 20), 0)):
+            assert len(await find_payments(process.store, which, 10)) == many
         names["day"] = world.clock.now().date().isoformat()
         # Settled by a facilitator's word, and by nothing else.
         world.facilitators[SECOND].script["settle"] = ["ghost"]

@@ -1,0 +1,82 @@
+"""The logs of a payment's token, and what of them is ours."""
+
+import pytest
+from eth_abi import encode
+from eth_utils import keccak
+
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.kernel.ids import Address
+from tickyard.payments.proof.transfer import is_end, is_transfer, is_use, read_entry
+from tickyard.payments.signed.key import Key
+
+ASSET, PAYER, PAY_TO, OTHER = (Address("0x" + digit * 40) for digit in "1234")
+NONCE = "0x" + "ab" * 32
+KEY = Key("eip155:8453", ASSET, PAYER, NONCE)
+
+
+def word(address):
+    return "0x" + encode(["address"], [address]).hex()
+
+
+def entry(signature, *topics, data="0x", **changes):
+    return {
+        "address": ASSET,
+        "topics": ["0x" + keccak(text=signature).hex(), *topics],
+        "data": data,
+        "transactionHash": "0x" + "cd" * 32,
+        "logIndex": "0x2",
+        "blockNumber": "0x10",
+        "blockHash": "0x" + "ef" * 32,
+    } | changes
+
+
+MOVED = entry(
+    "Transfer(address,address,uint256)", word(PAYER), word(PAY_TO), data="0x" + encode(["uint256"], [7]).hex()
+)
+USED = entry("AuthorizationUsed(address,bytes32)", word(PAYER), NONCE)
+CANCELLED = entry("AuthorizationCanceled(address,bytes32)", word(PAYER), NONCE)
+
+
+def test_a_transfer_is_ours_when_all_of_it_is():
+    read = read_entry(MOVED)
+    assert (read.place.transaction, read.place.log_index, read.place.block) == ("0x" + "cd" * 32, 2, 16)
+    assert is_transfer(read, KEY, PAY_TO, 7)
+    assert not is_transfer(read, KEY, PAY_TO, 8)
+    assert not is_transfer(read, KEY, OTHER, 7)
+    for changes in (
+        {"address": OTHER},
+        {"topics": [MOVED["topics"][0], word(OTHER), word(PAY_TO)]},
+        {"topics": [USED["topics"][0], word(PAYER), word(PAY_TO)]},
+    ):
+        assert not is_transfer(read_entry(MOVED | changes), KEY, PAY_TO, 7)
+
+
+def test_the_word_about_a_nonce_is_about_this_one():
+    assert [(is_use(each, KEY), is_end(each, KEY)) for each in map(read_entry, (USED, CANCELLED, MOVED))] == [
+        (True, True),
+        (False, True),
+        (False, False),
+    ]
+    for changes in ({"address": OTHER}, {"topics": [USED["topics"][0], word(OTHER), NONCE]}):
+        assert not is_end(read_entry(USED | changes), KEY)
+        assert not is_use(read_entry(USED | changes), KEY)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        None,
+        [],
+        MOVED | {"topics": None},
+        MOVED | {"removed": True},
+        MOVED | {"address": None},
+        MOVED | {"data": 7},
+        MOVED | {"topics": ["0x12"]},
+        MOVED | {"transactionHash": "0x12"},
+        MOVED | {"blockNumber": "-0x5"},
+        MOVED | {"logIndex": None},
+    ],
+)
+def test_what_is_no_log_is_the_nodes_failure(wrong):
+    with pytest.raises(UpstreamDown):
+        read_entry(wrong)
