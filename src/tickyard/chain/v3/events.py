@@ -6,7 +6,7 @@ Only what changes a pool's curve or what it holds is asked for; amounts are sign
 from typing import Any, Final, NamedTuple
 
 from tickyard.chain.abi import malformed, read_int, read_uint, words
-from tickyard.chain.quantity import hash_text, quantity
+from tickyard.chain.quantity import bytes_of, hash_text, quantity
 from tickyard.kernel.ids import Address, is_address
 
 # The hashes of what the pools declare, each named above it; a test works them out anew.
@@ -76,7 +76,7 @@ def read_log(log: Any) -> PoolLog:
     address, topics, data = log.get("address"), log.get("topics"), log.get("data")
     if not isinstance(address, str) or not is_address(address) or not isinstance(topics, list) or not topics:
         raise malformed()
-    event = _event([_word(topic) for topic in topics], _bytes(data))
+    event = _event([_word(topic) for topic in topics], bytes_of(data))
     return PoolLog(
         quantity(log.get("blockNumber")),
         quantity(log.get("logIndex")),
@@ -121,12 +121,3 @@ def _event(topics: list[bytes], data: bytes) -> PoolEvent:
 
 def _word(text: Any) -> bytes:
     return bytes.fromhex(hash_text(text)[2:])
-
-
-def _bytes(text: Any) -> bytes:
-    if not isinstance(text, str) or not text.startswith("0x"):
-        raise malformed()
-    try:
-        return bytes.fromhex(text[2:])
-    except ValueError:
-        raise malformed() from None

@@ -8,7 +8,7 @@ from tickyard.chain.abi import malformed
 from tickyard.chain.blocks import read_header
 from tickyard.chain.erc20 import balance_of, read_amount
 from tickyard.chain.multicall import Call
-from tickyard.chain.quantity import quantity
+from tickyard.chain.quantity import bytes_of, quantity
 from tickyard.chain.rpc.client import RpcError, block_param
 from tickyard.deps import Deps
 from tickyard.features.trades.calldata import Swap
@@ -103,7 +103,7 @@ async def _look_at(deps: Deps, wanted: Wanted, block: NamedBlock, fills: list[Fi
     for answer in (told, ether, header):
         if isinstance(answer, RpcError):
             raise answer
-    words = _words(told, len(calls))
+    words = aggregate3.decode(bytes_of(told), len(calls))
     if words[0] is None or None in words[4:]:
         raise UpstreamDown("the chain node failed to read the recipient's balances")
     allowance, *balances = [read_amount(word) for word in (words[0], *words[4:]) if word is not None]
@@ -130,16 +130,6 @@ async def _look_at(deps: Deps, wanted: Wanted, block: NamedBlock, fills: list[Fi
 
 def _transaction(sender: Address, to: Address, data: bytes) -> dict[str, str]:
     return {"from": sender, "to": to, "data": "0x" + data.hex()}
-
-
-def _words(told: Any, count: int) -> list[bytes | None]:
-    if not isinstance(told, str):
-        raise malformed()
-    try:
-        data = bytes.fromhex(told[2:])
-    except ValueError:
-        raise malformed() from None
-    return aggregate3.decode(data, count)
 
 
 def _fees(header: Any, tip: Any, block_hash: str) -> Fees:

@@ -63,10 +63,8 @@ class Nonces:
             elif answer == "0x":
                 # Before there was such a contract.
                 states.append(False)
-            elif isinstance(answer, str) and len(answer) == 66 and answer.startswith("0x"):
-                states.append(self._read(row.key, bytes.fromhex(answer[2:])))
             else:
-                raise malformed()
+                states.append(self._read(row.key, bytes_of(answer)))
         return states
 
     async def first_used(self, early: dict[PaymentRow, int], late: int) -> dict[PaymentRow, int | None]:
