@@ -195,6 +195,10 @@ class PoolBook:
             pair = (pool.token, self._contracts.usdg) if pool.token_is_0 else (self._contracts.usdg, pool.token)
             if token0 is None or token1 is None or fee is None:
                 raise UpstreamDown("the chain node failed to read a pool")
+            if not token0 and (pool.token, pool.fee) in self._pools:
+                # It may be gone. The factory is asked at the next look; the others must not wait for that.
+                self._doubt(pool)
+                continue
             if (v3.read_token(token0), v3.read_token(token1), v3.read_fee(fee)) == (*pair, pool.fee):
                 if pool.address in self._lost:
                     # In the same breath it has said who it is: its node does not just say nothing but zeros.
