@@ -77,6 +77,7 @@ def test_the_logs_of_what_is_followed_are_asked_for_and_their_news_wake():
     asyncio.run(run())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "answers",
     [
@@ -99,6 +100,7 @@ def test_a_node_that_does_not_take_the_call_is_never_on_and_is_tried_again(answe
     asyncio.run(run())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["<html>", "[1]", '{"method": 7}', "[" * 100_000, b"\x00\x01"])
 def test_a_word_that_is_none_ends_the_connection_and_is_no_news(word):
     async def run():
