@@ -13,7 +13,7 @@ from tickyard.kernel.ids import Address
 from tickyard.sandbox.standins.process import open_port
 
 POOLS = frozenset({Address("0x" + "11" * 20), Address("0x" + "22" * 20)})
-NEWS = {"jsonrpc": "2.0", "method": "eth_subscription", "params": {"subscription": "0x1", "result": {}}}
+NEWS = '{"jsonrpc": "2.0", "method": "eth_subscription", "params": {"subscription": "0x1", "result": {}}}'
 
 
 class Hasty(WallClock):
@@ -65,14 +65,15 @@ class Teller:
                 await socket.send_str(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "error": error}))
                 continue
             chain = "0x1" if self.habit == "foreign" else hex(4663)
-            result = chain if asked["method"] == "eth_chainId" else "0x1"
+            name = 7 if self.habit == "nameless" else "0x1"
+            result = chain if asked["method"] == "eth_chainId" else name
             await socket.send_str(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}))
         self.open.discard(socket)
         return socket
 
-    async def tell(self):
+    async def tell(self, word=NEWS):
         for socket in self.open:
-            await socket.send_str(json.dumps(NEWS))
+            await (socket.send_bytes if isinstance(word, bytes) else socket.send_str)(word)
 
     async def drop(self):
         for socket in list(self.open):
@@ -136,7 +137,7 @@ def test_other_pools_are_another_subscription_and_none_is_no_connection():
 
 
 @pytest.mark.parametrize(
-    "habit", ["refuse", "garbage", "binary", "hang up", "refuse logs", "foreign", "silent", "mute"]
+    "habit", ["refuse", "garbage", "binary", "hang up", "refuse logs", "foreign", "nameless", "silent", "mute"]
 )
 def test_a_node_with_a_bad_habit_is_left_for_the_next(habit):
     async def go():
@@ -147,6 +148,34 @@ def test_a_node_with_a_bad_habit_is_left_for_the_next(habit):
             assert bad.came == 1
             await good.tell()
             await feed.news.wait()
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize("word", ["<html>", "[1]", '{"method": 7}', "[" * 100_000, b"\0\1"])
+def test_a_word_that_is_none_ends_the_connection_and_is_no_news(word):
+    async def go():
+        teller = Teller()
+        async with fed(teller) as feed:
+            feed.follow(POOLS)
+            await until(lambda: feed.is_on)
+            await teller.tell(word)
+            await until(lambda: teller.came == 2)
+            assert not feed.news.is_set()
+
+    asyncio.run(go())
+
+
+def test_a_word_about_something_else_is_no_news_and_no_trouble():
+    async def go():
+        teller = Teller()
+        async with fed(teller) as feed:
+            feed.follow(POOLS)
+            await until(lambda: feed.is_on)
+            await teller.tell(json.dumps({"jsonrpc": "2.0", "id": 9, "result": True}))
+            await teller.tell()
+            await feed.news.wait()
+            assert teller.came == 1
 
     asyncio.run(go())
 

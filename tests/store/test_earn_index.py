@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import func, select, update
 
-from simulated.chain import Refusal, View
+from simulated.chain import Hiding, Refusal
 from tickyard.chain.blocks import final_header
 from tickyard.features.earn import rules
 from tickyard.features.earn.days import epochs, snapshot
@@ -286,17 +286,6 @@ def test_every_failure_halves_what_is_asked_for_next(run):
         assert await epochs.index_holders(town) > 0
 
     run(work)
-
-
-class Hiding(View):
-    """A node that keeps one transaction's logs to itself."""
-
-    def __init__(self, hash_):
-        super().__init__()
-        self._hash = hash_
-
-    def shows(self, log):
-        return log["transactionHash"] != self._hash
 
 
 def unreadable(_query):

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from sqlalchemy import delete, insert, select
 
-from simulated.chain import View
+from simulated.chain import Hiding
 from tickyard.features.earn import rules
 from tickyard.features.earn.days.epochs import run_due
 from tickyard.features.earn.tables import (
@@ -233,14 +233,3 @@ def test_a_payment_that_no_node_shows_and_no_claim_asks_for_again_is_found_in_th
         assert (await town.status(BOB))["epoch"]["claimed"] is True
 
     run(work)
-
-
-class Hiding(View):
-    """A node that keeps one transaction's logs to itself."""
-
-    def __init__(self, hash_):
-        super().__init__()
-        self._hash = hash_
-
-    def shows(self, log):
-        return log["transactionHash"] != self._hash

@@ -13,7 +13,7 @@ from tickyard.chain.blocks import Header
 from tickyard.chain.rpc.client import Rpc
 from tickyard.features.earn.books.desk import DeskEvent, read_epochs, read_paid
 from tickyard.features.earn.days.outcome import ENDED_UNPAID
-from tickyard.features.earn.tables import earn_epoch, earn_line, earn_share, earn_tally
+from tickyard.features.earn.tables import earn_claim, earn_epoch, earn_line, earn_share, earn_tally
 from tickyard.kernel.ids import Address
 from tickyard.payout.foreign import add_foreign
 from tickyard.payout.halt import Halted, halt_with
@@ -27,6 +27,11 @@ _closing: Final = (
     .where(earn_epoch.c.state == "closing")
 )
 _mine: Final = (earn_line.c.epoch == earn_share.c.epoch, earn_line.c.address == earn_share.c.address)
+_waits: Final = (
+    earn_claim.c.epoch == earn_share.c.epoch,
+    earn_claim.c.address == earn_share.c.address,
+    ~select(earn_line.c.address).where(*_mine, earn_line.c.attempt >= earn_claim.c.attempt).exists(),
+)
 _unpaid: Final = (
     select(
         earn_share.c.address,
@@ -36,6 +41,8 @@ _unpaid: Final = (
         earn_share.c.epoch == bindparam("of_epoch"),
         earn_share.c.address > bindparam("after"),
         ~select(earn_line.c.address).where(*_mine, earn_line.c.state.not_in(ENDED_UNPAID)).exists(),
+        # A claim that waits is sent, and then the desk itself tells: that is worth more than a node's word.
+        ~select(earn_claim.c.address).where(*_waits).exists(),
     )
     .order_by(earn_share.c.address)
     .limit(bindparam("most", type_=Integer))

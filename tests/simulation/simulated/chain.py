@@ -51,6 +51,17 @@ class View:
         return int.from_bytes(drawn[:4], "big") / 2**32 >= self.hides
 
 
+class Hiding(View):
+    """A node that keeps one transaction's logs to itself."""
+
+    def __init__(self, hash_):
+        super().__init__()
+        self._hash = hash_
+
+    def shows(self, log):
+        return log["transactionHash"] != self._hash
+
+
 class Chain(Blocks):
     def __init__(self, clock, rng, faults):
         super().__init__(clock, rng, faults)
