@@ -17,7 +17,7 @@ from tickyard.features.earn import rules
 from tickyard.features.earn.claims.message import EarnTerms
 from tickyard.features.earn.room import EarnRoom
 from tickyard.kernel.clock import WallClock
-from tickyard.payout.signer import LocalSigner
+from tickyard.payout.signing.signer import LocalSigner
 from tickyard.store.sqlite.engine import SqliteStore
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "simulation"))

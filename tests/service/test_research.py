@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from datetime import date, timedelta
 
 import pytest
@@ -13,7 +14,7 @@ from tickyard.kernel.errors import NotFound, UpstreamDown
 from tickyard.kernel.units import Price
 from tickyard.kernel.wire import encode
 from tickyard.sandbox.filings.abroad import ABROAD, FUNDS
-from tickyard.sandbox.filings.data import documents, expected
+from tickyard.sandbox.filings.data import document_at, expected
 from tickyard.sandbox.filings.traps import TRAPS
 from tickyard.sandbox.standins.issuer import QUIET
 from tickyard.store.actions import STATUS_PREFIX, TYPE_PREFIX, action_id, corporate_action
@@ -169,6 +170,22 @@ def test_documents_kept_in_another_form_are_fetched_anew(tmp_path):
     assert answers == [200, 200, 200]
 
 
+def test_others_are_answered_while_a_long_document_is_read(tmp_path):
+    """A document is as long as whoever wrote it likes, and its years and quarters may take seconds to choose."""
+    others = threading.Event()
+
+    async def use(yard):
+        loop = asyncio.get_running_loop()
+
+        def make(_):
+            loop.call_soon_threadsafe(others.set)
+            return others.wait(5)
+
+        return (await yard.filings.read("AAPL", yard.clock.now().date(), make)).value
+
+    assert run(tmp_path, use) is True
+
+
 def test_many_callers_at_once_share_one_look(tmp_path):
     async def use(yard):
         answers = await asyncio.gather(*(yard.research("AAPL") for _ in range(20)))
@@ -198,12 +215,12 @@ def test_after_a_day_the_documents_are_asked_for_again_and_have_not_changed(tmp_
 def test_a_changed_document_is_taken_over_after_a_day(tmp_path):
     async def use(yard):
         before = await yard.research("AAPL")
-        changed = json.loads(documents().submissions[320193]) | {"name": "Pear\u202e Inc\u0000."}
+        changed = json.loads(document_at(APPLE_COMPANY)) | {"name": "Pear\u202e Inc\u0000."}
         yard.desk.replaced[APPLE_COMPANY] = json.dumps(changed).encode()
         yard.clock.move(hours=25)
         return before.underlying.company_name, (await yard.research("AAPL")).underlying.company_name
 
-    assert run(tmp_path, use) == (json.loads(documents().submissions[320193])["name"], "Pear Inc.")
+    assert run(tmp_path, use) == (json.loads(document_at(APPLE_COMPANY))["name"], "Pear Inc.")
 
 
 @pytest.mark.parametrize("mode", ["down", "garbage", "throttle"])
@@ -270,7 +287,7 @@ def test_a_silent_database_and_nothing_kept_is_upstream_down_but_funds_answer(tm
 
 BROKEN_FACTS = {
     "nesting": b'{"cik":320193,"facts":' + b"[" * 1_000_000,
-    "another filer": documents().company_facts[320193].replace(b"320193", b"320194", 1),
+    "another filer": document_at(APPLE_FACTS).replace(b"320193", b"320194", 1),
     "no taxonomies": b'{"cik":320193,"facts":7}',
     "empty": b'{"cik":320193,"facts":{}}',
     "strings for numbers": b'{"cik":320193,"facts":{"us-gaap":{"Revenues":{"units":{"USD":['

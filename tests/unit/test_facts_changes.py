@@ -1,15 +1,17 @@
 """Companies that changed what they are: began anew, merged with a shell, list other shares than they count."""
 
-from datetime import date
+from datetime import date, timedelta
+from decimal import Decimal
 from time import process_time
 
 import pytest
 
+from tickyard.features.research.company.depositary import ratio_on
 from tickyard.features.research.portrait import appraise
 from tickyard.features.research.series.series import series
 from tickyard.features.research.study import study
 from tickyard.kernel.units import Price
-from tickyard.sandbox.filings.rows import company_facts, rows_of
+from tickyard.sandbox.filings.rows import amount, company_facts, rows_of
 from tickyard.sources.filings.border import Company, CompanyFacts, Entry, read_facts
 from yards.filings import cases
 
@@ -99,6 +101,11 @@ DEPOSITARY = """
     [
         ("E9", "4200m", False),
         ("E9", "11000m", True),
+        # Shares that are counted as if they were depositary come to too much, never to too little.
+        ("L2", "25000m", True),
+        ("L2", "40000m", False),
+        # Canadians list the share itself.
+        ("A1", "4200m", True),
         ("DE", "4200m", True),
         ("DE", "3900m", False),
         (None, "4200m", True),
@@ -108,6 +115,42 @@ def test_a_filer_from_abroad_needs_a_float_that_fits_its_shares(state, value, is
     worth = appraise(ask(DEPOSITARY.format(value=value), state=state), Price(33, 1), "EXM")
     assert (worth.market_cap is not None) == is_known
     assert is_known or "marketCap" in worth.notes[0]
+
+
+# Six to a receipt on 10-K: after a fall the float fits the shares, and nothing but the table tells. A share itself may
+# rise by two thirds.
+@pytest.mark.parametrize(
+    ("ticker", "mid", "held", "value"),
+    [
+        ("ADAP", 1, "500m", None),
+        ("ADAP", 3, "500m", 183_650_000),
+        ("MDT", 19, "4200m", 6_978_700_000),
+        ("EXM", 19, "4200m", None),
+    ],
+)
+def test_the_table_tells_a_share_from_a_receipt_where_the_float_does_not(ticker, mid, held, value):
+    worth = appraise(ask(DEPOSITARY.format(value=held), state="L2"), Price(mid, 1), ticker)
+    assert (worth.market_cap and worth.market_cap.value) == value
+
+
+@pytest.mark.parametrize(("held", "per_share", "is_known"), [
+    ("12", "0.5", True), ("12k", "0.5", True), ("12m", "0.5", True), ("1200", "0.5", False), ("12", "500", False), ("12", None, False),
+])  # fmt: skip
+def test_a_float_in_thousands_is_no_witness_against_a_count_that_profit_per_share_bears_out(held, per_share, is_known):
+    """Profit over profit per share makes 200 million shares, as the cover says; at 60 they are worth 12 billion."""
+    day, filing = date(2023, 12, 31), ("0000000001-24-000001", "10-K", date(2024, 2, 20))
+    before = Entry(None, date(2011, 6, 30), 190 * 10**6, "0000000001-11-000001", "10-K", date(2011, 8, 1))
+    amounts = {"Revenues": Decimal(10**9), "NetIncomeLoss": Decimal(10**8), "EarningsPerShareBasic": per_share}
+    concepts = {
+        f"us-gaap:{name}": {"USD": (Entry(date(2023, 1, 1), day, Decimal(value), *filing),)}
+        for name, value in amounts.items()
+        if value is not None
+    }
+    concepts["dei:EntityCommonStockSharesOutstanding"] = {"shares": (before, Entry(None, day, 200 * 10**6, *filing))}
+    concepts["dei:EntityPublicFloat"] = {"USD": (Entry(None, date(2023, 6, 30), amount(held) * 1000, *filing),)}
+    worth = appraise(ask_facts(CompanyFacts(1, concepts, 0)), Price(60, 1), "EXM")
+    assert (worth.market_cap is not None) == is_known
+    assert worth.notes if held != "12m" else not worth.notes
 
 
 def test_between_equals_the_dollar_is_the_translation():
@@ -152,3 +195,9 @@ def test_the_ratio_of_a_depositary_share_is_that_of_the_day(day, ratio):
     worth = appraise(found, Price(150, 1), "BABA")
     assert (worth.market_cap and worth.market_cap.value) == (ratio and found.shares.value * 150 // ratio)
     assert ratio is not None or "were changed" in worth.notes[0]
+
+
+@pytest.mark.parametrize(("ticker", "before", "ratio"), [("HMC", "2023-09-29", 3), ("ZLAB", "2022-03-29", 10)])
+def test_a_split_of_the_shares_alone_changes_what_a_receipt_stands_for(ticker, before, ratio):
+    day = date.fromisoformat(before)
+    assert (ratio_on(ticker, day), ratio_on(ticker, day + timedelta(days=2))) == (1, ratio)

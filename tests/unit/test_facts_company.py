@@ -15,6 +15,7 @@ from tickyard.features.research.company.profile import (
     is_operating_company,
 )
 from tickyard.features.research.company.worth import Float, market_cap
+from tickyard.features.research.portrait import appraise
 from tickyard.features.research.shares.choice import Shares
 from tickyard.features.research.study import Absence, study
 from tickyard.kernel.units import Price
@@ -152,6 +153,11 @@ def test_depositary_shares_are_counted_by_their_ratio():
     assert all(ratio >= 1 for ratio in SHARES_PER_SECURITY.values())
 
 
+@pytest.mark.parametrize(("ticker", "cap"), [("NVS", 100_000_100), ("BHP", 50_000_050), ("VOD", 10_000_010)])
+def test_the_ratios_of_the_large_banks_and_makers_abroad_are_known(ticker, cap):
+    assert market_cap(SHARES, Price(100, 1), ticker, is_foreign=True).market_cap.value == cap
+
+
 def test_the_ratio_belongs_to_the_security_and_not_to_the_form():
     on_10k = market_cap(SHARES, Price(130, 1), "BGNE", is_foreign=False)
     assert on_10k.market_cap.value == 10_000_010
@@ -217,6 +223,18 @@ def test_a_filer_is_foreign_by_its_newest_report():
     assert not study(company(), facts(moved), TODAY).is_foreign
     stayed = moved + "\nRevenues USD 100m 2025-01-01 2025-12-31 40-F 2026-04-01"
     assert study(company(), facts(stayed), TODAY).is_foreign
+
+
+@pytest.mark.parametrize(("form", "tagged", "ratio"), [("40-F", "", 1), ("40-F/A", "", 1), ("20-F", "", None), (
+    "40-F", "dei:EntityListingDepositoryReceiptRatio pure 4 - 2025-12-31 40-F 2026-03-01", 4,
+)])  # fmt: skip
+def test_a_filer_on_40_f_lists_the_share_itself(form, tagged, ratio):
+    """The form is for Canadian companies only, and no bank puts depositary shares between them and New York."""
+    text = f"Revenues CAD 100m 2025-01-01 2025-12-31 {form} 2026-03-01\ncover shares 50m - 2025-12-31 {form} 2026-03-01"
+    found = study(company(state="A8"), facts(f"{text}\n{tagged}"), TODAY)
+    assert found.tagged_ratio == ratio
+    worth = appraise(found, Price(100, 1), "EXM")
+    assert (worth.market_cap.value if worth.market_cap else None) == (5 * 10**9 // ratio if ratio else None)
 
 
 @pytest.mark.parametrize(("filed", "is_fresh"), [("2026-02-14", True), ("2023-02-14", False)])

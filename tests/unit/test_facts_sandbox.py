@@ -9,7 +9,7 @@ from tickyard.features.research.company.worth import market_cap
 from tickyard.features.research.study import Absence, study
 from tickyard.kernel.units import Price
 from tickyard.sandbox.filings.abroad import ABROAD, FUNDS
-from tickyard.sandbox.filings.data import documents, expected, years_after
+from tickyard.sandbox.filings.data import TICKERS_PATH, _made, document_at, expected, paths, years_after
 from tickyard.sandbox.filings.expected import ExpectedFact, ExpectedShares
 from tickyard.sandbox.filings.ordinary import AS_OF
 from tickyard.sandbox.filings.rows import later
@@ -19,7 +19,8 @@ from tickyard.sources.filings.border import read_company, read_facts, read_ticke
 
 SYMBOLS = [listed.symbol for listed in load()]
 TRAPPED = TRAPS | ABROAD | FUNDS
-OF_THE_DAY = {0: read_tickers(documents().company_tickers), 3: read_tickers(documents(3).company_tickers)}
+OF_THE_DAY = {years: read_tickers(document_at(TICKERS_PATH, years)) for years in (0, 3)}
+APPLE = "api/xbrl/companyfacts/CIK0000320193.json"
 
 
 def fact(chosen):
@@ -29,18 +30,22 @@ def fact(chosen):
     return ExpectedFact(chosen.value, chosen.unit, *period, chosen.fiscal_year, chosen.form)
 
 
+def filed(cik, years=0):
+    body = document_at(f"api/xbrl/companyfacts/CIK{cik:010d}.json", years)
+    facts = read_facts(body, cik) if body is not None else None
+    return read_company(document_at(f"submissions/CIK{cik:010d}.json", years), cik), facts
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("years", [0, 3])
 @pytest.mark.parametrize("symbol", SYMBOLS)
 def test_research_finds_the_answer_written_beside_the_filer(symbol, years):
-    data, answer = documents(years), expected(years)[symbol]
+    answer = expected(years)[symbol]
     registrant = OF_THE_DAY[years].get(filer_ticker(symbol))
     if registrant is None:
         assert not answer.is_company
         return
-    company = read_company(data.submissions[registrant.cik], registrant.cik)
-    body = data.company_facts.get(registrant.cik)
-    facts = read_facts(body, registrant.cik) if body is not None else None
+    company, facts = filed(registrant.cik, years)
     assert is_operating_company(company, facts) is answer.is_company
     if not answer.is_company:
         return
@@ -69,11 +74,12 @@ def test_funds_are_in_the_list_of_filers_and_still_no_companies():
 
 
 def test_the_documents_are_small_and_always_the_same():
-    paths = documents().by_path()
-    assert sum(map(len, paths.values())) < 3_000_000
-    documents.cache_clear()
-    assert documents().by_path() == paths
-    assert "api/xbrl/companyfacts/CIK0000320193.json" in paths
+    bodies = {path: document_at(path) for path in paths()}
+    assert sum(len(body) for body in bodies.values() if body is not None) < 5_000_000
+    _made.cache_clear()
+    assert {path: document_at(path) for path in paths()} == bodies
+    assert bodies[APPLE] is not None
+    assert document_at("api/xbrl/companyfacts/CIK0000000000.json") is None
 
 
 def test_the_documents_move_on_with_the_years():
@@ -81,4 +87,4 @@ def test_the_documents_move_on_with_the_years():
     assert years_after(date(2020, 1, 1)) == 0
     assert years_after(date(2027, 9, 15)) == 0
     assert years_after(date(2027, 9, 16)) == 1
-    assert documents(1).company_facts != documents().company_facts
+    assert document_at(APPLE, 1) != document_at(APPLE)

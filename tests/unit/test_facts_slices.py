@@ -13,6 +13,7 @@ from yards.filings import cases
 
 CASES = {case["id"]: case for case in cases()}
 YEAR = "2023-01-01 2023-12-31 10-K 2024-02-20"
+YEAR_BEFORE = "2022-01-01 2022-12-31 10-K 2024-02-20"
 
 
 def ask_without(name, *names):
@@ -35,6 +36,8 @@ def made(text):
     ("MA@2021", ["us-gaap:Revenues"]),
     ("SPG@2021", ["us-gaap:Revenues"]),
     ("NEE@2021", ["us-gaap:RegulatedAndUnregulatedOperatingRevenue"]),
+    # A bank abroad may tag the interest it takes in and not what is left of it.
+    ("BCS@2021", ["ifrs-full:InterestRevenueExpense"]),
 ])  # fmt: skip
 def test_a_slice_that_its_filing_disproves_is_no_revenue(name, concepts):
     found = ask_without(name, *concepts)
@@ -189,11 +192,12 @@ def test_an_insurers_revenue_is_below_its_premiums_only_by_losses_on_investments
     assert (found.revenue.value if found.revenue else None) == revenue
 
 
-def test_contracts_of_a_bank_abroad_are_not_its_revenue():
+@pytest.mark.parametrize("interest", ["RevenueFromInterest", "InterestRevenueCalculatedUsingEffectiveInterestMethod"])
+def test_contracts_of_a_bank_abroad_are_not_its_revenue(interest):
     year = YEAR.replace("10-K", "20-F")
     found = made(f"""
         ifrs-full:RevenueFromContractsWithCustomers EUR 5000m {year}
-        ifrs-full:RevenueFromInterest EUR 25000m {year}
+        ifrs-full:{interest} EUR 25000m {year}
         ifrs-full:ProfitLossAttributableToOwnersOfParent EUR 4000m {year}
     """)
     assert found.revenue is None
@@ -216,3 +220,70 @@ def test_a_year_that_its_last_quarter_made_is_believed_where_profit_per_share_be
             concepts[name] = {}
     facts = CompanyFacts(case.cik, concepts, case.filer.facts.unread)
     assert study(case.filer.company, facts, case.today).net_income == right
+
+
+@pytest.mark.parametrize(("total", "beside", "revenue"), [
+    # A maker that lends to its customers tags what that part of it earns after interest.
+    ("Revenues", "", 1000), ("contracts", "", 1000),
+    # Interest takes more than half of what a large broker takes in, and may be among the expenses that prove the whole.
+    ("Revenues", "netOfInterest USD 420m {YEAR}", 420),
+    ("Revenues", "netOfInterest USD 900m {YEAR}\nOperatingIncomeLoss USD 300m {YEAR}\nCostsAndExpenses USD 700m {YEAR}", 900),
+])  # fmt: skip
+def test_revenue_after_interest_goes_first_unless_it_is_that_of_a_lender_in_the_house(total, beside, revenue):
+    lender = beside.replace("{YEAR}", YEAR) or f"netOfInterest USD 50m {YEAR}"
+    found = made(f"{total} USD 1000m {YEAR}\nNetIncomeLoss USD 80m {YEAR}\n{lender}")
+    assert found.revenue.value == revenue * 10**6
+
+
+@pytest.mark.parametrize("cost", [
+    "CostOfServices", "DirectOperatingCosts", "CostOfGoodsAndServiceExcludingDepreciationDepletionAndAmortization",
+])  # fmt: skip
+def test_contracts_are_believed_where_the_costs_stand_apart_from_the_expenses(cost):
+    """Without them the expenses would be all that was spent, and the contracts more than was left over and spent."""
+    text = f"contracts USD 100m {YEAR}\nOperatingExpenses USD 45m {YEAR}\nOperatingIncomeLoss USD 15m {YEAR}"
+    assert made(f"{text}\n{cost} USD 40m {YEAR}").revenue.value == 100 * 10**6
+    assert made(text).revenue is None
+
+
+@pytest.mark.parametrize(("cost", "is_said"), [(4654, True), (10_598, False)])
+def test_a_total_abroad_that_may_include_excise_says_so(cost, is_said):
+    """Diageo sold for 17,697 and kept 11,752 of it: the rest is excise, under a name of its own."""
+    year = YEAR.replace("10-K", "20-F")
+    found = made(f"""
+        ifrs-full:Revenue GBP 17697m {year}
+        ifrs-full:CostOfSales GBP {cost}m {year}
+        ifrs-full:GrossProfit GBP 7098m {year}
+        ifrs-full:ProfitLoss GBP 1454m {year}
+    """)
+    assert found.revenue.value == 17_697 * 10**6
+    assert ("revenue may include excise: gross profit and cost of sales make 11752000000" in found.note) is is_said
+
+
+def test_revenue_of_insurance_alone_says_what_is_not_in_it():
+    year = YEAR.replace("10-K", "20-F")
+    found = made(f"ifrs-full:InsuranceRevenue USD 9371m {year}\nifrs-full:ProfitLoss USD 1712m {year}")
+    assert found.revenue.value == 9371 * 10**6
+    assert "what investments earned is not in it" in found.note
+
+
+GAIN = """
+    contracts USD 35667m {year}
+    OperatingExpenses USD 31996m {year}
+    OperatingIncomeLoss USD {operating}m {year}
+    NetIncomeLoss USD 7005m {year}
+    contracts USD 36799m {before}
+    OperatingExpenses USD 32734m {before}
+    OperatingIncomeLoss USD {last}m {before}
+    NetIncomeLoss USD 3189m {before}
+"""
+
+
+@pytest.mark.parametrize("operating", [5651, 1500], ids=["a business was sold", "goodwill was written down"])
+def test_sales_that_were_all_of_revenue_a_year_ago_are_so_beside_a_gain_or_a_write_down(operating):
+    found = made(GAIN.format(year=YEAR, before=YEAR_BEFORE, operating=operating, last=4065))
+    assert found.revenue.value == 35_667_000_000
+
+
+def test_sales_that_were_not_all_of_it_a_year_ago_are_a_part():
+    found = made(GAIN.format(year=YEAR, before=YEAR_BEFORE, operating=5651, last=6065))
+    assert found.revenue is None

@@ -185,3 +185,38 @@ def test_a_report_in_a_wrong_scale_makes_no_quarter_and_no_trailing_year(name, c
                 item = line.of(was)
                 # What an earlier filing said of the quarter was in its right scale.
                 assert line.of(now).value in (None, item.value, *(said.value for said in item.earlier))
+
+
+BESIDE = "2025-01-01 2025-12-31 10-K 2026-02-14"
+SINCE = """
+    contracts USD 110m 2026-01-01 2026-03-31 10-Q 2026-05-01
+    contracts USD 130m 2026-04-01 2026-06-30 10-Q 2026-08-01
+    NetIncomeLoss USD 30m 2026-04-01 2026-06-30 10-Q 2026-08-01
+"""
+
+
+def test_quarters_do_not_call_revenue_what_is_only_a_part_of_their_year():
+    lost = told(f"""
+        contracts USD 390m 2024-01-01 2024-12-31 10-K 2025-02-14
+        netOfInterest USD 900m 2024-01-01 2024-12-31 10-K 2025-02-14
+        contracts USD 400m {BESIDE}
+        contracts USD 100m 2025-01-01 2025-03-31 10-Q 2025-05-01
+        NetIncomeLoss USD 100m {BESIDE}
+        {SINCE}
+    """)
+    assert lost.annual[0].revenue.value is None
+    assert [each.revenue.value for each in lost.quarterly] == [None, None, None]
+    assert "Only a part" in quarter(lost, "2026-06-30").revenue.reason
+    assert quarter(lost, "2026-06-30").revenue.earlier[0].value == 130_000_000
+
+
+def test_quarters_under_another_name_than_the_part_of_their_year_stand():
+    found = told(f"""
+        contracts USD 390m 2024-01-01 2024-12-31 10-K 2025-02-14
+        netOfInterest USD 900m 2024-01-01 2024-12-31 10-K 2025-02-14
+        contracts USD 400m {BESIDE}
+        NetIncomeLoss USD 100m {BESIDE}
+        {SINCE}
+        netOfInterest USD 240m 2026-04-01 2026-06-30 10-Q 2026-08-01
+    """)
+    assert quarter(found, "2026-06-30").revenue.value == 240_000_000

@@ -8,10 +8,12 @@ import msgspec
 import pytest
 
 from tickyard.features.research.answer import Research, show_fact
+from tickyard.features.research.documents import FORM, form_of
 from tickyard.features.research.filed.facts import Fact
 from tickyard.features.research.portrait import Filer, describe
 from tickyard.kernel.wire import encode
 from tickyard.sources.filings.border import Company, CompanyFacts
+from tickyard.sources.filings.concepts import WANTED
 from tickyard.store.shared_pace import interval_micros, wait_micros
 
 TODAY = date(2026, 10, 1)
@@ -51,6 +53,13 @@ def test_a_company_without_facts_is_still_a_company(is_readable, says):
     assert profile.company.name == "Apple Inc."
     assert says in profile.notes[0]
     assert profile.sources == ("SEC EDGAR submissions, CIK 0000320193",)
+
+
+def test_a_copy_that_was_kept_before_a_concept_was_wanted_is_of_another_form():
+    """The database says that its document has not changed, so nothing else would ever fetch what the copy lacks."""
+    tags = WANTED["us-gaap"]
+    assert form_of({**WANTED, "us-gaap": tags[:-1]}) != form_of(WANTED) == FORM
+    assert 0 < FORM < 2**31
 
 
 def a_fact(value):

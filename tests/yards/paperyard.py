@@ -45,6 +45,7 @@ class LyingChain(paper.PaperChain):
             or self.fails_all
             or self.cuts
             or len(self.pools) != self._known
+            or len(self.by_pair) != self._known
         ):
             return super().rpc(method, params)
         key = (params[0]["to"], params[0]["data"], self.time)

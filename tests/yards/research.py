@@ -54,10 +54,6 @@ class Desk(FilingsStandIn):
         self.replaced = {}
         self.answers = []
 
-    def warm_up(self):
-        """Make the documents now, not while somebody waits."""
-        return len(self._documents)
-
     async def answer(self, request):
         path = request.match_info["path"]
         response = await super().answer(request)
@@ -92,7 +88,6 @@ async def open_yard(where, *, per_second=10_000, patience_s=5, clock=None, budge
     """`where`: the store's file; the same one again, with the same clock, is a restart."""
     board, clock, rng = FaultBoard(), clock or HurriedClock(), Random(1)
     desk = Desk(board, clock)
-    desk.warm_up()
     stand_in = IssuerStandIn(board, clock, listing.load(), began=clock.now())
     runner, port = await open_port([desk, stand_in])
     base = f"http://127.0.0.1:{port}"

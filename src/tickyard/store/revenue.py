@@ -26,6 +26,11 @@ Index("ix_revenue_settled_at", revenue.c.settled_at)
 Index("ix_revenue_credited_at", revenue.c.credited_at)
 
 
+def settlement_of(network: str, transaction: str | None, log_index: int | None) -> str:
+    """What a transfer is called in the books."""
+    return f"{network}/{transaction}/{log_index}"
+
+
 async def credit(tx: Transaction, settlement: str, amount_raw: int, settled_at: datetime, now: datetime) -> bool:
     """Count a settlement. False: it has been counted before."""
     row = {"settlement": settlement, "amount_raw": amount_raw, "settled_at": settled_at, "credited_at": now}

@@ -4,6 +4,7 @@ They are in the store, so a restart asks for nothing again and all processes sha
 """
 
 import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -11,13 +12,23 @@ from typing import Final
 
 from sqlalchemy import Column, Integer, LargeBinary, String, Table, select, update
 
+from tickyard.sources.filings.concepts import WANTED
 from tickyard.sources.filings.database import Marks
 from tickyard.store.engine import Store
 from tickyard.store.tables import METADATA, Instant
 from tickyard.store.upsert import upsert
 
-FORM: Final = 3
-"""Of the reduced form. Whoever changes what is kept of a document raises it: rows of another form are fetched anew."""
+_SHAPE: Final = 3
+"""Whoever changes how a document is kept raises it. Which concepts are kept of it is seen without being told."""
+
+
+def form_of(wanted: Mapping[str, Sequence[str]]) -> int:
+    """The number of the reduced form: rows of another one are fetched anew. A copy that lacks a concept would stand
+    until the filer files again, since the database says that the document has not changed."""
+    return zlib.crc32(repr((_SHAPE, sorted((name, *tags) for name, tags in wanted.items()))).encode()) >> 1
+
+
+FORM: Final = form_of(WANTED)
 
 document: Final = Table(
     "document",

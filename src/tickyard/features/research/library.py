@@ -95,7 +95,6 @@ class Library:
         listed, registrants = await self._flight.share(TICKERS_PATH, self._read_tickers)
         registrant = registrants.get(ticker)
         got = [listed]
-        filer = None
         if registrant is not None:
             cik = registrant.cik
             company, facts = await asyncio.gather(
@@ -103,9 +102,11 @@ class Library:
                 self._get(facts_path(cik), lambda marks: self._filings.facts(cik, marks)),
             )
             got += [company, facts]
-            filer = _filer(company.kept, facts.kept)
         stale = [each.kept.seen_at for each in got if each.is_stale]
-        reading = Reading(make(filer), min(stale, default=None))
+        kept = [each.kept for each in got[1:]]
+        # Beside the loop: a document is as long as whoever wrote it likes, and others wait for their answers.
+        value = await asyncio.to_thread(lambda: make(_filer(*kept) if kept else None))
+        reading = Reading(value, min(stale, default=None))
         made = _Made(day, reading, min(each.until for each in got))
         self._made[purpose, ticker] = made
         return made

@@ -64,5 +64,6 @@ def appraise(found: Study | None, mid: Price | None, symbol: str) -> Worth:
         tagged_ratio=found.tagged_ratio,
         public_float=found.public_float,
         is_abroad=found.is_abroad,
+        is_borne_out=found.is_count_borne_out,
         today=found.today,
     )

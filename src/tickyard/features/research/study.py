@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from datetime import date
 from enum import Enum
 
+from tickyard.features.research.company.places import is_overseas
 from tickyard.features.research.company.profile import cik_text
 from tickyard.features.research.company.worth import Float
 from tickyard.features.research.filed import concepts
+from tickyard.features.research.filed.amounts import are_close
 from tickyard.features.research.filed.facts import Candidate, Fact, Figure, passed_over
 from tickyard.features.research.filed.periods import (
     FIGURE_AGE,
@@ -16,7 +18,14 @@ from tickyard.features.research.filed.periods import (
     days_of,
     is_known,
 )
-from tickyard.features.research.filed.reports import Report, filings_of, is_foreign, listed_ratio, public_float
+from tickyard.features.research.filed.reports import (
+    Report,
+    filings_of,
+    implied_count,
+    is_foreign,
+    listed_ratio,
+    public_float,
+)
 from tickyard.features.research.filed.statement import Years
 from tickyard.features.research.filed.years import years_of
 from tickyard.features.research.income.choice import choose_net_income
@@ -50,10 +59,12 @@ class Study:
     notes: tuple[str, ...]
     sources: tuple[str, ...]
     tagged_ratio: int | None = None
-    """Shares to one depositary share, where the filer says so."""
+    """Shares to one depositary share, where the filer says so, by a tag or by its form."""
     public_float: Float | None = None
     is_abroad: bool = False
-    """Incorporated outside the United States, whatever it files on."""
+    """Incorporated overseas, whatever it files on."""
+    is_count_borne_out: bool = False
+    """Whether profit and profit per share make about as many shares."""
     candidates: Candidates = Candidates()
     """What each figure was chosen from."""
     today: date | None = None
@@ -94,9 +105,10 @@ def study(company: Company, facts: CompanyFacts | Absence, today: date) -> Study
         is_foreign=is_foreign(filings),
         notes=notes,
         sources=(submissions, *_sources(company, revenue, net_income, count)),
-        tagged_ratio=listed_ratio(facts, today),
+        tagged_ratio=listed_ratio(facts, filings, today),
         public_float=_float(facts, today),
-        is_abroad=any(letter.isdigit() for letter in company.state or ""),
+        is_abroad=is_overseas(company.state),
+        is_count_borne_out=_is_borne_out(facts, count.shares, net_income.fact),
         candidates=Candidates(
             _all(facts, years, concepts.REVENUE, revenue, today),
             _all(facts, years, concepts.NET_INCOME, net_income, today),
@@ -117,6 +129,12 @@ def _float(facts: CompanyFacts, today: date) -> Float | None:
     if row is None or row.value is None or today - row.end > FIGURE_AGE:
         return None
     return Float(int(row.value), row.end, row.form, row.accession, row.filed)
+
+
+def _is_borne_out(facts: CompanyFacts, shares: Shares | None, income: Fact | None) -> bool:
+    """By the report that counts them, or by the newest year."""
+    told = (implied_count(facts, each.accession) for each in (shares, income) if each is not None)
+    return shares is not None and any(made is not None and are_close(shares.value, made) for made in told)
 
 
 def _has_no_start(facts: CompanyFacts) -> bool:

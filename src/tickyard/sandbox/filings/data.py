@@ -1,11 +1,11 @@
 """Every document of the filings stand-in: the list of filers, and submissions and facts by filer.
 
-Made on first use, always the same. All dates lie before AS_OF; a world that begins in a later year asks for the same
-documents moved on by whole years (`years_after`), so that no count grows stale.
+Each is made on first use, always the same. All dates lie before AS_OF; a world that begins in a later year asks for
+the same documents moved on by whole years (`years_after`), so that no count grows stale.
 """
 
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from typing import Any
@@ -14,7 +14,9 @@ from tickyard.kernel.wire import encode
 from tickyard.sandbox.filings.abroad import ABROAD, FUNDS
 from tickyard.sandbox.filings.companies import InventedCompany, filers
 from tickyard.sandbox.filings.expected import Expected, ExpectedFact, ExpectedShares
-from tickyard.sandbox.filings.ordinary import AS_OF, ordinary_answer, ordinary_rows
+from tickyard.sandbox.filings.ordinary import AS_OF, annual_rows, ordinary_answer
+from tickyard.sandbox.filings.per_share import per_share_rows
+from tickyard.sandbox.filings.quarters import newest_filed, quarterly_rows
 from tickyard.sandbox.filings.rows import SHORT, FactRow, accession, company_facts, later, rows_of
 from tickyard.sandbox.filings.traps import TRAPS, Answer, Trap, Usual
 
@@ -24,28 +26,14 @@ _GROUPS = {
     "income": ("us-gaap:NetIncomeLoss",),
     "cover": (SHORT["cover"],),
     "balance": (SHORT["balance"],),
-    "average": (SHORT["average"],),
+    "average": (SHORT["average"], SHORT["averageDiluted"]),
 }
+TICKERS_PATH = "files/company_tickers.json"
+_OF_A_FILER = re.compile(r"(?P<kind>submissions|api/xbrl/companyfacts)/CIK(?P<cik>[0-9]{10})\.json")
+_COUNTS = {"cover", "balance", "average"}
 # Other securities of the same filers, and a class written with a dash: the list has one line per security.
 _MORE_TICKERS = {"GOOGL": ("GOOG",), "CCL": ("CUK",), "MSTR": ("STRK", "STRF")}
 _STRANGERS = (("BRK-B", 1_067_983, "BERKSHIRE HATHAWAY INC"), ("BRK-A", 1_067_983, "BERKSHIRE HATHAWAY INC"))
-
-
-@dataclass(frozen=True, slots=True)
-class FilingsData:
-    company_tickers: bytes
-    submissions: dict[int, bytes]
-    """By CIK."""
-    company_facts: dict[int, bytes]
-    """By CIK; a filer that is missing here has no facts, which the database answers with 404."""
-
-    def by_path(self) -> dict[str, bytes]:
-        """The documents under the paths they are asked for."""
-        return (
-            {"files/company_tickers.json": self.company_tickers}
-            | {f"submissions/CIK{cik:010d}.json": body for cik, body in self.submissions.items()}
-            | {f"api/xbrl/companyfacts/CIK{cik:010d}.json": body for cik, body in self.company_facts.items()}
-        )
 
 
 def years_after(today: date) -> int:
@@ -53,19 +41,35 @@ def years_after(today: date) -> int:
     return max(0, today.year - AS_OF.year - (1 if (today.month, today.day) < (AS_OF.month, AS_OF.day) else 0))
 
 
+def document_at(path: str, years: int = 0) -> bytes | None:
+    """What stands under a path. It is made by itself, so that nobody waits for the documents of all filers."""
+    if path == TICKERS_PATH:
+        return encode(_tickers())
+    match = _OF_A_FILER.fullmatch(path)
+    filer = _by_cik().get(int(match["cik"])) if match is not None else None
+    return _made(filer, match["kind"], years) if match is not None and filer is not None else None
+
+
 @cache
-def documents(years: int = 0) -> FilingsData:
-    submissions: dict[int, bytes] = {}
-    facts: dict[int, bytes] = {}
-    for filer in filers():
-        if filer.cik is None:
-            continue
-        trap = _ALL_TRAPS.get(filer.symbol)
-        rows = _rows(filer, trap)
-        submissions[filer.cik] = encode(_submissions(filer, trap, rows, years))
-        if trap is None or trap.has_facts:
-            facts[filer.cik] = company_facts(filer.cik, filer.title, rows, years)
-    return FilingsData(encode(_tickers()), submissions, facts)
+def _made(filer: InventedCompany, kind: str, years: int) -> bytes | None:
+    trap = _ALL_TRAPS.get(filer.symbol)
+    rows = _rows(filer, trap)
+    if kind == "submissions":
+        return encode(_submissions(filer, trap, rows, years))
+    # A filer without facts is none that the database knows under this path.
+    has_facts = trap is None or trap.has_facts
+    return company_facts(filer.cik or 0, filer.title, rows, years) if has_facts else None
+
+
+def paths() -> list[str]:
+    """Of all documents that there may be."""
+    kinds = ("submissions", "api/xbrl/companyfacts")
+    return [TICKERS_PATH, *(f"{kind}/CIK{cik:010d}.json" for cik in _by_cik() for kind in kinds)]
+
+
+@cache
+def _by_cik() -> dict[int, InventedCompany]:
+    return {filer.cik: filer for filer in filers() if filer.cik is not None}
 
 
 @cache
@@ -75,13 +79,15 @@ def expected(years: int = 0) -> dict[str, Expected]:
 
 
 def _rows(filer: InventedCompany, trap: Trap | None) -> list[FactRow]:
-    if trap is None:
-        return ordinary_rows(filer)
-    own = rows_of(trap.rows)
-    if "all" in trap.without:
+    own = rows_of(trap.rows) if trap is not None else []
+    without = trap.without if trap is not None else ()
+    if "all" in without:
         return own
-    gone = {concept for group in trap.without for concept in _GROUPS[group]}
-    return [row for row in ordinary_rows(filer) if row.concept not in gone] + own
+    gone = {concept for group in without for concept in _GROUPS[group]}
+    told = [row for row in annual_rows(filer) if row.concept not in gone] + own
+    uncounted = {concept for group in _COUNTS & set(without) for concept in _GROUPS[group]}
+    told += [row for row in quarterly_rows(filer, told) if row.concept not in uncounted]
+    return told + [row for row in per_share_rows(filer, told) if row.concept not in uncounted]
 
 
 def _expected(filer: InventedCompany) -> Expected:
@@ -89,10 +95,10 @@ def _expected(filer: InventedCompany) -> Expected:
         return Expected(is_company=False)
     trap = _ALL_TRAPS.get(filer.symbol)
     if trap is None:
-        return ordinary_answer(filer)
+        return ordinary_answer(filer, newest_filed(filer))
     if not trap.is_company:
         return Expected(is_company=False)
-    usual = ordinary_answer(filer)
+    usual = ordinary_answer(filer, newest_filed(filer))
     return Expected(
         is_company=True,
         revenue=_fact(trap.revenue, usual.revenue),

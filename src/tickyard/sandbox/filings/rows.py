@@ -10,7 +10,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
-from tickyard.kernel.wire import encode
+import msgspec
 
 SHORT = {
     "contracts": "us-gaap:RevenueFromContractWithCustomerExcludingAssessedTax",
@@ -20,7 +20,11 @@ SHORT = {
     "cover": "dei:EntityCommonStockSharesOutstanding",
     "balance": "us-gaap:CommonStockSharesOutstanding",
     "average": "us-gaap:WeightedAverageNumberOfSharesOutstandingBasic",
+    "averageDiluted": "us-gaap:WeightedAverageNumberOfDilutedSharesOutstanding",
+    "perShare": "us-gaap:EarningsPerShareDiluted",
+    "perShareBoth": "us-gaap:EarningsPerShareBasicAndDiluted",
 }
+_encode = msgspec.json.Encoder(decimal_format="number").encode
 _SCALE = {"k": 10**3, "m": 10**6, "b": 10**9}
 
 
@@ -28,7 +32,7 @@ _SCALE = {"k": 10**3, "m": 10**6, "b": 10**9}
 class FactRow:
     concept: str
     unit: str
-    value: int
+    value: int | Decimal
     start: date | None
     end: date
     form: str
@@ -91,7 +95,7 @@ def company_facts(cik: int, title: str, rows: Iterable[FactRow], years: int = 0)
         concept = facts.setdefault(taxonomy, {}).setdefault(tag, {"label": tag, "description": None, "units": {}})
         year = fiscal.get((row.form, row.filed), row.filed.year + years)
         concept["units"].setdefault(row.unit, []).append(_fact(cik, row, years, year))
-    return encode({"cik": cik, "entityName": title, "facts": facts})
+    return _encode({"cik": cik, "entityName": title, "facts": facts})
 
 
 def _fact(cik: int, row: FactRow, years: int, fiscal_year: int) -> dict[str, Any]:

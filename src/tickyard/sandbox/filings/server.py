@@ -2,15 +2,13 @@
 
 import re
 from collections.abc import Mapping
-from functools import cached_property
 from hashlib import sha256
 
 from aiohttp import web
 
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.wire import encode
-from tickyard.sandbox.filings.data import documents as generated
-from tickyard.sandbox.filings.data import years_after
+from tickyard.sandbox.filings.data import TICKERS_PATH, document_at, years_after
 from tickyard.sandbox.standins.faults import FaultBoard, faulty, html, huge, truncated
 
 # "Company contact@domain": whoever does not say how to reach them is refused.
@@ -35,27 +33,26 @@ class FilingsStandIn:
         serve = faulty(self._board, "filings", self._clock, self.answer, garbage=self._garbage, throttle=self._throttle)
         app.router.add_get("/filings/{path:.+}", serve)
 
-    @cached_property
-    def _documents(self) -> Mapping[str, bytes]:
-        """Made when the first one is asked for: a world that does no research need not wait for them."""
-        given = self._given if self._given is not None else generated(self._years).by_path()
-        return {"files/company_tickers.json": encode({}), **given}
+    def _document(self, path: str) -> bytes | None:
+        if self._given is None:
+            return document_at(path, self._years)
+        return self._given.get(path, encode({}) if path == TICKERS_PATH else None)
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         if not _CONTACT.search(request.headers.get("User-Agent", "")):
             return _page(403, "Undeclared automated tool: declare your traffic with a contact in the User-Agent")
         path = request.match_info["path"]
-        document = self._documents.get(path)
-        if document is None:
+        body = self._document(path)
+        if body is None:
             return _page(404, "No such document" if _DOCUMENT.fullmatch(path) else "No such page")
         # One tag per form, as caches between us and the database would have it.
         is_packed = _takes_gzip(request.headers.get("Accept-Encoding", ""))
-        etag = f'"{sha256(document).hexdigest()[:16]}{"-gzip" if is_packed else ""}"'
+        etag = f'"{sha256(body).hexdigest()[:16]}{"-gzip" if is_packed else ""}"'
         headers = {"ETag": etag, "Vary": "Accept-Encoding"}
         asked = {each.strip().removeprefix("W/") for each in request.headers.get("If-None-Match", "").split(",")}
         if etag in asked or "*" in asked:
             return web.Response(status=304, headers=headers)
-        response = web.Response(body=document, content_type="application/json", headers=headers)
+        response = web.Response(body=body, content_type="application/json", headers=headers)
         if is_packed:
             response.enable_compression(web.ContentCoding.gzip)
         return response

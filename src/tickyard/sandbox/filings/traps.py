@@ -55,9 +55,9 @@ TRAPS: dict[str, Trap] = {
             contracts USD 383285m 2022-09-25 2023-09-30 10-K 2025-10-31
             contracts USD 391035m 2023-10-01 2024-09-28 10-K 2025-10-31
             contracts USD 416161m 2024-09-29 2025-09-27 10-K 2025-10-31
-            contracts USD 102466m 2025-06-29 2025-09-27 10-K 2025-10-31
+            contracts USD 102377m 2025-06-29 2025-09-27 10-K 2025-10-31
             NetIncomeLoss USD 93736m 2023-10-01 2024-09-28 10-K 2025-10-31
-            NetIncomeLoss USD 27466m 2025-06-29 2025-09-27 10-K 2025-10-31
+            NetIncomeLoss USD 27556m 2025-06-29 2025-09-27 10-K 2025-10-31
             NetIncomeLoss USD 112010m 2024-09-29 2025-09-27 10-K 2025-10-31
         """,
         revenue="416161m USD 2024-09-29 2025-09-27 FY2025 10-K",
@@ -85,37 +85,37 @@ TRAPS: dict[str, Trap] = {
     "GOOGL": Trap(
         why="Three classes of shares: the cover has one count per class, and the database drops those.",
         without=("cover",),
-        shares="12088m 2026-07-01",
+        shares="12088m 2026-06-30",
         says=("no single count stands on the cover", "the count of the balance sheet"),
     ),
     "META": Trap(
         why="Two classes, and neither the cover nor the balance sheet has an undivided count.",
         without=("cover", "balance"),
-        shares="2522m 2026-07-01",
+        shares="2522m 2026-06-30",
         says=("the weighted average of basic shares",),
     ),
     "CMCSA": Trap(
         why="Two classes; the balance sheet's undivided count is that of a subsidiary: 1000 shares.",
         without=("cover", "balance"),
-        rows="balance shares 1000 - 2026-07-01 10-Q 2026-08-15",
-        shares="3640m 2026-07-01",
+        rows="balance shares 1000 - 2026-06-30 10-Q 2026-08-14",
+        shares="3640m 2026-06-30",
         says=("the weighted average of basic shares",),
     ),
     "GEV": Trap(
         why="The cover repeats the count of the time before the spin-off: 100 shares, held by the parent.",
         without=("cover",),
-        rows="cover shares 100 - 2026-08-07 10-Q 2026-08-15",
-        shares="271.5m 2026-07-01",
+        rows="cover shares 100 - 2026-08-06 10-Q 2026-08-14",
+        shares="271.5m 2026-06-30",
         says=("is a placeholder or a slip (100)", "the count of the balance sheet"),
     ),
     "PINS": Trap(
         why="The cover's two counts, one per class, arrive as two undivided facts of one filing.",
         without=("cover",),
         rows="""
-            cover shares 590m - 2026-08-07 10-Q 2026-08-15
-            cover shares 82m - 2026-08-07 10-Q 2026-08-15
+            cover shares 590m - 2026-08-06 10-Q 2026-08-14
+            cover shares 82m - 2026-08-06 10-Q 2026-08-14
         """,
-        shares="672m 2026-08-07",
+        shares="672m 2026-08-06",
         says=("the sum of 2 classes on the cover",),
     ),
     "V": Trap(

@@ -9,28 +9,35 @@ a count of before cannot be held against a quote of after.
 from datetime import date
 from typing import Final
 
-SHARES_PER_SECURITY: dict[str, int] = {
-    "ARM": 1,
-    "ASML": 1,
-    "BABA": 8,
-    "BGNE": 13,
-    "BNTX": 1,
-    "BP": 6,
-    "LI": 2,
-    "NIO": 1,
-    "NVO": 1,
-    "ONC": 13,
-    "RACE": 1,
-    "SAP": 1,
-    "SHEL": 2,
-    "SPOT": 1,
-    "TM": 10,
-    "TSM": 5,
-    "XPEV": 2,
+_ITSELF: Final = (
+    "ACN ALLE AMCR AON APTV BG CB CCL CRH ETN FLEX GRMN IREN JCI LIN LYB MDT NCLH NXPI PNR RCL SLB STE STX TEL TT WTW"
+)
+"""Incorporated overseas, on 10-K, with the share itself listed: nobody else of their kind is told from a receipt."""
+_BY_RATIO: Final = {
+    1: (
+        "ABEV ARGX ARM ASML AUTL BBVA BCYC BILI BNTX BTI BUD CHKP CMPS CNTA DB EQNR ERIC GFI IHG IMCR INFY ING KB MUFG "
+        "NIO NMR NOK NVO NVS ORAN PHG RACE RELX RIO SAN SAP SE SHG SONY SPOT STM SUZ TEF TEVA TTE UBS UL VALE WIT ZTO "
+    )
+    + _ITSELF,
+    2: "ASX BHP E GSK HLN IBN JD LEGN LI NWG PUK SHEL SNN TME XPEV",
+    3: "HDB HMC SLN",
+    4: "BCS DEO LYG PDD",
+    5: "HSBC MREO NGG TSM UMC WPP",
+    6: "ADAP BP",
+    8: "BABA VRNA",
+    10: "CHT TM VOD ZLAB",
+    13: "BGNE ONC",
+    20: "AMX",
 }
+SHARES_PER_SECURITY: Final = {ticker: ratio for ratio, tickers in _BY_RATIO.items() for ticker in tickers.split()}
 
-BEFORE: Final[dict[str, tuple[date, int]]] = {"BABA": (date(2019, 7, 30), 1), "TM": (date(2021, 10, 1), 2)}
-"""The first day of today's ratio, and what it was until then: both split their shares and not their receipts."""
+BEFORE: Final[dict[str, tuple[date, int]]] = {
+    "BABA": (date(2019, 7, 30), 1),
+    "HMC": (date(2023, 10, 1), 1),
+    "TM": (date(2021, 10, 1), 2),
+    "ZLAB": (date(2022, 3, 30), 1),
+}
+"""The first day of today's ratio, and what it was until then: all split their shares and not their receipts."""
 
 
 def ratio_on(ticker: str, day: date) -> int | None:

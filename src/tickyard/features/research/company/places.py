@@ -33,6 +33,12 @@ NAMES: Final[dict[str, str]] = {
 }
 
 
+def is_overseas(code: str | None) -> bool:
+    """Whether it is in neither the United States nor Canada, whose companies list their very shares in New York."""
+    text = (code or "").upper()
+    return any(letter.isdigit() for letter in text) and not NAMES.get(text, "").endswith(("Canada", "United States"))
+
+
 def place_name(code: str | None, described: str | None) -> str | None:
     """The place that a code means: as the database describes it, else as we know it; None when neither does."""
     if code is None:

@@ -5,6 +5,7 @@ from datetime import date
 from typing import Final
 
 from tickyard.features.research.company.depositary import ratio_on
+from tickyard.features.research.filed.amounts import slip
 from tickyard.features.research.shares.choice import Shares
 from tickyard.kernel.units import Price
 
@@ -46,13 +47,15 @@ def market_cap(
     tagged_ratio: int | None = None,
     public_float: Float | None = None,
     is_abroad: bool = False,
+    is_borne_out: bool = False,
     today: date | None = None,
 ) -> Worth:
     """Shares times the mid of the equity quote, never that of the token.
 
     For a filer on 20-F or 40-F the count is of ordinary shares, the quote of depositary ones. A filer on 10-K whose
-    security is depositary all the same is in the table, has tagged the ratio, or is found out by its public float: that
-    of one incorporated abroad must come closer to the market cap, or nothing tells that the share itself is listed.
+    security is depositary all the same is in the table, has tagged the ratio, or is found out by its public float: for
+    one incorporated abroad the market cap may be little more, or nothing tells that the share itself is listed. A count
+    that profit per share bears out does not give way to a float in a wrong scale.
     """
     if shares is None:
         return Worth(None, ("marketCap: no usable share count.",))
@@ -67,14 +70,19 @@ def market_cap(
         reason = "how many ordinary shares one depositary share stands for is not known to us"
         return Worth(None, (f"marketCap: {reason}.",))
     value = shares.value * underlying_mid.num // (underlying_mid.den * per_security)
+    notes: tuple[str, ...] = ()
+    if public_float is not None and is_borne_out and (factor := _float_slip(value, public_float.value)):
+        notes = (f"marketCap: the public float is tagged a factor of {factor} too small, and was not held against it.",)
+        public_float = None
     if public_float is not None and not public_float.value <= value * _FLOAT_FACTOR <= public_float.value * _SQUARE:
         reason = (
             f"{value} USD is more than {_FLOAT_FACTOR} times off the public float of {public_float.value} USD "
             f"({public_float.as_of}), so count and quote may not be of the same security"
         )
         return Worth(None, (f"marketCap: {reason}.",))
+    # A ratio that is not known makes too much of the shares, never too little.
     is_assumed = is_abroad and not (listed or tagged_ratio)
-    if is_assumed and public_float is not None and not _is_near(value, public_float.value):
+    if is_assumed and public_float is not None and value * 10 > public_float.value * _NEAR_TENTHS:
         reason = (
             "the filer is incorporated abroad, and its public float does not bear out that the share itself is listed"
         )
@@ -84,8 +92,9 @@ def market_cap(
         f"{shares.value} shares as of {shares.as_of} ({shares.basis}, {shares.accession}){divided} "
         f"x {underlying_mid.text()} USD, the mid of the equity quote of {ticker}"
     )
-    return Worth(MarketCap(value, basis))
+    return Worth(MarketCap(value, basis), notes)
 
 
-def _is_near(value: int, other: int) -> bool:
-    return value * 10 <= other * _NEAR_TENTHS and other * 10 <= value * _NEAR_TENTHS
+def _float_slip(value: int, held: int) -> int | None:
+    """The factor by which a public float is too small, when it was tagged in thousands or millions."""
+    return slip(value, held, _FLOAT_FACTOR) if value > held else None

@@ -12,6 +12,7 @@ CONTRACTS_GROSS = "us-gaap:RevenueFromContractWithCustomerIncludingAssessedTax"
 SALES = "us-gaap:SalesRevenueNet"
 IFRS_REVENUE = "ifrs-full:Revenue"
 IFRS_CONTRACTS = "ifrs-full:RevenueFromContractsWithCustomers"
+IFRS_INSURANCE = "ifrs-full:InsuranceRevenue"
 IFRS_WITH_OTHER = "ifrs-full:RevenueAndOperatingIncome"
 
 INVESTMENTS = "us-gaap:GrossInvestmentIncomeOperating"
@@ -59,7 +60,7 @@ REVENUE = (
     IFRS_SERVICES,
     "ifrs-full:RevenueFromSaleOfOilAndGasProducts",
     "ifrs-full:RevenueFromRenderingOfTelecommunicationServices",
-    "ifrs-full:InsuranceRevenue",
+    IFRS_INSURANCE,
     IFRS_WITH_OTHER,
 )
 """Best first, within one filing and one year. Revenue after interest expense is what a bank calls its revenue: where
@@ -71,7 +72,12 @@ and rent."""
 
 NET_INTEREST = ("us-gaap:InterestIncomeExpenseNet", "ifrs-full:InterestRevenueExpense")
 OTHER_BANKING = "us-gaap:NoninterestIncome"
-GROSS_INTEREST = ("us-gaap:InterestAndDividendIncomeOperating", "ifrs-full:RevenueFromInterest")
+GROSS_INTEREST = (
+    "us-gaap:InterestAndDividendIncomeOperating",
+    "us-gaap:InterestIncomeOperating",
+    "ifrs-full:RevenueFromInterest",
+    "ifrs-full:InterestRevenueCalculatedUsingEffectiveInterestMethod",
+)
 PREMIUMS = "us-gaap:PremiumsEarnedNet"
 GROSS_PROFITS = ("us-gaap:GrossProfit", "ifrs-full:GrossProfit")
 COSTS_OF_SALES = (
@@ -80,6 +86,12 @@ COSTS_OF_SALES = (
     "us-gaap:CostOfGoodsSold",
     "ifrs-full:CostOfSales",
 )
+COSTS_APART = (
+    "us-gaap:CostOfGoodsAndServiceExcludingDepreciationDepletionAndAmortization",
+    "us-gaap:CostOfServices",
+    "us-gaap:DirectOperatingCosts",
+)
+"""Costs that are not all of the cost of sales, but stand where it would: what is spent besides is not everything."""
 OPERATING_INCOME = "us-gaap:OperatingIncomeLoss"
 PRETAX = (
     "us-gaap:IncomeLossFromContinuingOperationsBeforeIncomeTaxesExtraordinaryItemsNoncontrollingInterest",
@@ -103,6 +115,7 @@ PARTS = (*NET_INTEREST, OTHER_BANKING, PREMIUMS, *LEASES, *GROSS_PROFITS)
 CHECKS = (
     *PARTS,
     *COSTS_OF_SALES,
+    *COSTS_APART,
     OPERATING_INCOME,
     *PRETAX,
     *EXPENSES,
@@ -197,11 +210,12 @@ def dwarfs(larger_concept: str, larger: Number, concept: str, value: Number) -> 
     """Whether one concept is so much larger than another of the same filing that the other is only a slice of it.
 
     Twice as much is more than rounding, hedges, other income or rebates explain. Contract revenue with and without
-    assessed tax is a pair apart: excise alone can be several times the net (tobacco). Revenue before interest
-    expense says nothing against revenue after it, while contracts are a part of the latter by definition.
+    assessed tax is a pair apart: excise alone can be several times the net (tobacco). Interest may take more than half
+    of a broker's revenue, but hardly three quarters: what is left of more is that of a lender in the house. Contracts
+    are a part of revenue after interest by definition.
     """
     if concept == NET_OF_INTEREST:
-        return False
+        return larger > (4 if larger_concept in TOTALS else 2) * value
     if larger_concept == NET_OF_INTEREST and concept not in TOTALS:
         return larger > value
     if larger_concept == REGULATED and concept == REVENUES:

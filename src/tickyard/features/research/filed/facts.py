@@ -124,6 +124,8 @@ def _why_not(row: Entry, unit: str, years: Years | None, end: date | None) -> st
         return f"The filer reports in {years.unit}; this is a translation or no amount of money."
     if end is None and is_year(row) and row.form in ANNUAL_FORMS:
         return f"It is of the year ended {row.end}, for which nothing is answered: the note says why."
+    if end is not None and end < row.end <= row.filed and is_year(row) and row.form in ANNUAL_FORMS:
+        return f"Its twelve months do not end with the filer's year, on {end}."
     return "It is not of a whole year in an annual report."
 
 

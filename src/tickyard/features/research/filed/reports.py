@@ -25,6 +25,7 @@ _UNIT = "shares"
 _ALL_TAG, _ALL_TAG_ABROAD = date(2011, 12, 31), date(2018, 12, 31)
 """By then every filer tagged its reports: under American standards, and under the international ones."""
 _RATIO_MAX = 1000
+_CANADIAN_FORMS = frozenset({"40-F", "40-F/A"})
 _SLIP_OF_DATE = timedelta(days=400)
 """The year is what is written wrong most often."""
 _LEAST_PER_SHARE, _MOST_PER_SHARE = Decimal("0.01"), Decimal(100_000)
@@ -141,8 +142,9 @@ def public_float(facts: CompanyFacts, today: date) -> Entry | None:
     return max(rows, key=lambda row: (row.end, row.filed, row.accession), default=None)
 
 
-def listed_ratio(facts: CompanyFacts, today: date) -> int | None:
-    """How many shares one depositary share stands for, where the filer has tagged it."""
+def listed_ratio(facts: CompanyFacts, filings: Iterable[Report], today: date) -> int | None:
+    """How many shares one depositary share stands for, where the filer has tagged it. A 40-F is for Canadians, and
+    theirs is the share itself."""
     rows = [
         row
         for units in facts.units(concepts.DEPOSITARY_RATIO).values()
@@ -153,7 +155,10 @@ def listed_ratio(facts: CompanyFacts, today: date) -> int | None:
         and 1 <= row.value <= _RATIO_MAX
     ]
     newest = max(rows, key=lambda row: (row.end, row.filed, row.accession), default=None)
-    return newest.value if newest is not None and isinstance(newest.value, int) else None
+    if newest is not None and isinstance(newest.value, int):
+        return newest.value
+    report = next((each for each in filings if each.form in COUNT_FORMS), None)
+    return 1 if report is not None and report.form in _CANADIAN_FORMS else None
 
 
 def known(rows: Iterable[Entry], forms: frozenset[str], today: date) -> list[Entry]:

@@ -9,14 +9,13 @@ from tickyard.features.research.filed.concepts import Number
 from tickyard.features.research.filed.periods import (
     ANNUAL_FORMS,
     INTERIM_FOREIGN_FORMS,
-    TRANSITION_FORMS,
-    YEAR_DAYS,
     days_of,
     is_known,
     is_year,
     same_day_of_year,
 )
 from tickyard.features.research.filed.statement import Years, arrange
+from tickyard.features.research.filed.strays import broken_end, without_strays
 from tickyard.sources.filings.border import CompanyFacts, Entry
 
 _READ = (
@@ -29,8 +28,6 @@ _READ = (
 )
 _PER_SHARE = tuple(dict.fromkeys((*concepts.PER_SHARE, *concepts.DILUTED_PER_SHARE)))
 _COUNTED = (*concepts.AVERAGE_COUNTS, *concepts.DILUTED_COUNTS)
-_WHOLE_FORMS = ANNUAL_FORMS - TRANSITION_FORMS
-_BROKEN_DAYS = range(28, YEAR_DAYS.start)
 _YEAR_FORMS = ANNUAL_FORMS | INTERIM_FOREIGN_FORMS
 
 
@@ -43,6 +40,7 @@ def years_of(facts: CompanyFacts, today: date, year_end: str | None) -> Years | 
             if len(unit) == 3 and unit.isupper():
                 _sort_out(concept, unit, entries, today, money, loose)
     _admit_interim(money, loose, year_end)
+    money = without_strays(money)
     figures = (*concepts.REVENUE, *concepts.NET_INCOME)
     currency = _reporting_currency(
         {unit: {key: rows for key, rows in by.items() if key in figures} for unit, by in money.items()}
@@ -50,7 +48,7 @@ def years_of(facts: CompanyFacts, today: date, year_end: str | None) -> Years | 
     if currency is None:
         return None
     by_concept = money[currency]
-    broken = _broken_end(facts, currency, figures, today)
+    broken = broken_end((row for concept in figures for row in facts.units(concept).get(currency, ())), today)
     for concept in (*_PER_SHARE, *_COUNTED):
         rows = [row for unit in _units(concept, currency) for row in facts.units(concept).get(unit, ())]
         rows = [row for row in rows if row.form in _YEAR_FORMS and is_year(row) and is_known(row, today)]
@@ -79,13 +77,6 @@ def _by_value(row: Entry) -> Number:
 def _has_excise(facts: CompanyFacts, today: date) -> bool:
     told = (facts.units(name) for name in (concepts.EXCISE, concepts.EXCISE_OWED))
     return any(row.filed <= today and row.value for units in told for rows in units.values() for row in rows)
-
-
-def _broken_end(facts: CompanyFacts, currency: str, figures: Iterable[str], today: date) -> date | None:
-    """A transition period is told apart by its form: the year before it still stands for the company."""
-    rows = (row for concept in figures for row in facts.units(concept).get(currency, ()))
-    told = (row for row in rows if row.form in _WHOLE_FORMS and row.end <= row.filed <= today)
-    return max((row.end for row in told if days_of(row) in _BROKEN_DAYS), default=None)
 
 
 def _units(concept: str, currency: str) -> tuple[str, ...]:

@@ -25,12 +25,13 @@ from tickyard.features.research.filed.facts import (
 from tickyard.features.research.filed.statement import Statement, Years
 from tickyard.features.research.filed.tens import TENS, grown_tenfold, repeated_tenfold
 from tickyard.features.research.income.profits import WRONG_SCALE, is_off_scale
-from tickyard.features.research.revenue.parts import OFF_SCALE, Trial, sum_of_parts
+from tickyard.features.research.revenue.parts import OFF_SCALE, Trial, less_excise, sum_of_parts
 from tickyard.features.research.revenue.proofs import (
     SALES_PROOF,
     after_interest,
     find_slip,
     has_sales,
+    is_before_interest,
     is_below_costs,
     is_beside_the_sum,
     is_disproved,
@@ -40,6 +41,7 @@ from tickyard.features.research.revenue.proofs import (
     net_of_excise,
     prove,
     sums_of,
+    without_excise,
 )
 from tickyard.sources.filings.border import Entry
 
@@ -54,9 +56,13 @@ _DISPROVED = "A slice: more was left over, or with what was spent twice as much,
 _BESIDE_THE_SUM = "No total: what was left over and spent comes to another amount."
 _WITH_EXCISE = "revenue may include excise: gross profit and cost of sales make {rest} without it."
 _BEFORE_INTEREST = "revenue is before interest expense: net interest and non-interest income make {rest}."
-_REMARKS = {concepts.IFRS_WITH_OTHER: ("revenue includes other income: the filing tags no narrower total.",)}
+_REMARKS = {
+    concepts.IFRS_WITH_OTHER: ("revenue includes other income: the filing tags no narrower total.",),
+    concepts.IFRS_INSURANCE: ("revenue is that of insurance: what investments earned is not in it.",),
+}
 _NOT_REPORTED = "revenue: not reported as a standard concept for the year ended {end}."
-_PART_OF_TOTAL = "revenue: only a part of it is reported for the year ended {end}, the total is not."
+ONLY_A_PART = "revenue: only a part of it is reported"
+_PART_OF_TOTAL = ONLY_A_PART + " for the year ended {end}, the total is not."
 
 
 def choose_revenue(years: Years, today: date) -> Figure:
@@ -131,7 +137,7 @@ def _try(statement: Statement, sliced: frozenset[str], before: Statement | None,
         return Trial(None, "", (unread("revenue", end),), losers, is_final=True)
     proved = [(concept, value, proof) for concept, value in readable if (proof := prove(statement, value))]
     proved = [each for each in proved if not is_line_of_total(statement, each, readable)]
-    if proved:
+    if proved and not is_before_interest(*proved[0][:2], readable):
         concept, value, proof = proved[0]
         for other, amount in readable:
             losers.setdefault(other, _beside(other, amount, concept, value))
@@ -148,7 +154,7 @@ def _try(statement: Statement, sliced: frozenset[str], before: Statement | None,
     net = next(((concept, rest) for concept, rest in nets if rest), None)
     if net is not None:
         losers |= _left(rows, losers, "It includes taxes collected for others.")
-        return _without_excise(statement, *net, losers)
+        return less_excise(statement, *net, losers)
     standing, is_odd = [], False
     for concept, value in readable:
         slipped = find_slip(statement, concept, value, before)
@@ -156,7 +162,7 @@ def _try(statement: Statement, sliced: frozenset[str], before: Statement | None,
         trouble = slipped or _trouble(statement, concept, value, sliced, readable)
         if trouble is None and is_disproved(statement, value):
             trouble = _DISPROVED
-        if trouble is None and concept not in concepts.TOTALS and is_beside_the_sum(statement, value):
+        if trouble is None and concept not in concepts.TOTALS and is_beside_the_sum(statement, concept, value, before):
             trouble = _BESIDE_THE_SUM
         if trouble is None:
             standing.append((concept, value))
@@ -188,20 +194,13 @@ def _try(statement: Statement, sliced: frozenset[str], before: Statement | None,
         for other, amount in standing:
             losers.setdefault(other, _beside(other, amount, concept, value))
         trial = _win(statement, concept, value, "The best concept of the filing that no part contradicts.", losers)
-        rest = net_of_excise(statement, value, has_excise=has_excise)
+        rest = without_excise(statement, concept, value, has_excise=has_excise)
         trial.notes = (_WITH_EXCISE.format(rest=rest),) if rest else _REMARKS.get(concept, ())
         if (after := after_interest(statement, value)) is not None:
             trial.notes = (_BEFORE_INTEREST.format(rest=after),)
         return trial
     reason = (OFF_SCALE if is_odd else _PART_OF_TOTAL).format(end=end)
     return sum_of_parts(statement, losers, before) or Trial(None, "", (reason,), losers)
-
-
-def _without_excise(statement: Statement, concept: str, rest: Number, losers: dict[str, str]) -> Trial:
-    row = statement.rows[concept]
-    whole = Entry(row.start, row.end, rest, row.accession, row.form, row.filed)
-    note = "revenue is sales without the excise in them: gross profit and cost of sales give the same amount."
-    return Trial((f"{concept} - {concepts.EXCISE}", whole, rest), "Sales without excise.", (note,), losers)
 
 
 def _win(statement: Statement, concept: str, value: Number, why: str, losers: dict[str, str]) -> Trial:

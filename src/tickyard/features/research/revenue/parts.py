@@ -56,6 +56,13 @@ def sum_of_parts(statement: Statement, losers: dict[str, str], before: Statement
     return _twice_proved(statement, losers)
 
 
+def less_excise(statement: Statement, concept: str, rest: Number, losers: dict[str, str]) -> Trial:
+    row = statement.rows[concept]
+    whole = Entry(row.start, row.end, rest, row.accession, row.form, row.filed)
+    note = "revenue is sales without the excise in them: gross profit and cost of sales give the same amount."
+    return Trial((f"{concept} - {concepts.EXCISE}", whole, rest), "Sales without excise.", (note,), losers)
+
+
 def _has_slipped(statement: Statement, part: str, before: Statement | None) -> bool:
     now, last = statement.get(part), before.get(part) if before is not None else None
     return now is not None and last is not None and slip(now, last, _PART_GROWS) is not None

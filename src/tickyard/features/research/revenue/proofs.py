@@ -74,6 +74,15 @@ def net_of_excise(statement: Statement, value: Number, *, has_excise: bool) -> N
     return max((total for total in sold if total < value < 2 * total), default=None)
 
 
+def without_excise(statement: Statement, concept: str, value: Number, *, has_excise: bool) -> Number | None:
+    """What a total may be without taxes collected for others. International standards know gross profit as what cost of
+    sales leaves of revenue: there a clear difference is told, whether or not excise is."""
+    if concept != concepts.IFRS_REVENUE:
+        return net_of_excise(statement, value, has_excise=has_excise)
+    rest = net_of_excise(statement, value, has_excise=True)
+    return rest if rest is not None and rest * 102 < value * 100 else None
+
+
 def after_interest(statement: Statement, value: Number) -> Number | None:
     """What a lender's total before interest expense is after it; None when it is not that."""
     gross, net = statement.first(concepts.GROSS_INTEREST), statement.first(concepts.NET_INTEREST)
@@ -81,6 +90,15 @@ def after_interest(statement: Statement, value: Number) -> Number | None:
     if gross is None or net is None or other is None or net >= gross or not is_equal(gross + other, value):
         return None
     return net + other
+
+
+def is_before_interest(concept: str, value: Number, readable: Iterable[tuple[str, Number]]) -> bool:
+    """Whether revenue after interest expense stands beside a proved total: then interest is among the expenses that
+    prove it."""
+    net = dict(readable).get(concepts.NET_OF_INTEREST)
+    if concept != concepts.REVENUES or net is None:
+        return False
+    return 0 < net < value and not concepts.dwarfs(concept, value, concepts.NET_OF_INTEREST, net)
 
 
 def is_line_of_total(
@@ -141,15 +159,21 @@ def is_disproved(statement: Statement, value: Number) -> bool:
     return operating > value or (operating > 0 and max(spent, default=0) > value) or max(both, default=0) > 2 * value
 
 
-def is_beside_the_sum(statement: Statement, value: Number) -> bool:
+def is_beside_the_sum(statement: Statement, concept: str, value: Number, before: Statement | None) -> bool:
     """Whether a number that may be a part is not what was left over and spent. More than that is what was sold before
-    something else was taken off, unless the costs of the goods stand apart from the expenses: then they come on top."""
+    something else was taken off, unless the costs of the goods stand apart from the expenses: then they come on top.
+    Where it was all of it in the year before, a gain or a write-down beside the sales brings the sum off."""
     told = [total for words, total in sums_of(statement) if words.startswith("operating income")]
-    if value <= 0 or not told or max(told) <= 0:
+    if value <= 0 or not told or max(told) <= 0 or _was_total(before, concept, value):
         return False
-    costs = statement.first((*concepts.GROSS_PROFITS, *concepts.COSTS_OF_SALES))
+    costs = statement.first((*concepts.GROSS_PROFITS, *concepts.COSTS_OF_SALES, *concepts.COSTS_APART))
     is_gross = costs is None and max(told) * 105 < value * 100 < max(told) * 200
     return min(told) * 100 > value * 102 or is_gross
+
+
+def _was_total(before: Statement | None, concept: str, value: Number) -> bool:
+    last = before.get(concept) if before is not None else None
+    return before is not None and last is not None and are_close(value, last) and prove(before, last) is not None
 
 
 def is_other_than(statement: Statement, value: Number, total: Number) -> bool:

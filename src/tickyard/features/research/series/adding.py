@@ -11,6 +11,7 @@ from datetime import date, timedelta
 from tickyard.features.research.filed import concepts
 from tickyard.features.research.filed.concepts import Number
 from tickyard.features.research.filed.statement import Years
+from tickyard.features.research.revenue.choice import ONLY_A_PART
 from tickyard.features.research.series.items import FIGURES, Item, Period, Said, StatementLine, unknown
 
 GAP = timedelta(days=4)
@@ -19,6 +20,7 @@ _UNTOLD = "The first three quarters are not all reported."
 _APART = "What the filings say of the quarters of the year ended {end} does not add up to it."
 _RECAST = "The filing of {filed} recast it; the year ended {end} and its other quarters are as they were told before."
 _BEFORE = "With the other quarters it makes the year ended {end} as it was told before the year was restated."
+_PART = "Only a part of revenue: in the report of the year ended {end} it is no total."
 _SINCE = "With the quarters after it, it does not make up what the filing of {filed} says of the months to {end}."
 
 
@@ -194,6 +196,19 @@ def _instead(before: Item, after: Item, whole: Item, end: date) -> Item:
 
 def _is_comparable(one: Number, other: Number) -> bool:
     return (one > 0) == (other > 0) and concepts.size(one) <= 3 * concepts.size(other) <= 9 * concepts.size(one)
+
+
+def parts_of_year(year: Period, quarters: Sequence[Period], line: StatementLine, years: Years) -> dict[date, Item]:
+    """The items of quarters under a name that was found to be only a part in the report of their year, or of the one
+    before: a quarterly report may tag nothing beside it that would tell."""
+    if not (line.of(year).reason or "").startswith(ONLY_A_PART):
+        return {}
+    parts = {name for statement in years.statements(line.wanted, year.end) for name in statement.values}
+    items = {quarter.end: line.of(quarter) for quarter in quarters}
+    reason = _PART.format(end=year.end)
+    return {
+        end: unknown(item, reason) for end, item in items.items() if item.value is not None and item.concept in parts
+    }
 
 
 def settle_since(quarters: Sequence[Period], line: StatementLine, to_date: Years | None) -> dict[date, Item]:

@@ -16,7 +16,14 @@ from tickyard.features.research.filed.periods import COUNT_FORMS, INTERIM_FOREIG
 from tickyard.features.research.filed.reports import known
 from tickyard.features.research.filed.statement import Years
 from tickyard.features.research.filed.years import spans_of, years_of
-from tickyard.features.research.series.adding import GAP, adds_up, last_quarter, settle_since, settle_year
+from tickyard.features.research.series.adding import (
+    GAP,
+    adds_up,
+    last_quarter,
+    parts_of_year,
+    settle_since,
+    settle_year,
+)
 from tickyard.features.research.series.items import (
     FIGURES,
     NET_INCOME,
@@ -119,6 +126,11 @@ def _settled(
             others.append(settle_since(since, line, longer.get(len(since))))
         for end, item in ((end, item) for each in others for end, item in each.items()):
             found[end] = replace(found[end], revenue=item) if line is REVENUE else replace(found[end], net_income=item)
+    for year in annual:
+        is_newest = year is annual[0]
+        own = [each for end, each in found.items() if year.start - GAP <= each.start and (is_newest or end <= year.end)]
+        for end, item in parts_of_year(year, own, REVENUE, years).items():
+            found[end] = replace(found[end], revenue=item)
     return found
 
 

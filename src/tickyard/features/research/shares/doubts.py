@@ -87,7 +87,9 @@ def doubt(count: Number, seen: Witnesses, *, is_cover: bool) -> Doubt | None:
         average = seen.implied
     table = [each for each in (average, seen.balance) if each is not None and each >= LEAST and not slip(each, count)]
     if not table:
-        return _against_before(count, seen.before) or _against_float(count, seen.float_value)
+        is_borne_out = seen.implied is not None and are_close(count, seen.implied)
+        held = None if is_borne_out else seen.float_value
+        return _against_before(count, seen.before) or _against_float(count, held)
     if is_cover and seen.balance is not None and _is_within(count, seen.balance, 9, 11):
         return None  # two counts of one day each; the average is of a time before
     others = [*table, seen.before] if seen.before is not None and not slip(seen.before, count) else table
