@@ -20,7 +20,7 @@ from tickyard.features.earn.tables import earn_claim, holder_balance, holder_mar
 from tickyard.payout.accepted import AcceptedBooks
 from tickyard.payout.agent import Agent
 from tickyard.payout.judge import PayoutCaps
-from tickyard.payout.signer import LocalSigner
+from tickyard.payout.signing.signer import LocalSigner
 from tickyard.store.leases import take
 from tickyard.store.migrate import migrate
 from tickyard.store.revenue import revenue

@@ -166,6 +166,7 @@ def test_a_build_that_says_something_else_is_never_signed(desk, lie):
         Order("AAPL", "buy", "25", "token"),
         Order("AAPL", "buy", "25", slippage_bps=49),
         Order("AAPL", "buy", "25", token=THIEF),
+        Order("AAPL", "buy", "25", limit="1"),
         Order("AAPL", "buy", "nothing"),
     ],
 )
@@ -268,13 +269,17 @@ def test_a_step_that_would_fail_is_not_sent(desk):
 
 @pytest.mark.parametrize(
     ("method", "result"),
-    [("eth_maxPriorityFeePerGas", hex(10**18)), ("eth_estimateGas", hex(10**9))],
+    [
+        ("eth_maxPriorityFeePerGas", hex(10**18)),
+        ("eth_maxPriorityFeePerGas", hex(10**12)),
+        ("eth_estimateGas", hex(10**9)),
+    ],
 )
 def test_a_node_that_wants_all_the_money_gets_none(desk, method, result):
     def edit(asked, _params, answer):
         return {"jsonrpc": "2.0", "result": result} if asked == method else answer
 
-    with pytest.raises(TradeRefused, match="absurd"):
+    with pytest.raises(TradeRefused, match="a fee of up to"):
         desk.send(desk.build(), edit=edit)
     assert desk.sent == []
 

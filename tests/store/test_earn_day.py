@@ -411,6 +411,8 @@ def test_a_clock_that_is_not_the_stores_is_told_of_once_a_minute(run, where):
 def test_the_reserves_show_chain_and_books_side_by_side(run):
     async def work(town):
         await town.open_day()
+        unclaimed = msgspec.json.decode(encode((await get_earn_reserves(town, NoAsk())).answer))
+        assert [(each["id"], each["paidUsd"]) for each in unclaimed["epochs"]] == [(EPOCH, "0.000000")]
         await town.ask(ALICE)
         town.mine()
         await town.pay()

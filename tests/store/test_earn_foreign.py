@@ -13,7 +13,7 @@ from tickyard.features.earn.days.epochs import run_due
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.payout.ending import Ended, Endings
 from tickyard.payout.halt import Halted, lift
-from tickyard.payout.transaction import CallTransaction
+from tickyard.payout.signing.transaction import CallTransaction
 from yards.reward_days import ALICE, BOB, CAROL, EPOCH, TERMS, live_in_town
 
 

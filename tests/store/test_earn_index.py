@@ -290,3 +290,13 @@ def test_every_failure_halves_what_is_asked_for_next(run):
 
 def unreadable(_query):
     raise Refusal("logs are not served here")
+
+
+def test_while_a_snapshot_reads_for_itself_nobody_else_moves_the_index(run):
+    async def work(town):
+        town.mine()
+        async with town.earn.reading:
+            assert await epochs.index_holders(town) == 0
+        assert await epochs.index_holders(town) > 0
+
+    run(work)

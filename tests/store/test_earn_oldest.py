@@ -11,6 +11,7 @@ from tickyard.kernel.errors import UpstreamDown
 from tickyard.observe.metrics import REGISTRY
 from tickyard.payout.halt import Halted, halt
 from tickyard.payout.judge import PayoutCaps
+from tickyard.payout.run import run_agent
 from yards.reward_days import ALICE, BOB, EPOCH, live_in_town
 
 
@@ -21,6 +22,14 @@ def run(where, tmp_path):
 
 def oldest_s():
     return REGISTRY.get_sample_value("tickyard_payout_oldest_claim_seconds")
+
+
+def unpaid_s():
+    return REGISTRY.get_sample_value("tickyard_payout_oldest_unpaid_seconds")
+
+
+def halted():
+    return REGISTRY.get_sample_value("tickyard_payout_halted")
 
 
 async def a_round_later(town, agent, minutes=2):
@@ -69,7 +78,63 @@ def test_a_later_day_without_claims_does_not_hide_who_waits_since_yesterday(run)
         town.caps = PayoutCaps(10**12, 10**12, 10**12)
         await town.pay()
         town.mine()
-        await a_round_later(town, town.hired)
+        for _ in range(2):
+            await a_round_later(town, town.hired)
         assert oldest_s() == 0
+
+    run(work)
+
+
+def test_a_payout_that_a_node_took_and_forgot_is_told_of_though_it_was_sent(run):
+    async def work(town):
+        await town.open_day()
+        agent = town.hired
+        assert (await town.ask(ALICE)).status == "sent"
+        town.chain.faults.drop = 1.0
+        town.chain.pool.clear()
+        for _ in range(3):
+            await a_round_later(town, agent)
+        assert oldest_s() >= 240
+        assert unpaid_s() >= 240
+        town.chain.faults.drop = 0.0
+        await a_round_later(town, agent)
+        town.mine(1)
+        await a_round_later(town, agent)
+        await a_round_later(town, agent)
+        assert oldest_s() == 0
+
+    run(work)
+
+
+def test_a_payment_that_is_mined_and_not_final_is_unpaid_and_no_claim_that_waits(run):
+    async def work(town):
+        await town.open_day()
+        await town.ask(ALICE)
+        town.mine(1)
+        for _ in range(2):
+            await a_round_later(town, town.hired)
+        assert oldest_s() == 0
+        assert unpaid_s() >= 120
+        town.mine()
+        await a_round_later(town, town.hired)
+        await a_round_later(town, town.hired)
+        assert unpaid_s() == 0
+
+    run(work)
+
+
+def test_an_agent_that_pays_no_longer_rings_no_longer(run):
+    async def work(town):
+        await town.open_day()
+        await halt(town.store, "for a test")
+        with pytest.raises(UpstreamDown, match="reserved"):
+            await town.ask(ALICE, agent=False)
+        town.clock.move(town.clock.now() + timedelta(minutes=2))
+        paying = asyncio.create_task(run_agent(town.agent(), "the first"))
+        while not (halted() and oldest_s() and unpaid_s()):
+            await asyncio.wait([paying], timeout=0.002)
+        paying.cancel()
+        await asyncio.wait([paying])
+        assert (halted(), oldest_s(), unpaid_s()) == (0, 0, 0)
 
     run(work)

@@ -164,6 +164,7 @@ def test_a_copy_from_before_the_seal_that_lacks_revenue_halts_its_own_day_and_no
         assert (await run_due(town, town.clock.now())).closed == [EPOCH]
         books = await town.books()
         assert (books["paidUsd"], books["rolledOverUsd"], books["balanced"]) == ("0.024000", "0.006000", True)
+        assert (await town.ask(ALICE)).amount_usd == "0.024000", "what was paid, not what these books would give"
         following = rules.next_epoch(EPOCH)
         await town.to(rules.snapshot_at(following))
         await town.pay(agent)
@@ -231,5 +232,59 @@ def test_a_payment_that_no_node_shows_and_no_claim_asks_for_again_is_found_in_th
         books = await town.books()
         assert (books["paidUsd"], books["rolledOverUsd"], books["balanced"]) == ("0.010000", "0.020000", True)
         assert (await town.status(BOB))["epoch"]["claimed"] is True
+        with pytest.raises(UpstreamDown, match="is paid"):
+            await town.ask(BOB)
+
+    run(work)
+
+
+def test_a_claim_that_waits_is_ended_by_the_desks_own_word_and_not_by_its_memory(run):
+    async def work(town):
+        await town.open_day()
+        few, enough = PayoutCaps(5_000, 10**12, 10**12), town.caps
+        town.caps = few
+        with pytest.raises(UpstreamDown, match="reserved"):
+            await town.ask(BOB)
+        kept = await copy(town)
+        with pytest.raises(UpstreamDown, match="reserved"):
+            await town.ask(ALICE)
+        town.caps = enough
+        assert (await town.pay()).sent == 2
+        (hidden,) = town.chain.pool
+        await put_back(town, kept)
+        town.rpc._nodes._views = [Hiding(hidden)]
+        town.clock.move(rules.closes_at(EPOCH))
+        town.mine()
+        town.caps = few
+        assert "more than the books know" in (await run_due(town, town.clock.now())).waiting[EPOCH]
+        assert (await town.pay(town.agent())).confirmed == 1, "Alice, of whose claim nothing is known"
+        assert (await town.status(BOB))["epoch"]["claimed"] is True
+        assert {each["claim"] for each in (await town.books())["wallets"]} == {"confirmed", "reserved"}
+        assert (await run_due(town, town.clock.now())).closed == [EPOCH]
+        town.caps = enough
+        agent = town.agent()
+        assert (await town.pay(agent)).sent == 1
+        town.mine()
+        assert (await town.pay(agent)).confirmed == 1
+        assert (town.held(ALICE), town.held(BOB)) == (20_000, 10_000)
+
+    run(work)
+
+
+def test_a_day_waits_for_the_pool_of_the_one_before_and_says_so(run):
+    async def work(town):
+        await town.open_day()
+        kept = await copy(town)
+        await town.ask(BOB)
+        town.mine()
+        await town.pay()
+        await put_back(town, kept)
+        following = rules.next_epoch(EPOCH)
+        await town.to(rules.snapshot_at(following))
+        done = await town.to(rules.opens_at(following))
+        assert "more than the books know" in done.waiting[EPOCH]
+        assert done.waiting[following] == "seal: an earlier epoch is not closed"
+        await town.pay(town.agent())
+        assert following in (await run_due(town, town.clock.now())).sealed
 
     run(work)

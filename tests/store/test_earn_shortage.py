@@ -6,12 +6,15 @@ from datetime import timedelta
 import pytest
 
 from tickyard.features.earn import rules
+from tickyard.features.earn.books.funds import tell_funds
 from tickyard.features.earn.books.reserves import get_earn_reserves
 from tickyard.features.earn.days.epochs import run_due
+from tickyard.features.earn.days.opening import open_claims
 from tickyard.features.earn.days.pool import skip
-from tickyard.kernel.errors import BadRequest, UpstreamDown
+from tickyard.kernel.errors import BadRequest, NotFound, UpstreamDown
 from tickyard.kernel.operation import NoAsk
 from tickyard.observe import metrics
+from tickyard.observe.metrics import REGISTRY
 from tickyard.payout.judge import PayoutCaps
 from yards.reward_days import ALICE, BOB, EPOCH, USDG, live_in_town
 
@@ -91,6 +94,8 @@ def test_whoever_claims_before_a_late_snapshot_is_told_to_wait_and_of_a_skipped_
         assert await skip(town.store, EPOCH)
         with pytest.raises(BadRequest, match="was skipped"):
             await town.ask(ALICE)
+        with pytest.raises(NotFound, match="no such epoch"):
+            await town.books()
 
     run(work)
 
@@ -111,6 +116,46 @@ def test_an_account_that_runs_short_while_a_payout_is_on_its_way_releases_no_cla
         assert town.held(ALICE) == 20_000
         assert (await town.books())["balanced"] is True
         assert await reserves(town) == ("0.000000", "0.020000")
+
+    run(work)
+
+
+def test_an_account_that_is_filled_up_in_the_very_block_that_was_too_early_releases_no_claim(run):
+    async def work(town):
+        await town.open_day()
+        town.clock.move(LAST_MOMENT)
+        await town.ask(ALICE)
+        payer, friend = town.signer.address, "0x" + "ff" * 20
+        town.chain.edit(lambda state: state.usdg.update({payer: 19_999, friend: 10**12}))
+        town.chain.send(friend, USDG, payer, 10**12)
+        await close(town)
+        await rounds(town)
+        assert town.held(ALICE) == 20_000, "the window is over: nobody could have claimed again"
+
+    run(work)
+
+
+@pytest.mark.parametrize("hour", ["open", "closed"])
+def test_what_is_owed_and_what_is_there_are_shown_after_the_opening_too(run, hour):
+    def shown():
+        names = ("owed", "balance", "allowance")
+        return tuple(REGISTRY.get_sample_value(f"tickyard_earn_{name}_microdollars") for name in names)
+
+    async def work(town):
+        await town.open_day()
+        await tell_funds(town)
+        assert shown()[:2] == (30_000, 10**12)
+        await town.ask(ALICE)
+        if hour == "closed":
+            await close(town)
+            await tell_funds(town)
+            assert shown()[:2] == (0, 10**12 - 20_000), "mined, and not final"
+        else:
+            town.chain.send(town.signer.address, USDG, "0x" + "99" * 20, 10**12 - 25_000)
+            allow(town, 7)
+            town.mine(1)
+            await tell_funds(town)
+            assert shown() == (30_000, 25_000, 7), "nothing could be paid"
 
     run(work)
 
@@ -169,6 +214,7 @@ def test_what_is_on_its_way_is_shown_as_sent_and_the_alarm_knows_the_allowance(r
     async def work(town):
         allow(town, 123_456)
         await town.open_day()
+        await tell_funds(town)
         assert metrics.earn_allowance._value.get() == 123_456
         await town.ask(ALICE)
         assert [line["claim"] for line in (await town.books())["wallets"]].count("sent") == 1
@@ -184,5 +230,27 @@ def test_a_worker_whose_clock_is_ahead_closes_nothing_before_its_time(run):
         done = await run_due(town, rules.closes_at(EPOCH))
         assert (done.closed, done.waiting) == ([], {EPOCH: "close: somebody was faster"})
         assert (await town.ask(ALICE)).ok
+
+    run(work)
+
+
+def test_claims_are_opened_once_in_their_window_and_not_while_the_desk_is_paused(run):
+    async def work(town):
+        await run_due(town, town.clock.now())
+        await town.earn_money(10_000)
+        await town.to(rules.snapshot_at(EPOCH))
+        await town.to(rules.opens_at(EPOCH))
+        await town.pay()
+        town.mine(1)
+        town.chain.edit(lambda state: setattr(state, "paused", True))
+        assert (await run_due(town, town.clock.now())).waiting[EPOCH] == "open: the desk is paused"
+        town.chain.edit(lambda state: setattr(state, "paused", False))
+        opens = town.clock.now()
+        for outside in (rules.closes_at(EPOCH), rules.opens_at(EPOCH) - timedelta(seconds=5)):
+            town.clock.move(outside)
+            assert await open_claims(town, EPOCH) == "outside the window"
+        town.clock.move(opens)
+        assert await open_claims(town, EPOCH) == "opened"
+        assert await open_claims(town, EPOCH) == "somebody was faster"
 
     run(work)

@@ -15,6 +15,7 @@ from tickyard.payments.books.row import Reservation
 from tickyard.payments.books.tables import payment
 from tickyard.payments.offer.terms import FIRST, SECOND
 from tickyard.payments.proof.credit import verify_settlements
+from tickyard.payments.proof.transfer import PaidTransfer
 from tickyard.payments.refusal import Refusal
 from tickyard.payments.signed.key import Key
 from tickyard.store.revenue import revenue
@@ -183,6 +184,34 @@ def test_an_identifier_belongs_to_one_payment_until_it_is_released(where):
         assert await first.reserve(stranger, "c") is not None
 
     run(where, scenario, processes=2)
+
+
+def test_a_payment_whose_holder_died_comes_again_with_its_identifier_or_leaves_it_to_others(where):
+    async def scenario(world, ledger):
+        named = replace(CLAIM, identifier="x" * 16)
+        for _ in range(2):
+            assert await ledger.reserve(named, "a") is not None
+            world.clock.move(3_600)
+        assert await ledger.reserve(replace(CLAIM, identifier="y" * 16), "b") is not None
+        other = Key(KEY.network, KEY.asset, KEY.payer, "0x" + "02" * 32)
+        assert await ledger.reserve(replace(named, key=other), "c") is not None
+
+    run(where, scenario)
+
+
+def test_a_transfer_that_was_seen_is_looked_for_as_if_for_the_first_time(where):
+    async def scenario(_world, ledger):
+        held = await ledger.start_settling(await ledger.reserve(CLAIM, "a"), ANSWER, "far")
+        settled = await ledger.settle(held, HASH)
+        for _ in range(3):
+            await ledger.watch(await ledger.find(KEY))
+        assert (await ledger.find(KEY)).looks == 3
+        await ledger.see(settled, PaidTransfer("0x" + "77" * 32, 4, 1_000, "0x" + "88" * 32))
+        row = await ledger.find(KEY)
+        assert (row.looks, row.mined, row.mined_index, row.mined_block) == (0, "0x" + "77" * 32, 4, 1_000)
+        assert (row.mined_hash, row.transaction) == ("0x" + "88" * 32, HASH)
+
+    run(where, scenario)
 
 
 def test_answers_are_forgotten_a_day_after_settling_and_books_never(where):

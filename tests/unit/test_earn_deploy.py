@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tickyard.config.settings import Settings, SettingsError, read_settings
+from tickyard.config.reading import read_settings
+from tickyard.config.settings import Settings, SettingsError
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address
 from tickyard.payout.deploy import compiled, deployment

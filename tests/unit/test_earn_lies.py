@@ -8,7 +8,7 @@ from eth_abi import encode
 from tickyard.chain.rpc.client import Rpc
 from tickyard.features.earn import rules
 from tickyard.features.earn.books.desk import PAID, read_epochs, read_event
-from tickyard.features.earn.days.token import TokenFacts
+from tickyard.features.earn.days.token import TokenFacts, supply_in_hands
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
@@ -67,6 +67,8 @@ def facts(symbol):
 
 def test_the_tokens_name_is_shown_cut_and_cleaned():
     assert facts(encode(["string"], ["TICK"])).symbol == "TICK"
+    # To the last byte of its word.
+    assert facts(encode(["string"], ["T" * 32])).symbol == "T" * 32
     assert facts(encode(["string"], ["A\x1b[2J\nB" + "x" * 90])).symbol == "A[2JB" + "x" * 25
 
 
@@ -85,3 +87,15 @@ def test_an_epoch_of_which_the_desk_says_less_than_a_word_is_no_epoch():
 def test_what_is_no_date_is_no_epoch():
     with pytest.raises(ValueError, match="YYYYMMDD"):
         rules.closes_at(20261332)
+
+
+def test_the_supply_is_what_is_in_hands_and_no_supply_is_the_nodes_failure():
+    def supply(*answers):
+        told = encode(["(bool,bytes)[]"], [list(answers)])
+        return asked([told], lambda rpc: supply_in_hands(rpc, DESK, DESK, 7))
+
+    ten, three = ((True, number.to_bytes(32, "big")) for number in (10, 3))
+    assert supply(ten, three) == 7
+    assert supply(ten, (False, b"")) == 10
+    with pytest.raises(UpstreamDown):
+        supply((False, b""), three)

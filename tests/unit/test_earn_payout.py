@@ -23,9 +23,9 @@ from tickyard.kernel.ids import Address
 from tickyard.payout.accepted import AcceptedBooks
 from tickyard.payout.halt import Halted
 from tickyard.payout.judge import Allowance, CapReached, PayoutCaps
-from tickyard.payout.keystore import KeystoreRefused, open_keystore, write_keystore
-from tickyard.payout.signer import LocalSigner
-from tickyard.payout.transaction import CallTransaction, rlp, transaction_hash
+from tickyard.payout.signing.keystore import KeystoreRefused, open_keystore, write_keystore
+from tickyard.payout.signing.signer import LocalSigner
+from tickyard.payout.signing.transaction import CallTransaction, rlp, transaction_hash
 
 SOURCE = Path(tickyard.__file__).parent
 KEY = bytes(range(1, 33))

@@ -20,12 +20,13 @@ from tickyard.features.earn.days.epochs import run_due
 from tickyard.features.earn.operations import ClaimAsk, StatusAsk, claim, get_earn, get_earn_status
 from tickyard.features.earn.room import EarnRoom
 from tickyard.kernel.clock import WallClock
+from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.operation import NoAsk
 from tickyard.kernel.wire import encode
 from tickyard.payout.accepted import AcceptedBooks
 from tickyard.payout.agent import Agent
 from tickyard.payout.judge import PayoutCaps
-from tickyard.payout.signer import LocalSigner
+from tickyard.payout.signing.signer import LocalSigner
 from tickyard.store.engine import Store
 from tickyard.store.leases import take
 from tickyard.store.opening import open_store
@@ -137,8 +138,17 @@ class Town:
     async def ask(self, wallet, epoch=EPOCH, signature=None, agent=True):
         """Claim, with an agent that comes by while the claimant waits."""
         asked = ClaimAsk(address=wallet.address, epoch=epoch, signature=signature or wallet.sign(epoch))
+        if not agent:
+            return await claim(self, asked)
+        try:
+            return await self._ask_beside_an_agent(asked)
+        except UpstreamDown:
+            # Looking takes no time here, and the agent's work does: the claimant repeats, as it is told to.
+            return await self._ask_beside_an_agent(asked)
+
+    async def _ask_beside_an_agent(self, asked):
         task = asyncio.create_task(claim(self, asked))
-        while agent and not task.done():
+        while not task.done():
             await asyncio.wait([task], timeout=0.002)
             await self.pay()
         return await task

@@ -35,7 +35,7 @@ class AcceptedBooks:
         if known is None:
             self._append(Accepted(books.epoch, books.digest, books.pool_raw))
         elif (known.digest, known.pool_raw) != (books.digest, books.pool_raw):
-            raise Halted(f"the books of epoch {books.epoch} are not the ones that were accepted before")
+            raise Halted(f"the books of epoch {books.epoch} are not the ones that were accepted before ({self._path})")
 
     def _append(self, entry: Accepted) -> None:
         line = (b"\n" if self._is_torn else b"") + msgspec.json.encode(entry) + b"\n"

@@ -27,7 +27,8 @@ from tickyard.payout.ending import Ended, Endings
 from tickyard.payout.halt import Halted, halt, must_not_be_halted
 from tickyard.payout.judge import Allowance, CapReached, Claim, ClaimRefused, PayoutCaps, amount_of
 from tickyard.payout.sending import Outbound
-from tickyard.payout.signer import Signer
+from tickyard.payout.signing.signer import Signer
+from tickyard.payout.telling import Waits
 from tickyard.store.engine import Store
 from tickyard.store.leases import Lease, guard
 
@@ -39,7 +40,6 @@ _LOOK_AGAIN_S: Final = 60
 _IDLE_TIMES: Final = 10
 _HELD_S: Final = 60.0
 _BOOKS_KEPT: Final = 2
-_TELL_S: Final = 10.0
 _LONG_AGO: Final = datetime(2000, 1, 1, tzinfo=UTC)
 
 
@@ -92,7 +92,6 @@ class Agent:
     _seen: dict[int, datetime] = field(default_factory=dict)
     """Up to when claims have been looked at."""
     _look_all_at: float = 0.0
-    _tell_at: float = 0.0
     _held: dict[tuple[int, str], float] = field(default_factory=dict)
     """Claims over a cap, and when to look again."""
     _left_raw: int | None = None
@@ -103,10 +102,12 @@ class Agent:
     _sent_at: float = -GATHER_S
     _outbound: Outbound = field(init=False)
     _endings: Endings = field(init=False)
+    _waits: Waits = field(init=False)
 
     def __post_init__(self) -> None:
         self._outbound = Outbound(self.store, self.rpc, self.signer, self.terms.chain_id, self.desk, self._read_books)
         self._endings = Endings(self.store, self.rpc, self.multicall, self.desk, self.terms.usdg, self.first_block)
+        self._waits = Waits(self.store, self.signer.address)
 
     def _is_stopped(self) -> bool:
         """A person wants nothing to be signed: looked at before every batch."""
@@ -115,7 +116,7 @@ class Agent:
     async def run_once(self, lease: Lease) -> Did:
         """One round. Raises Halted, LostLease, or UpstreamDown when the node or the store is in trouble."""
         did = Did()
-        await self._tell_oldest()
+        await self._waits.tell(self._finished, self._outbound.mined)
         if self._is_stopped():
             return did
         self._outbound.begin_round()
@@ -286,15 +287,3 @@ class Agent:
             del self._books[min(self._books)]
         self._books[epoch] = found
         return found
-
-    async def _tell_oldest(self) -> None:
-        """For the alarm. Neither a halt, a stop nor a node in trouble keeps this from being told."""
-        clock = self.store.clock
-        if clock.monotonic() < self._tell_at:
-            return
-        self._tell_at = clock.monotonic() + _TELL_S
-        async with self.store.read() as tx:
-            epochs = [each for each, _ in await ledger.payable_epochs(tx) if each not in self._finished]
-            oldest = await ledger.oldest_waiting(tx, epochs)
-            waited = timedelta(0) if oldest is None else await self.store.now(tx) - oldest
-        metrics.payout_oldest_s.set(max(0, waited // timedelta(seconds=1)))

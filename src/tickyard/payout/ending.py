@@ -173,14 +173,20 @@ class Endings:
             raise Halted("; ".join(wrong[:3]))
 
     async def _short(self, events: Sequence[DeskEvent]) -> set[tuple[int, str]]:
-        """Of the refused ones, by block and account, those for which our own account had not enough."""
+        """Of the refused ones, by block and account, those for which our own account may have had too little.
+
+        It may have been filled up or emptied in the same block, after the transfer or before it: both ends count.
+        """
         failed = [event for event in events if event.word == "failed"]
         if not failed:
             return set()
         async with self.store.read() as tx:
             payers = {name: payer for name, (payer, _) in (await _nonces(tx, {each.tx for each in failed})).items()}
         asked = {(event.block, payers[event.tx]) for event in failed if event.tx in payers}
-        funds = {each: await self._funds(*each) for each in sorted(asked)}
+        funds = {
+            (block, payer): min(await self._funds(block - 1, payer), await self._funds(block, payer))
+            for block, payer in sorted(asked)
+        }
         return {
             (event.block, event.account)
             for event in failed

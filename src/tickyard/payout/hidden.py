@@ -30,7 +30,14 @@ _mine: Final = (earn_line.c.epoch == earn_share.c.epoch, earn_line.c.address == 
 _waits: Final = (
     earn_claim.c.epoch == earn_share.c.epoch,
     earn_claim.c.address == earn_share.c.address,
-    ~select(earn_line.c.address).where(*_mine, earn_line.c.attempt >= earn_claim.c.attempt).exists(),
+    ~select(earn_line.c.address)
+    .where(
+        # By the claim's own columns: a query two floors down does not see the share, and would take anybody's line.
+        earn_line.c.epoch == earn_claim.c.epoch,
+        earn_line.c.address == earn_claim.c.address,
+        earn_line.c.attempt >= earn_claim.c.attempt,
+    )
+    .exists(),
 )
 _unpaid: Final = (
     select(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Integer, and_, bindparam, func, or_, select, text, update
+from sqlalchemy import ColumnElement, Integer, and_, bindparam, func, select, text, update
 
 from tickyard.features.earn.books.digest import Books
 from tickyard.features.earn.days.sealing import share_pages
@@ -16,10 +16,8 @@ from tickyard.store.engine import Store, Transaction
 from tickyard.store.statement import Bulk, Query
 
 LIVE: Final = ("sent", "due", "confirmed")
-_TOLD_OF: Final = 7
-"""So many of the newest epochs are looked through for the oldest claim."""
 
-_OF_CLAIM: Final = and_(
+OF_CLAIM: Final = and_(
     earn_line.c.epoch == earn_claim.c.epoch,
     earn_line.c.address == earn_claim.c.address,
     earn_line.c.attempt == earn_claim.c.attempt,
@@ -32,7 +30,7 @@ _PAYABLE: Final = Query(
 )
 _NEW: Final = (
     select(earn_claim)
-    .join(earn_line, _OF_CLAIM, isouter=True)
+    .join(earn_line, OF_CLAIM, isouter=True)
     .where(
         earn_claim.c.epoch == bindparam("of_epoch"),
         earn_claim.c.reserved_at >= bindparam("since"),
@@ -43,17 +41,9 @@ _NEW: Final = (
 )
 _DUE: Final = (
     select(earn_claim)
-    .join(earn_line, _OF_CLAIM)
+    .join(earn_line, OF_CLAIM)
     .where(earn_line.c.epoch == bindparam("of_epoch"), text("earn_line.state = 'due'"))
     .limit(bindparam("most", type_=Integer))
-)
-_OLDEST_WAITING: Final = (
-    select(func.min(earn_claim.c.reserved_at))
-    .join(earn_line, _OF_CLAIM, isouter=True)
-    .where(
-        earn_claim.c.epoch.in_(bindparam("epochs", expanding=True)),
-        or_(earn_line.c.state.is_(None), earn_line.c.state == "due"),
-    )
 )
 _LIVE_BATCHES: Final = (
     select(earn_batch).where(text("earn_batch.ended_at IS NULL")).order_by(earn_batch.c.nonce, earn_batch.c.signed_at)
@@ -126,11 +116,6 @@ async def waiting_claims(tx: Transaction, epoch: int, since: datetime, most: int
         for rows, is_again in ((due, True), (new, False))
         for row in rows
     ]
-
-
-async def oldest_waiting(tx: Transaction, epochs: Sequence[int]) -> datetime | None:
-    """When the oldest claim was reserved that has no transaction, for whatever reason; None: all of them have."""
-    return (await tx.execute(_OLDEST_WAITING, {"epochs": epochs[-_TOLD_OF:]})).scalar_one_or_none()
 
 
 async def not_kept(tx: Transaction, epoch: int, claims: Sequence[Claim]) -> set[tuple[str, int]] | None:

@@ -82,6 +82,9 @@ async def _work(agent: Agent, lease: Lease, pace: Pauses) -> None:
         keeping.cancel()
         with contextlib.suppress(asyncio.CancelledError, LostLease, UpstreamDown):
             await keeping
+        # Whoever stands by knows nothing, and must not ring for ever with what it knew.
+        for gauge in (metrics.payout_halted, metrics.payout_oldest_s, metrics.payout_unpaid_s):
+            gauge.set(0)
         with contextlib.suppress(UpstreamDown):
             await release(agent.store, lease)
 

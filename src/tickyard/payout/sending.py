@@ -23,8 +23,8 @@ from tickyard.observe import metrics
 from tickyard.observe.log import log
 from tickyard.payout import ledger
 from tickyard.payout.halt import Halted, must_not_be_halted
-from tickyard.payout.signer import Signer
-from tickyard.payout.transaction import CallTransaction, transaction_hash
+from tickyard.payout.signing.signer import Signer
+from tickyard.payout.signing.transaction import CallTransaction, transaction_hash
 from tickyard.store.engine import Store
 from tickyard.store.leases import Lease, guard
 
@@ -53,6 +53,8 @@ class Outbound:
     desk: Address
     books_of: Callable[[int], Awaitable[Books]]
     """The books that were checked: whatever is signed again is made from them."""
+    mined: int | None = None
+    """How many nonces the chain had taken when it was asked last."""
     _raw: dict[str, bytes] = field(default_factory=dict)
     """What was signed by this process, to send again."""
     _sent_at: dict[int, float] = field(default_factory=dict)
@@ -247,7 +249,7 @@ class Outbound:
                 used = await self.rpc.call("eth_getTransactionCount", [self.signer.address, "latest"])
             except RpcError as error:
                 raise UpstreamDown("the chain node refused to show a nonce") from error
-            self._used = quantity(used)
+            self._used = self.mined = quantity(used)
         return self._used
 
     async def _unmined(self) -> list[ledger.Batch]:
@@ -260,4 +262,6 @@ class Outbound:
 
 
 def _is_there_already(error: RpcError) -> bool:
-    return "known" in error.reason or "nonce too low" in error.reason
+    """Nodes write it with and without a capital."""
+    reason = error.reason.lower()
+    return "already known" in reason or "known transaction" in reason or "nonce too low" in reason

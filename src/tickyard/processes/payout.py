@@ -19,9 +19,9 @@ from tickyard.payout.agent import Agent
 from tickyard.payout.deploy import deployment, inspect
 from tickyard.payout.halt import lift
 from tickyard.payout.judge import PayoutCaps
-from tickyard.payout.keystore import KeystoreRefused, open_keystore
 from tickyard.payout.run import run_agent
-from tickyard.payout.signer import LocalSigner
+from tickyard.payout.signing.keystore import KeystoreRefused, open_keystore
+from tickyard.payout.signing.signer import LocalSigner
 from tickyard.processes.stopping import stop_on_signal
 from tickyard.supervisor import Supervisor
 from tickyard.wiring import open_clock

@@ -33,6 +33,10 @@ def add_trade_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("amount")
     parser.add_argument("--denom", default="usd", choices=("usd", "token"), help="the unit of the amount")
     parser.add_argument("--slippage-bps", type=int, default=50, metavar="BPS", help="50 is 0.5 %%")
+    parser.add_argument("--token", default=None, metavar="ADDRESS", help="refuse a build for another token")
+    parser.add_argument(
+        "--limit", default=None, metavar="AMOUNT", help="the least to get, or the most to pay, of the other leg"
+    )
     parser.add_argument("--yes", action="store_true", help="do not ask")
     parser.add_argument(
         "--keystore", default=None, metavar="FILE", help="whose key signs; else the sandbox's demo wallet"

@@ -35,7 +35,7 @@ def trade_command(args: argparse.Namespace, answer: Callable[[str], str] = input
     signed: list[str] = []
     try:
         url = base_url(args.url)
-        order = Order(args.symbol, args.side, args.amount, args.denom, args.slippage_bps)
+        order = Order(args.symbol, args.side, args.amount, args.denom, args.slippage_bps, args.token, args.limit)
         return asyncio.run(_trade(url, order, args, answer, signed))
     except WrongCommand as wrong:
         print(wrong, file=sys.stderr)

@@ -10,7 +10,7 @@ from simulated.people import PAYERS, WALLETS
 from simulated.words import DESK, FAILED, TOKEN, USDG
 from tickyard.chain.keccak import keccak256
 from tickyard.payout.judge import PayoutCaps
-from tickyard.payout.signer import LocalSigner
+from tickyard.payout.signing.signer import LocalSigner
 
 CAPS = PayoutCaps(10**15, 10**15, 10**15)
 

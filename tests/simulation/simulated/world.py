@@ -27,7 +27,7 @@ from tickyard.payments.proof.credit import verify_settlements
 from tickyard.payout.accepted import AcceptedBooks
 from tickyard.payout.agent import Agent
 from tickyard.payout.run import run_agent
-from tickyard.payout.signer import LocalSigner
+from tickyard.payout.signing.signer import LocalSigner
 from tickyard.worker.jobs import EpochKeeper, HolderReader
 
 DEPTH = 4

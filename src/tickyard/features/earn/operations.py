@@ -160,14 +160,17 @@ async def _paid(deps: EarnDeps, ask: ClaimAsk, attempt: int) -> Claimed:
     except UpstreamDown:
         # Whatever keeps us from looking, the claim itself is safe: say that, not what went wrong.
         found = None
-    if found is None or found.tx is None or found.share_raw is None:
+    if found is not None and found.payout_state == "confirmed" and found.tx is None:
+        # Found in the desk's memory: whoever was told to repeat would do so for ever.
+        raise UpstreamDown("the claim is paid, but the chain node does not show its transaction")
+    if found is None or found.tx is None or found.payout_raw is None:
         raise UpstreamDown("the claim is reserved, repeat to read its transaction", retry_after_s=10)
     status: Literal["sent", "confirmed"] = "confirmed" if found.payout_state == "confirmed" else "sent"
     return Claimed(
         ok=True,
         epoch=ask.epoch,
         address=checksum(ask.address),
-        amount_usd=money_text(found.share_raw),
+        amount_usd=money_text(found.payout_raw),
         tx=found.tx,
         status=status,
     )

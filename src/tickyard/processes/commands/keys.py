@@ -11,6 +11,7 @@ from typing import Final
 
 from tickyard.config.settings import SettingsError
 from tickyard.features.alerts.secret import AlertKeys
+from tickyard.kernel.files import read_named
 
 _NEXT: Final = {
     "alert": "name it in TICKYARD_SECRET_KEY_FILE of every API process and worker, let their account read it (chown), "
@@ -62,7 +63,7 @@ def _leave_to_the_same_readers(old: Path, new: int) -> None:
 def rotate_keys(path: Path) -> str:
     """Add a newer alert key; the old ones stay, because alerts made under them still answer. What to do next."""
     try:
-        text = path.read_text()
+        text = read_named(path).decode()
         newest = AlertKeys.read(text).version
     except (OSError, UnicodeDecodeError):
         raise SettingsError(f"{path} cannot be read") from None

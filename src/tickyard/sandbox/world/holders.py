@@ -11,7 +11,7 @@ from tickyard.chain.rlp import rlp
 from tickyard.config.pinned import CHAIN_ID
 from tickyard.kernel.ids import Address
 from tickyard.payout.deploy import deployed_code, deployment
-from tickyard.payout.keystore import write_keystore
+from tickyard.payout.signing.keystore import write_keystore
 from tickyard.sandbox.node.process import Node, NodeError
 from tickyard.sandbox.node.transact import QueuedCall, send, send_all
 from tickyard.sandbox.world.place import SERVICE_TOKEN, USDG, mint_step

@@ -26,6 +26,7 @@ _standing: Final = (
         ATTEMPT,
         earn_line.c.state.label("payout_state"),
         earn_line.c.hash,
+        earn_line.c.amount_raw,
     )
     .select_from(earn_epoch)
     .join(earn_share, and_(earn_share.c.epoch == earn_epoch.c.id, earn_share.c.address == _mine), isouter=True)
@@ -52,6 +53,8 @@ class WalletStanding:
     """Null: never claimed."""
     payout_state: str | None
     tx: str | None
+    payout_raw: int | None
+    """What is in that transaction: books that were restored may give another share than the desk has paid."""
 
     @property
     def is_claimed(self) -> bool:
@@ -156,4 +159,5 @@ def _read(row: Row[Any]) -> WalletStanding:
         attempt=row.attempt,
         payout_state=row.payout_state,
         tx=row.hash if row.payout_state not in ENDED_UNPAID else None,
+        payout_raw=row.amount_raw,
     )

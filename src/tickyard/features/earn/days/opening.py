@@ -12,7 +12,6 @@ from tickyard.features.earn.room import EarnDeps
 from tickyard.features.earn.rules import is_in_window
 from tickyard.features.earn.tables import earn_close, earn_epoch, earn_gate, earn_tally
 from tickyard.kernel.errors import UpstreamDown
-from tickyard.observe import metrics
 from tickyard.observe.log import log
 from tickyard.store.engine import Transaction
 
@@ -36,9 +35,6 @@ async def open_claims(deps: EarnDeps, epoch: int) -> str:
         row = (await tx.execute(select(earn_epoch).where(earn_epoch.c.id == epoch))).one()
         owed = await owed_raw(tx)
     till = await read_till(deps.rpc, room.multicall, room.desk, room.terms.usdg)
-    metrics.earn_owed.set(owed + row.pool_raw)
-    metrics.earn_balance.set(till.usdg_raw)
-    metrics.earn_allowance.set(min(till.allowance_raw, 2**63))
     if till.is_paused:
         return "the desk is paused"
     if not await _is_solvent(deps, till, row.pool_raw + owed, row.eligible_wallets):

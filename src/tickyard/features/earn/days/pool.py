@@ -5,6 +5,7 @@ becomes known after the sealing is simply found by the next one.
 """
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Select, and_, bindparam, func, insert, select, text, update
@@ -17,6 +18,8 @@ from tickyard.store.revenue import revenue
 
 SHARED_OUT: Final = ("pooled", "sealed", "open", "closing")
 """There is a pool, and not all of it has gone on yet."""
+
+_CLOCKS_DIFFER: Final = timedelta(hours=1)
 
 _earlier: Final = earn_epoch.alias("earlier")
 
@@ -87,8 +90,11 @@ async def accrued(tx: Transaction, epoch: int) -> Accrued:
     """What the pool of the epoch whose day it is would hold if it were sealed now."""
     unsealed = (await tx.execute(_before(epoch, _earlier.c.state.in_(("accruing", "taken"))))).first()
     # While yesterday's pool is not sealed, yesterday's revenue is still its own.
-    since = None if unsealed is None else revenue.c.settled_at >= starts_at(epoch)
-    found = await tx.execute(_sum_of(_uncredited(epoch, since), revenue.c.amount_raw))
+    theirs = revenue.c.settled_at < opens_at(epoch) if unsealed is None else revenue.c.settled_at >= starts_at(epoch)
+    if unsealed is None and (newest := (await tx.execute(_newest_pool(epoch))).scalar()) is not None:
+        # Asked all day: what was known well before that pool was fixed is in one, and need not be looked at again.
+        theirs = revenue.c.credited_at >= opens_at(newest) - _CLOCKS_DIFFER
+    found = await tx.execute(_sum_of(_uncredited(theirs), revenue.c.amount_raw))
     amount, calls = found.one()
     rest = (await tx.execute(_sum_of(_unrolled(), earn_epoch.c.rolled_raw))).one()
     late = (await tx.execute(_sum_of(_late(), earn_close.c.amount_raw))).one()
@@ -97,7 +103,7 @@ async def accrued(tx: Transaction, epoch: int) -> Accrued:
 
 async def _credit(tx: Transaction, epoch: int) -> int:
     """Put every settlement that is in no pool yet into this one."""
-    found = (await tx.execute(_uncredited(epoch))).all()
+    found = (await tx.execute(_uncredited(revenue.c.settled_at < opens_at(epoch)))).all()
     if found:
         await tx.execute(insert(earn_credit), [{"settlement": row.settlement, "epoch": epoch} for row in found])
     return sum(row.amount_raw for row in found)
@@ -124,10 +130,13 @@ async def _collect_late(tx: Transaction, epoch: int) -> int:
     return sum(row.amount_raw for row in found)
 
 
-def _uncredited(epoch: int, also: ColumnElement[bool] | None = None) -> Select[Any]:
+def _uncredited(which: ColumnElement[bool]) -> Select[Any]:
     is_new = ~select(earn_credit.c.settlement).where(earn_credit.c.settlement == revenue.c.settlement).exists()
-    wanted = [revenue.c.settled_at < opens_at(epoch), is_new, *([] if also is None else [also])]
-    return select(revenue.c.settlement, revenue.c.amount_raw).where(*wanted)
+    return select(revenue.c.settlement, revenue.c.amount_raw).where(which, is_new)
+
+
+def _newest_pool(epoch: int) -> Select[Any]:
+    return select(func.max(earn_epoch.c.id)).where(earn_epoch.c.id < epoch, earn_epoch.c.pool_raw.is_not(None))
 
 
 def _unrolled() -> Select[Any]:

@@ -5,7 +5,8 @@ import os
 from pathlib import Path
 
 from tickyard.config.settings import SettingsError
-from tickyard.payout.signer import LocalSigner
+from tickyard.kernel.files import read_named
+from tickyard.payout.signing.signer import LocalSigner
 
 
 class KeystoreRefused(SettingsError):
@@ -40,7 +41,7 @@ def write_keystore(keystore: Path, password_file: Path, key: bytes, password: st
 def _read(path: Path, name: str) -> str:
     try:
         mode = path.stat().st_mode
-        text = path.read_text()
+        text = read_named(path).decode()
     except (OSError, UnicodeDecodeError):
         raise KeystoreRefused(f"the payout {name} cannot be read") from None
     if mode & 0o077:

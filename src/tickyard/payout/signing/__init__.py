@@ -1,0 +1,1 @@
+"""The key of the payout account, and what it puts its name to."""
