@@ -96,6 +96,7 @@ def shop(running):
 def test_a_paid_route_is_paid_once_and_answers_like_its_free_twin(shop, route, network, client):
     path, free_path, body, price = ROUTES[route]
     had = shop.earned(network)
+    before = shop.free(free_path, body)
     status, answer, receipt = getattr(shop, client)(path, body, network)
     assert status == 200, answer
     assert shop.earned(network) - had == price
@@ -103,8 +104,9 @@ def test_a_paid_route_is_paid_once_and_answers_like_its_free_twin(shop, route, n
     assert shop.rpc(network, "eth_getTransactionReceipt", receipt["transaction"])["status"] == "0x1"
     free = shop.free(free_path, body)
     # From memory or from the node: the gas is an estimate either way.
-    gas, free_gas = (int(each.get("quote", each).pop("gasEstimate", "1")) for each in (answer, free))
-    assert timeless(answer) == free
+    gas, free_gas, _ = (int(each.get("quote", each).pop("gasEstimate", "1")) for each in (answer, free, before))
+    # The market may move on between two answers.
+    assert timeless(answer) in (before, free)
     assert abs(gas - free_gas) * 100 <= 15 * free_gas
     looked_up = shop.up.get(f"/v1/payments/{receipt['transaction']}")[1]
     assert (looked_up["network"], looked_up["amountUsd"]) == (network, f"0.0{price // 10_000}0000")

@@ -160,6 +160,44 @@ def test_a_payer_who_hung_up_while_the_answer_was_made_is_told_to_wait_for_it(tm
     run(tmp_path, scenario)
 
 
+def test_a_payer_whose_payment_is_still_being_verified_is_told_to_wait_for_it(tmp_path):
+    """Their connection broke, and the proxy's to us did not: we cannot know that they are gone."""
+
+    async def scenario(world):
+        seen = []
+
+        async def ask(stage):
+            if stage == "verify asked":
+                for wallet, url in ((world.wallet, URL), (Wallet(), URL), (world.wallet, URL + "?x=1")):
+                    seen.append(await asked(world, wallet, SECOND, url))
+
+        world.facilitators[SECOND].on_stage = ask
+        first = await call(world.app, "GET", URL, world.payment())
+        assert seen[0].is_retry_advice
+        assert [each.reason for each in seen[1:]] == ["Payment required"] * 2
+        assert (await asked(world, world.wallet, SECOND)).body == first.body
+        assert world.transfers() == 1
+
+    run(tmp_path, scenario)
+
+
+def test_nobody_is_kept_from_paying_by_a_payment_that_another_made_up_in_their_name(tmp_path):
+    async def scenario(world):
+        account, seen = Wallet(), []
+        world.chains[SECOND].contracts.add(account.address.lower())
+        made_up = world.wallet.pay(world.entry(), world.clock.seconds(), **{"from": account.address})
+
+        async def ask(stage):
+            if stage == "verify asked":
+                seen.append(await asked(world, account, SECOND))
+
+        world.facilitators[SECOND].on_stage = ask
+        await call(world.app, "GET", URL, as_header(envelope(world.entry(), made_up)))
+        assert [each.reason for each in seen] == ["Payment required"]
+
+    run(tmp_path, scenario)
+
+
 def explained(connection, statement):
     """The lines of its plan."""
     compiled = statement.compile(connection, compile_kwargs={"literal_binds": True})
@@ -192,19 +230,26 @@ def test_a_payment_that_ran_out_unsettled_lets_its_payer_pay_anew(tmp_path):
     run(tmp_path, scenario)
 
 
-def test_a_smart_account_signs_in_where_it_lives(tmp_path):
+@BOTH
+@pytest.mark.parametrize("names", [FIRST, SECOND])
+def test_a_smart_account_signs_in_where_it_lives_whichever_network_its_client_names(tmp_path, network, names):
+    """Standard clients name the first that is offered, and have paid on any."""
+
     async def scenario(world):
         owner, account = Wallet(), Wallet()
-        world.chains[SECOND].contracts.add(account.address.lower())
-        first = await lost(world, world.payment(wallet=account))
+        name = account.address.lower()
+        world.chains[network].contracts.add(name)
+        first = await lost(world, world.payment(wallet=account, network=network))
         assert first.status == 200
         offer = (await call(world.app, "GET", URL)).json()["extensions"]["sign-in-with-x"]
-        for network, status in ((FIRST, 402), (SECOND, 200)):
-            header = sign_in(offer, owner, network, address=account.address)
-            proof = decoded(header)["signature"][2:]
-            # Its contract takes the owner's word; on the other network the same address has no code.
-            world.chains[SECOND].signers.setdefault(account.address.lower(), []).append(proof)
-            assert (await call(world.app, "GET", URL, header, client=ELSEWHERE)).status == status
+        header = sign_in(offer, owner, names, address=account.address)
+        # On the other network the same address is somebody else's, who takes the owner's word for their own.
+        other = world.chains[SECOND if network == FIRST else FIRST]
+        other.contracts.add(name)
+        other.signers[name] = [decoded(header)["signature"][2:]]
+        assert (await call(world.app, "GET", URL, header, client=ELSEWHERE)).reason == "Payment required"
+        world.chains[network].signers[name] = [decoded(header)["signature"][2:]]
+        assert (await call(world.app, "GET", URL, header, client=ELSEWHERE)).body == first.body
 
     run(tmp_path, scenario)
 
@@ -370,6 +415,43 @@ def test_what_makes_us_ask_a_chain_is_limited_and_an_ordinary_signer_is_not(tmp_
         assert (await call(world.app, "GET", URL, sign_in(offer, world.wallet, SECOND))).body == paid.body
 
     run(tmp_path, scenario, bad_payments_per_minute=3)
+
+
+def test_what_makes_us_ask_a_chain_is_limited_with_a_payment_beside_it_too(tmp_path):
+    async def scenario(world):
+        account = Wallet()
+        offer = (await call(world.app, "GET", URL)).json()["extensions"]["sign-in-with-x"]
+        greedy = sign_in(offer, Wallet(), SECOND, address=account.address)
+        world.chains[SECOND].contracts.add(account.address.lower())
+        ran_out = account.pay(world.entry(), world.clock.seconds() - 3600)
+        payment = as_header(envelope(world.entry(), ran_out))
+        # Nothing is verified for it, and nothing is asked for it alone.
+        assert {(await call(world.app, "GET", URL, payment)).status for _ in range(9)} == {402}
+        seen = [(await call(world.app, "GET", URL, payment, greedy)).status for _ in range(5)]
+        assert seen == [402, 402, 402, 429, 429]
+
+    run(tmp_path, scenario, bad_payments_per_minute=3)
+
+
+@BOTH
+def test_a_payer_in_doubt_who_repeats_without_a_pause_makes_us_read_the_chain_only_so_often(tmp_path, network):
+    async def scenario(world):
+        chain, far, payment = world.chains[network], world.facilitators[network], world.payment(network=network)
+        far.script["settle"] = ["cut"]
+        assert (await call(world.app, "GET", URL, payment)).is_retry_advice
+        calls = []
+        for _ in range(9):
+            before = len(chain.node.seen)
+            answer = await call(world.app, "GET", URL, payment)
+            assert answer.is_retry_advice
+            calls.append(len(chain.node.seen) > before)
+        assert calls == [True] * 3 + [False] * 6
+        assert int(answer.headers["retry-after"]) > 50
+        world.clock.move(61)
+        assert (await call(world.app, "GET", URL, payment)).status == 200
+        assert world.transfers(network) == 1
+
+    run(tmp_path, scenario, unsettled_per_minute=3)
 
 
 def test_the_minute_begins_when_the_answer_leaves_and_an_older_one_is_not_had_instead(tmp_path):

@@ -1,7 +1,12 @@
 """The worker's rounds with payments of all kinds at once, and with nodes that can do little in one request."""
 
-import pytest
+import sqlite3
 
+import pytest
+from sqlalchemy import Engine, event
+
+from tickyard.payments.books.office import find_orphans
+from tickyard.payments.books.stock import show_stock
 from tickyard.payments.offer.terms import FIRST, SECOND
 from tickyard.payments.proof.reconcile import look_after
 from yards import paying, rpcnode
@@ -48,6 +53,37 @@ def test_payments_of_all_kinds_together_cost_no_more_than_five_calls(tmp_path, n
         ended = await worker(world, finality, is_forced=True)
         assert ended.total() == 10
         assert len(chain.node.seen) <= 5, chain.node.seen
+
+    run(tmp_path, scenario)
+
+
+def test_no_statement_of_a_round_reads_all_books_there_are(tmp_path):
+    asked = {}
+
+    def note(_connection, _cursor, statement, values, *_):
+        if "payment" in statement:
+            asked[statement] = values
+
+    async def scenario(world):
+        process = world.processes[0]
+        assert (await call(world.app, "GET", URL, world.payment())).status == 200
+        event.listen(Engine, "before_cursor_execute", note)
+        try:
+            await worker(world, 0)
+            await process.ledger.forget_answers()
+            await show_stock(process.ledger, [FIRST, SECOND])
+            await find_orphans(process.store, world.clock.now())
+        finally:
+            event.remove(Engine, "before_cursor_execute", note)
+        books = sqlite3.connect(process.store.path)
+        plans = {each: books.execute(f"EXPLAIN QUERY PLAN {each}", values).fetchall() for each, values in asked.items()}
+        books.close()
+        assert len(plans) >= 9
+        for each, plan in plans.items():
+            # By a small index, or by a whole key: a network alone is half of everything.
+            for *_, line in plan:
+                assert line != "SCAN payment", each
+                assert not line.endswith("sqlite_autoindex_payment_1 (network=?)"), each
 
     run(tmp_path, scenario)
 

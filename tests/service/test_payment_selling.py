@@ -17,7 +17,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from yarl import URL
 
-from tickyard.config.settings import SettingsError, read_settings
+from tickyard.config.reading import read_settings
+from tickyard.config.settings import SettingsError
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import NotFound
 from tickyard.payments.books.look_up import PaymentAsk, get_payment

@@ -11,11 +11,12 @@ from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.payments.books.lookups import AT_ONCE, Lookups
 from tickyard.payments.offer.terms import SECOND
+from tickyard.payments.selling.pickup import AT_ONCE as SIGNING_IN
 from tickyard.payments.signed.key import Key
 from tickyard.store.migrate import migrate
 from tickyard.store.sqlite.engine import SqliteStore
 from yards import paying
-from yards.payer import Wallet
+from yards.payer import Wallet, sign_in
 
 URL = "/v1/x402/item/AAPL"
 KEYS = [Key(SECOND, Address("0x" + "aa" * 20), Address("0x" + "bb" * 20), f"0x{n:064x}") for n in range(50)]
@@ -38,6 +39,28 @@ def test_a_crowd_of_bad_payments_leaves_connections_to_others_and_hears_of_no_tr
             answers = await asyncio.gather(*(buy(n) for n in range(200)))
             assert {answer.status for answer in answers} == {402}
             assert most <= AT_ONCE
+
+    asyncio.run(run())
+
+
+@pytest.mark.database
+def test_a_crowd_that_signs_in_leaves_connections_to_others_and_hears_of_no_trouble(postgres_server):
+    async def run():
+        most = 0
+        async with asyncio.timeout(120), paying.World(postgres_server.new_database()) as world:
+            store = world.processes[0].store
+            offer = (await paying.call(world.app, "GET", URL)).json()["extensions"]["sign-in-with-x"]
+            headers = [sign_in(offer, Wallet(), SECOND) for _ in range(200)]
+
+            async def ask(header):
+                nonlocal most
+                answer = await paying.call(world.app, "GET", URL, header)
+                most = max(most, store.lent)
+                return answer
+
+            answers = await asyncio.gather(*map(ask, headers))
+            assert {answer.status for answer in answers} == {402}
+            assert most <= SIGNING_IN
 
     asyncio.run(run())
 

@@ -15,6 +15,7 @@ from tickyard.config.pinned import SPENDER
 from tickyard.doors.describe.examples import example_of
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address
+from tickyard.payments.offer import bazaar
 from tickyard.payments.offer.bazaar import paid_path
 from tickyard.payments.offer.challenge import HEADER_MAX_BYTES, PaidOffer
 from tickyard.payments.offer.terms import PaymentSettings, Terms
@@ -114,3 +115,12 @@ def test_the_reason_is_the_error():
 def test_every_reason_of_our_own_is_in_the_documents_by_its_word():
     ours = re.findall(r"^\| `(payment_\w+)` \|", (Path(__file__).parents[2] / "docs" / "payments.md").read_text(), re.M)
     assert sorted(ours) == sorted([ALREADY_USED, IDENTIFIER_USED, EXPIRED, NONCE_SPENT])
+
+
+def test_a_challenge_that_cannot_fit_its_header_is_said_at_the_start():
+    with pytest.raises(ValueError, match=f"the challenge of {PAID[0].name} does not fit its header"):
+        offer_of(PAID[0], "https://" + "a" * HEADER_MAX_BYTES)
+
+
+def test_an_example_of_one_value_is_shown_or_left_out():
+    assert list(bazaar._shorter("a whole story")) == ["a whole story", {}]

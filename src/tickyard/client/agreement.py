@@ -55,6 +55,8 @@ def agree(build: TradeBuild, order: Order, account: str, now: int) -> Agreed:
     if swap.deadline != build.deadline or not now < swap.deadline <= now + _DEADLINE_MAX_S:
         raise TradeRefused("the deadline of the calldata has passed, or is too far away")
     _check_bound(build, order, swap)
+    if not order.allows(swap.bound):
+        raise TradeRefused("the calldata allows a worse price than the limit of the order")
     spends = swap.amount if order.is_exact_in else swap.bound
     for to, approval in approvals:
         if (to, approval.spender, approval.amount) != (token_in, router, spends):

@@ -17,6 +17,11 @@ class Order:
     slippage_bps: int = 50
     token: str | None = None
     """The token's address, where it is known from elsewhere. A build for another one is refused."""
+    limit: str | None = None
+    """The least to get, or the most to pay, of the leg that the amount leaves open. A build that allows worse is
+    refused."""
+    fee_most_wei: int = 2 * 10**16
+    """The most that the gas of one step may cost."""
 
     @property
     def is_exact_in(self) -> bool:
@@ -25,7 +30,18 @@ class Order:
     @property
     def fixed(self) -> int:
         """Base units of the leg that the order fixes."""
-        try:
-            return int((UsdgAmount if self.denom == "usd" else TokenAmount).parse(self.amount))
-        except Failure as failure:
-            raise TradeRefused(failure.message) from None
+        return _units(self.amount, is_usd=self.denom == "usd")
+
+    def allows(self, bound: int) -> bool:
+        """Whether this bound, in base units of the open leg, is within the limit."""
+        if self.limit is None:
+            return True
+        limit = _units(self.limit, is_usd=self.denom != "usd")
+        return bound >= limit if self.is_exact_in else bound <= limit
+
+
+def _units(text: str, *, is_usd: bool) -> int:
+    try:
+        return int((UsdgAmount if is_usd else TokenAmount).parse(text))
+    except Failure as failure:
+        raise TradeRefused(failure.message) from None

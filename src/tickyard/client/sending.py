@@ -29,8 +29,6 @@ from tickyard.kernel.ids import Address
 _TRANSFER: Final = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 _POLL_S: Final = 0.25
 _AGAIN_S: Final = 3.0
-_FEE_MOST: Final = 10**13
-_GAS_MOST: Final = 5_000_000
 
 
 class Account(Protocol):
@@ -96,7 +94,7 @@ class Sending:
         moved = (0, 0)
         for index, (to, data) in enumerate(agreed.steps):
             if index == len(signed):
-                signed.append(await self._sign(to, data))
+                signed.append(await self._sign(to, data, order.fee_most_wei))
                 if self.on_signed is not None:
                     self.on_signed(signed[index])
             receipt = await self._settle(signed, index)
@@ -106,11 +104,11 @@ class Sending:
             moved = _moved(receipt, agreed, Address(str(self.account.address).lower()))
         return TradeDone(done, *moved)
 
-    async def _sign(self, to: Address, data: bytes) -> SignedStep:
+    async def _sign(self, to: Address, data: bytes, fee_most: int) -> SignedStep:
         sender = str(self.account.address)
         call = {"from": sender, "to": to, "data": "0x" + data.hex()}
         try:
-            estimate = quantity(await self.rpc.call("eth_estimateGas", [call]))
+            gas = quantity(await self.rpc.call("eth_estimateGas", [call])) * 5 // 4
         except RpcError as refusal:
             reason = revert_text(refusal.revert_data) or "the node gives no reason"
             raise TradeRefused(f"the next step would fail, nothing of it was sent: {reason}") from None
@@ -120,8 +118,12 @@ class Sending:
             raise TradeRefused("the account has transactions under way: wait for them first")
         newest = await header(self.rpc, "latest")
         tip = await self._tip()
-        if max(newest.base_fee, tip) > _FEE_MOST or estimate > _GAS_MOST:
-            raise TradeRefused("the node asks for an absurd fee")
+        fee = 2 * newest.base_fee + tip
+        # Whatever a node names is paid: it must not be able to spend the wallet on gas.
+        if gas * fee > fee_most:
+            raise TradeRefused(
+                f"the node asks for a fee of up to {gas * fee} wei, over the {fee_most} that are allowed"
+            )
         signed = self.account.sign_transaction(
             {
                 "type": 2,
@@ -130,8 +132,8 @@ class Sending:
                 "to": checksum(to),
                 "data": "0x" + data.hex(),
                 "value": 0,
-                "gas": estimate * 5 // 4,
-                "maxFeePerGas": 2 * newest.base_fee + tip,
+                "gas": gas,
+                "maxFeePerGas": fee,
                 "maxPriorityFeePerGas": tip,
             }
         )

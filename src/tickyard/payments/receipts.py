@@ -14,6 +14,7 @@ from urllib.parse import quote, urlsplit
 
 import msgspec
 
+from tickyard.kernel.files import read_named
 from tickyard.kernel.wire import encode
 from tickyard.payments.facilitators.credentials import BadCredentials
 
@@ -28,7 +29,7 @@ class ReceiptKey:
         from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
         try:
-            blocks = _PEM.findall(file.read_text())
+            blocks = _PEM.findall(read_named(file).decode())
             keys = [load_pem_private_key(block.encode(), None) for block in blocks]
         except (OSError, ValueError, TypeError):
             raise BadCredentials(f"{file.name} cannot be read as a private key in PEM") from None

@@ -53,9 +53,9 @@ def still_running() -> UpstreamDown:
     )
 
 
-def outcome_unknown() -> UpstreamDown:
+def outcome_unknown(retry_after_s: int = _RETRY_AFTER_S) -> UpstreamDown:
     return UpstreamDown(
         "whether this payment was settled is not known yet; repeat this request with the same payment and do not "
         "sign a new one",
-        retry_after_s=_RETRY_AFTER_S,
+        retry_after_s=retry_after_s,
     )

@@ -26,7 +26,7 @@ from tickyard.payments.receipts import ReceiptKey
 from tickyard.payments.refusal import BadPayment, NotSettled, Refusal, TooManyPayments
 from tickyard.payments.selling.budgets import Budget, Place
 from tickyard.payments.selling.cashier import Cashier
-from tickyard.payments.selling.identity import PayerIdentity
+from tickyard.payments.selling.identity import PayerIdentity, is_ordinary
 from tickyard.payments.selling.sale import Sale, sale_of
 from tickyard.payments.selling.standing import Bearer, PaidRequest, bearer_of
 from tickyard.payments.signed.authorization import Payment, read_authorization
@@ -116,7 +116,7 @@ class Gate:
         payment = read_authorization(choose(given, self._offer.entries))
         place = await keeper.bad_payments.take(client)
         try:
-            bearer = await self._bearer(payment, scope)
+            bearer = await self._bearer(payment, place, scope)
             body = await self._body(scope, receive)
             if body is None:
                 await send_error(send, 400, "bad_request", "the body did not arrive whole; nothing was taken")
@@ -195,13 +195,19 @@ class Gate:
         )
         return receipt_value(sale.transaction, network, payer, signed)
 
-    async def _bearer(self, payment: Payment, scope: Scope) -> Bearer:
-        identity = self._keeper.identity
+    async def _bearer(self, payment: Payment, place: Place, scope: Scope) -> Bearer:
         is_seen = has_payer_signed(payment) is True
         signed_in = self._signed_in(scope)
-        is_signed_in = signed_in is not None and await identity.is_of(signed_in, payment.key)
+        is_signed_in = signed_in is not None and await self._is_of(signed_in, payment.key, place)
         address = self._keeper.own_address(scope)
         return bearer_of(payment, address, is_signature_seen=is_seen, is_signed_in=is_signed_in)
+
+    async def _is_of(self, signed_in: SignedIn, key: Key, place: Place) -> bool:
+        """Whether the payer has signed in. Of a contract its chain is asked, and that only so often."""
+        if signed_in.address != key.payer or is_ordinary(signed_in):
+            return signed_in.address == key.payer
+        place.spend()
+        return await self._keeper.identity.takes(signed_in, key.network)
 
     def _signed_in(self, scope: Scope) -> SignedIn | None:
         value = next((value for name, value in scope["headers"] if name == SIGN_IN), None)

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, or_, select, text, update
+from sqlalchemy import ColumnElement, Select, and_, bindparam, select, text, update
 
-from tickyard.payments.books.tables import IS_OPEN, payment
+from tickyard.payments.books.tables import IS_OPEN, IS_UNPROVEN, payment
 from tickyard.store.engine import Store
 
 LOOK_PAUSE_MAX_S: Final = 300
@@ -22,20 +22,20 @@ def first_of(which: ColumnElement[bool]) -> Select[tuple[str]]:
     return select(payment.c.nonce).where(which).limit(1)
 
 
-_LOST: Final = and_(
-    payment.c.look_at.is_(None),
-    or_(text("payment.state IN ('settling', 'unknown')"), payment.c.proof == "waiting"),
-)
+# Two searches, because each has an index that stays small.
+_LOST: Final = and_(text(IS_OPEN), payment.c.look_at.is_(None), payment.c.state != "running")
+_LOST_UNPROVEN: Final = and_(text(IS_UNPROVEN), payment.c.look_at.is_(None))
 _LOOK_TOO_FAR: Final = and_(payment.c.network == bindparam("of_network"), payment.c.look_at > bindparam("too_far"))
 _LEASE_TOO_FAR: Final = and_(text(IS_OPEN), payment.c.lease_until > bindparam("too_far"))
-_FIRST: Final = {which: first_of(which) for which in (_LOST, _LOOK_TOO_FAR, _LEASE_TOO_FAR)}
+_FIRST: Final = {which: first_of(which) for which in (_LOST, _LOST_UNPROVEN, _LOOK_TOO_FAR, _LEASE_TOO_FAR)}
 
 
 async def adopt(store: Store, networks: Iterable[str], now: datetime, soon: datetime) -> None:
     """Rows that an older version of this code left open have no moment at which they are looked at, and those that
     were dated by a wrong clock have none that comes soon. Who may still hold one of these keeps it for a while."""
     far = {"too_far": now + _AHEAD_MAX}
-    await _change(store, _LOST, {}, look_at=now)
+    for lost in (_LOST, _LOST_UNPROVEN):
+        await _change(store, lost, {}, look_at=now)
     await _change(store, _LEASE_TOO_FAR, far, lease_until=soon)
     for network in networks:
         await _change(store, _LOOK_TOO_FAR, far | {"of_network": network}, look_at=soon)

@@ -20,7 +20,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from msgspec.structs import replace
-from sqlalchemy import and_, bindparam, select, update
+from sqlalchemy import and_, bindparam, select, text, update
 
 from tickyard.kernel.clock import Clock
 from tickyard.payments.books import statements as sql
@@ -29,7 +29,7 @@ from tickyard.payments.books.lookups import Lookups
 from tickyard.payments.books.reply import Reply
 from tickyard.payments.books.reserving import take
 from tickyard.payments.books.row import PaymentRow, Reservation, State, read_row
-from tickyard.payments.books.tables import payment, payment_transfer
+from tickyard.payments.books.tables import IS_OPEN, payment, payment_transfer
 from tickyard.payments.proof.claim import claim
 from tickyard.payments.proof.transfer import PaidTransfer
 from tickyard.payments.signed.key import Key
@@ -42,7 +42,7 @@ RUNNING: Final = timedelta(seconds=30)
 _MARGIN: Final = timedelta(seconds=30)
 _PAUSE_MAX: Final = timedelta(seconds=30)
 # The worker's rounds ask these every few seconds, and mostly find nothing: they are put together once.
-_ABANDONED: Final = and_(payment.c.state == "running", payment.c.lease_until <= bindparam("now"))
+_ABANDONED: Final = and_(text(IS_OPEN), payment.c.state == "running", payment.c.lease_until <= bindparam("now"))
 _IS_ABANDONED: Final = first_of(_ABANDONED)
 _DUE: Final = (
     select(payment)

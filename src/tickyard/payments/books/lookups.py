@@ -1,5 +1,5 @@
-"""Finding rows for a crowd. Payments come from anybody and cost nothing until they are looked at: thousands at the same
-moment must not take the store's connections from everybody else, nor be told that the store is busy.
+"""Finding rows for a crowd. Payments and signatures come from anybody and cost nothing until they are looked at:
+thousands at the same moment must not take the store's connections from everybody else, nor be told that it is busy.
 
 A few are looked up at once. Whoever comes then waits, holding nothing, and is served by the next that is free, one
 after the other over the same connection.
@@ -7,6 +7,7 @@ after the other over the same connection.
 
 import asyncio
 from collections import deque
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from tickyard.payments.books import statements as sql
@@ -16,24 +17,30 @@ from tickyard.store.engine import Store, Transaction
 
 AT_ONCE: Final = 4
 
+Look = Callable[[Transaction], Awaitable[PaymentRow | None]]
+"""One SELECT."""
+
 
 class Lookups:
     def __init__(self, store: Store, at_once: int = AT_ONCE) -> None:
         self._store = store
         self._at_once = at_once
         self._busy = 0
-        self._waiting: deque[tuple[Key, asyncio.Future[PaymentRow | None]]] = deque()
+        self._waiting: deque[tuple[Look, asyncio.Future[PaymentRow | None]]] = deque()
         self._servers: set[asyncio.Task[None]] = set()
 
     async def find(self, key: Key) -> PaymentRow | None:
+        return await self.look(lambda tx: _find(tx, key))
+
+    async def look(self, look: Look) -> PaymentRow | None:
         if self._busy >= self._at_once:
             found: asyncio.Future[PaymentRow | None] = asyncio.get_running_loop().create_future()
-            self._waiting.append((key, found))
+            self._waiting.append((look, found))
             return await found
         self._busy += 1
         try:
             async with self._store.glance() as tx:
-                return await _find(tx, key)
+                return await look(tx)
         finally:
             self._busy -= 1
             if self._waiting:
@@ -47,8 +54,8 @@ class Lookups:
         try:
             async with self._store.glance() as tx:
                 while self._waiting:
-                    key, mine = self._waiting.popleft()
-                    row = await _find(tx, key)
+                    look, mine = self._waiting.popleft()
+                    row = await look(tx)
                     if not mine.done():
                         mine.set_result(row)
         except Exception as trouble:  # noqa: BLE001  whatever it is belongs to those who wait: they would hear the same

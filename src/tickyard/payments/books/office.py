@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import ColumnElement, and_, func, or_, select
+from sqlalchemy import ColumnElement, and_, func, or_, select, text
 
 from tickyard.chain.abi import address_word, uint_word
 from tickyard.chain.address import checksum
@@ -14,7 +14,7 @@ from tickyard.kernel.units import UsdgAmount
 from tickyard.kernel.wire import iso
 from tickyard.payments.books.ledger import KEEP_ANSWERS
 from tickyard.payments.books.row import PaymentRow, read_row
-from tickyard.payments.books.tables import payment
+from tickyard.payments.books.tables import IS_ORPHAN, IS_UNPROVEN, payment
 from tickyard.store.engine import Store
 
 _TRANSFER: Final = bytes.fromhex("a9059cbb")
@@ -62,7 +62,7 @@ async def find_settled(store: Store, since: datetime, until: datetime) -> list[P
 
 async def find_orphans(store: Store, until: datetime) -> list[PaymentRow]:
     """Money that we have seen arrive before `until`, whose answer has never left the house."""
-    return await _read(store, and_(_orphaned(), payment.c.settled_at < until), payment.c.settled_at, None)
+    return await _read(store, and_(text(IS_ORPHAN), payment.c.settled_at < until), payment.c.settled_at, None)
 
 
 async def take_stock(store: Store, network: str, until: datetime) -> NetworkStanding:
@@ -73,13 +73,15 @@ async def take_stock(store: Store, network: str, until: datetime) -> NetworkStan
                 ours, payment.c.state == "unknown", payment.c.look_at.is_not(None)
             )
         )
-        waiting = await tx.execute(select(func.count()).where(ours, payment.c.proof == "waiting"))
-        orphans = await tx.execute(select(func.count()).where(ours, _orphaned(), payment.c.settled_at < until))
+        # Not a plain column: SQLite would take the network for the best way in, and there are two of them in all books.
+        theirs = payment.c.network.concat("") == network
+        waiting = await tx.execute(select(func.count()).select_from(payment).where(theirs, text(IS_UNPROVEN)))
+        orphans = await tx.execute(select(func.count()).where(theirs, text(IS_ORPHAN), payment.c.settled_at < until))
         return NetworkStanding(oldest.scalar(), waiting.scalar() or 0, orphans.scalar() or 0)
 
 
-def book_entry(row: PaymentRow) -> dict[str, Any]:
-    """One line of an export."""
+def book_entry(row: PaymentRow, pool_day: str) -> dict[str, Any]:
+    """One line of an export. `pool_day`: of the pool that it counts for, once it counts."""
     assert row.settled_at is not None
     return {
         "time": iso(row.settled_at),
@@ -90,7 +92,7 @@ def book_entry(row: PaymentRow) -> dict[str, Any]:
         "route": row.route,
         "transaction": row.mined or row.transaction or "",
         "block": row.mined_block if row.mined_block is not None else "",
-        "creditedDay": row.settled_at.date().isoformat() if row.proof == "credited" else "",
+        "creditedDay": pool_day if row.proof == "credited" else "",
     }
 
 
@@ -137,15 +139,6 @@ def refund_of(row: PaymentRow) -> dict[str, Any]:
         "data": "0x" + data.hex(),
         "value": "0",
     }
-
-
-def _orphaned() -> ColumnElement[bool]:
-    return and_(
-        payment.c.state == "settled",
-        payment.c.delivered_at.is_(None),
-        payment.c.mined.is_not(None),
-        payment.c.signature.is_not(None),
-    )
 
 
 def _conditions(which: Filter) -> Sequence[ColumnElement[bool]]:

@@ -16,6 +16,7 @@ import msgspec
 from yarl import URL
 
 from tickyard.kernel.clock import Clock
+from tickyard.kernel.files import read_named
 from tickyard.kernel.wire import encode
 
 LIFE_S: Final = 120
@@ -125,6 +126,6 @@ def _part(text: bytes) -> str:
 
 def _read(file: Path) -> bytes:
     try:
-        return file.read_bytes()
+        return read_named(file)
     except OSError:
         raise BadCredentials(f"{file.name} cannot be read") from None

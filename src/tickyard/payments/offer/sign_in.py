@@ -48,8 +48,6 @@ class SignedIn(msgspec.Struct, frozen=True, gc=False):
     """A message that somebody says `address` signed."""
 
     address: Address
-    network: str
-    """Where the account is, should it be a contract."""
     digest: bytes
     signature: bytes
     age_s: int
@@ -103,7 +101,7 @@ class SignInOffer:
             return None
         prefix = b"\x19Ethereum Signed Message:\n%d" % len(text)
         signed = keccak256(prefix + text), bytes.fromhex(signature[2:])
-        return SignedIn(Address(address.lower()), chain, *signed, age_s)
+        return SignedIn(Address(address.lower()), *signed, age_s)
 
 
 def message(given: dict[str, object]) -> bytes:

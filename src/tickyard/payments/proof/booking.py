@@ -27,7 +27,7 @@ async def credit(ledger: Ledger, row: PaymentRow, transfers: Sequence[PaidTransf
         seen = await claim(tx, payment_proof, row, transfers)
         if seen is None:
             return False
-        settlement = f"{row.key.network}/{seen.transaction}/{seen.log_index}"
+        settlement = revenue.settlement_of(row.key.network, seen.transaction, seen.log_index)
         await revenue.credit(tx, settlement, row.amount_raw, row.settled_at, ledger.clock.now())
         # The receipt's hash stays what the caller was told; the one on the chain is the truth.
         where = {"mined": seen.transaction, "mined_index": seen.log_index, "mined_block": seen.block}

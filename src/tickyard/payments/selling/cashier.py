@@ -8,7 +8,7 @@ One cashier serves all gates of a process. Each sale is a task of its own: a cal
 import asyncio
 import secrets
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Final
 
 from prometheus_client import Counter
@@ -35,7 +35,7 @@ from tickyard.payments.refusal import (
 from tickyard.payments.selling.budgets import Budget, Place
 from tickyard.payments.selling.deliveries import Deliveries
 from tickyard.payments.selling.pickup import Pickup
-from tickyard.payments.selling.sale import Flight, Name, Sale, claim_of, name_of, sale_of
+from tickyard.payments.selling.sale import Flight, Name, Sale, claim_of, is_any_of, name_of, sale_of
 from tickyard.payments.selling.settlement import Settlement
 from tickyard.payments.selling.standing import PaidRequest, is_payer, may_be_payer, shows_more, stranger_of
 from tickyard.payments.selling.steps import is_free, next_step
@@ -68,12 +68,12 @@ class Cashier:
         self._ledger = ledger
         self._tills = tills
         self._clock = clock
-        self._settlement = Settlement(ledger, tills)
+        self._settlement = Settlement(ledger, tills, clock, looks_per_minute=unsettled_per_minute)
         self._unsettled = Budget(unsettled_per_minute, clock, "too many calls of this payer ended without a settlement")
         self._wait_s = wait_s
         self.deliveries = Deliveries(ledger, clock)
-        self.pickup = Pickup(ledger, clock)
         self._flights: dict[tuple[Name, str], Flight] = {}
+        self.pickup = Pickup(ledger, clock, partial(is_any_of, self._flights.values()))
         self._alone: set[asyncio.Task[Sale]] = set()
         """Sales that nobody may join."""
         self._taking: dict[Name, asyncio.Future[Refusal | TooManyPayments | UpstreamDown | None]] = {}

@@ -1,7 +1,9 @@
 """Whether a payer really signed. Ordinary signatures are recovered here; those of contract wallets a chain judges."""
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Collection, Mapping
+from itertools import compress
 from typing import Final
 
 from tickyard.kernel.errors import UpstreamDown
@@ -9,7 +11,6 @@ from tickyard.kernel.ids import Address
 from tickyard.payments.offer.sign_in import SignedIn
 from tickyard.payments.proof.chain import ChainProof
 from tickyard.payments.signed.authorization import Payment
-from tickyard.payments.signed.key import Key
 from tickyard.payments.signed.signature import ORDINARY_BYTES, not_signed, recover
 
 _ACCOUNTS_KEPT: Final = 4096
@@ -37,23 +38,20 @@ class PayerIdentity:
         code. UpstreamDown when the chain does not answer."""
         return await self._chains[payment.key.network].accepts(payment.key.payer, payment.digest, payment.signature)
 
-    async def is_of(self, signed_in: SignedIn, key: Key) -> bool:
-        """Whether the message was signed by the payer."""
-        return signed_in.address == key.payer and (
-            _is_ordinary(signed_in) or await self._accepts(key.network, signed_in)
-        )
-
     def ordinary_networks_of(self, signed_in: SignedIn) -> Collection[str]:
         """Where the message speaks for its address if the address's own key signed: everywhere, or nowhere."""
-        return self._chains if _is_ordinary(signed_in) else ()
+        return self._chains if is_ordinary(signed_in) else ()
 
     async def contract_networks_of(self, signed_in: SignedIn) -> Collection[str]:
-        """Where it does if the address is a contract: on its own network, for it may be another's on each. This asks
-        the chain, and somebody else's code."""
-        return (signed_in.network,) if await self._accepts(signed_in.network, signed_in) else ()
+        """Where it does if the address is a contract: it may be another's on each network, so each is asked, whichever
+        the message names. Standard clients name the first that we offer, and have paid on any. This asks the chains,
+        and somebody else's code. UpstreamDown when one of them does not answer."""
+        told = await asyncio.gather(*(self.takes(signed_in, network) for network in self._chains))
+        return list(compress(self._chains, told))
 
-    async def _accepts(self, network: str, signed_in: SignedIn) -> bool:
-        """UpstreamDown when the chain does not answer: a no would have them pay again."""
+    async def takes(self, signed_in: SignedIn, network: str) -> bool:
+        """Whether the address is a contract there that takes the signature for its own. UpstreamDown when the chain
+        does not answer: a no would have them pay again."""
         who, age_s = signed_in.address, signed_in.age_s
         return await self._chains[network].accepts(who, signed_in.digest, signed_in.signature, age_s=age_s)
 
@@ -76,7 +74,7 @@ class PayerIdentity:
         return True
 
 
-def _is_ordinary(signed_in: SignedIn) -> bool:
+def is_ordinary(signed_in: SignedIn) -> bool:
     """Whether the address's own key signed."""
     is_sized = len(signed_in.signature) == ORDINARY_BYTES
     return is_sized and recover(signed_in.digest, signed_in.signature) == signed_in.address

@@ -3,9 +3,11 @@ they sign in, and pay again when that opens nothing.
 
 What has left the house is theirs for a minute more, because it may have got lost on the way; after that a payer who
 asks the same again wants today's answer, and pays for it. Nothing is settled here, and no chain is read.
+
+Anybody may sign, as often as they like: they wait for their turn among themselves, so that those who pay do not.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -14,36 +16,47 @@ from sqlalchemy import CompoundSelect, and_, or_, select, text, union_all
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.ids import Address
 from tickyard.payments.books.ledger import KEEP_ANSWERS, Ledger
+from tickyard.payments.books.lookups import Lookups
 from tickyard.payments.books.row import PaymentRow, read_row
 from tickyard.payments.books.tables import IS_OPEN, payment
 from tickyard.payments.refusal import outcome_unknown, still_running
+from tickyard.store.engine import Transaction
 
 DELIVERED: Final = timedelta(seconds=60)
+AT_ONCE: Final = 2
+
+IsUnderWay = Callable[[Address, str], bool]
+"""Whether a payer's payment for a request is being looked at here, with or without a row by now."""
 
 
 class Pickup:
-    def __init__(self, ledger: Ledger, clock: Clock) -> None:
-        self._ledger = ledger
+    def __init__(self, ledger: Ledger, clock: Clock, is_under_way: IsUnderWay) -> None:
+        self._lookups = Lookups(ledger.store, AT_ONCE)
         self._clock = clock
+        self._is_under_way = is_under_way
 
     async def find(self, payer: Address, networks: Collection[str], fingerprint: str) -> PaymentRow | None:
         """Their newest settled payment for this very request. UpstreamDown while one may yet turn out to be settled:
         they must not pay again."""
-        row = await self._newest(payer, networks, fingerprint)
-        if row is None:
-            return None
-        if row.state == "running":
+        # Asked first: by the time that the books are read it may be in them, or be over.
+        is_under_way = self._is_under_way(payer, fingerprint)
+        row = await self._lookups.look(lambda tx: self._newest(tx, payer, networks, fingerprint))
+        if row is not None and row.state == "running":
             raise still_running()
-        if row.state != "settled":
+        if row is not None and row.state != "settled":
             # Reading the chain is the worker's business: nobody is made to do it by asking often.
             raise outcome_unknown()
-        is_over = row.delivered_at is not None and row.delivered_at <= self._clock.now() - DELIVERED
-        return None if is_over else row
+        if row is not None and (row.delivered_at is None or row.delivered_at > self._clock.now() - DELIVERED):
+            return row
+        if is_under_way:
+            raise still_running()
+        return None
 
-    async def _newest(self, payer: Address, networks: Collection[str], fingerprint: str) -> PaymentRow | None:
-        async with self._ledger.store.read() as tx:
-            newest = newest_of(payer, networks, fingerprint, self._clock.now())
-            found = (await tx.execute(newest)).mappings().one_or_none()
+    async def _newest(
+        self, tx: Transaction, payer: Address, networks: Collection[str], fingerprint: str
+    ) -> PaymentRow | None:
+        newest = newest_of(payer, networks, fingerprint, self._clock.now())
+        found = (await tx.execute(newest)).mappings().one_or_none()
         return None if found is None else read_row(found)
 
 

@@ -1,10 +1,12 @@
 """A sale: what it is called, who goes along in it, and how it ends."""
 
 import asyncio
+from collections.abc import Iterable
 from datetime import datetime
 
 import msgspec
 
+from tickyard.kernel.ids import Address
 from tickyard.payments.books.reply import Reply
 from tickyard.payments.books.row import PaymentRow, Reservation
 from tickyard.payments.selling.standing import PaidRequest
@@ -35,6 +37,12 @@ class Flight:
 
 def name_of(order: PaidRequest) -> Name:
     return order.payment.key, order.bearer.digest, order.bearer.signature
+
+
+def is_any_of(flights: Iterable[Flight], payer: Address, fingerprint: str) -> bool:
+    """Whether one of these is for a payment that this payer signed, for this request. Anybody can name a payer."""
+    orders = (flight.order for flight in flights if flight.order.fingerprint == fingerprint)
+    return any(order.payment.key.payer == payer and order.bearer.is_signature_seen for order in orders)
 
 
 def sale_of(row: PaymentRow) -> Sale:

@@ -17,6 +17,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Final
 
+from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.observe.log import log
 from tickyard.payments.books.ledger import Ledger
@@ -26,15 +27,28 @@ from tickyard.payments.facilitators.till import Till
 from tickyard.payments.proof.chain import Finding, Tip, Unclear, Unused
 from tickyard.payments.proof.reconcile import carry_out
 from tickyard.payments.proof.verdict import Verdict, judge
+from tickyard.payments.refusal import TooManyPayments, outcome_unknown
+from tickyard.payments.selling.budgets import Budget
 
 _LOOK_S: Final = 15.0
+LOOKS_PER_MINUTE: Final = 20
+"""How often the repeats of one payer make us read the chain. The worker reads it anyway."""
 
 
 class Settlement:
-    def __init__(self, ledger: Ledger, tills: Mapping[str, Till], *, look_s: float = _LOOK_S) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        tills: Mapping[str, Till],
+        clock: Clock,
+        *,
+        look_s: float = _LOOK_S,
+        looks_per_minute: int | None = LOOKS_PER_MINUTE,
+    ) -> None:
         self._ledger = ledger
         self._tills = tills
         self._look_s = look_s
+        self._looks = Budget(looks_per_minute, clock, "too many repeats of payments in doubt")
 
     async def settle(self, row: PaymentRow) -> PaymentRow:
         """Ask for the money of a row that we hold in `settling`. The row comes back settled, failed or unknown."""
@@ -58,6 +72,7 @@ class Settlement:
         row = await self._ledger.expire(row)
         if row.state != "unknown":
             return row
+        await self._allow_look(row)
         verdict = await self._look(row)
         if verdict is None:
             return row
@@ -70,6 +85,7 @@ class Settlement:
 
     async def look(self, row: PaymentRow) -> PaymentRow | None:
         """Read the chain about a payment that is not settled, and believe it. None: it shows no use of the nonce."""
+        await self._allow_look(row)
         seen = await self._read(row)
         if seen is None:
             return None
@@ -77,6 +93,13 @@ class Settlement:
         if verdict.act != "wait":
             return await self._follow(row, verdict)
         return None if isinstance(seen[0], Unused | Unclear) else row
+
+    async def _allow_look(self, row: PaymentRow) -> None:
+        """Whoever asks without a pause hears what they have heard before, and the chain is not asked."""
+        try:
+            (await self._looks.take(row.key.payer)).spend()
+        except TooManyPayments as trouble:
+            raise outcome_unknown(trouble.retry_after_s) from None
 
     async def _follow(self, row: PaymentRow, verdict: Verdict) -> PaymentRow:
         await carry_out(self._ledger, row, verdict)

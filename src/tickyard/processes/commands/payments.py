@@ -3,18 +3,20 @@
 import argparse
 import csv
 import sys
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import msgspec
 
 from tickyard.chain.address import checksum
 from tickyard.config.settings import Settings
+from tickyard.features.earn.books.pools import read_pools
 from tickyard.kernel.units import UsdgAmount
 from tickyard.kernel.wire import iso
 from tickyard.payments.books import office
 from tickyard.payments.books.row import PaymentRow
 from tickyard.store.engine import Store
+from tickyard.store.revenue import settlement_of
 from tickyard.wiring.clock import open_clock
 from tickyard.wiring.store import ready_store
 
@@ -48,10 +50,7 @@ async def _show(asked: argparse.Namespace, store: Store) -> int:
             for row in found:
                 _print(office.life_of(row))
         case "export":
-            entries = [
-                office.book_entry(row)
-                for row in await office.find_settled(store, asked.since, asked.until + timedelta(days=1))
-            ]
+            entries = await _entries(store, asked.since, asked.until + timedelta(days=1))
             if asked.format == "json":
                 _print(entries)
             else:
@@ -64,6 +63,16 @@ async def _show(asked: argparse.Namespace, store: Store) -> int:
                 told = {"answerUntil": office.answer_until(row), "unsignedRefund": office.refund_of(row)}
                 _print({**office.life_of(row), **told})
     return 0
+
+
+async def _entries(store: Store, since: datetime, until: datetime) -> list[dict[str, Any]]:
+    pools = await read_pools(store, since, until)
+    entries = []
+    for row in await office.find_settled(store, since, until):
+        assert row.settled_at is not None
+        settlement = settlement_of(row.key.network, row.mined, row.mined_index)
+        entries.append(office.book_entry(row, pools.day(settlement, row.settled_at)))
+    return entries
 
 
 def _line(row: PaymentRow) -> str:
