@@ -9,7 +9,8 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from tickyard.config.settings import Settings, read_settings
+from tickyard.config.reading import read_settings
+from tickyard.config.settings import Settings
 from tickyard.processes.importing import without_collecting
 from tickyard.terminal.arguments import (
     add_call_arguments,
@@ -146,11 +147,11 @@ def _main() -> None:
             elif asked.action == "deploy":
                 sys.exit(_run(deploy(_settings(), asked.owner, asked.payer)))
             else:
-                sys.exit(_run(resume(_settings())))
+                sys.exit(_run(resume(_store_settings())))
         case "earn":
             from tickyard.processes.commands.earn import skip_epoch
 
-            sys.exit(_run(skip_epoch(_settings(), asked.epoch)))
+            sys.exit(_run(skip_epoch(_store_settings(), asked.epoch)))
         case "claim":
             from tickyard.sandbox.commands.claim import claim_command
 
@@ -158,12 +159,12 @@ def _main() -> None:
         case "migrate" | "backup" | "restore":
             from tickyard.processes.store import keep_store
 
-            _run(keep_store(asked.command, _settings(), getattr(asked, "file", "")))
+            _run(keep_store(asked.command, _store_settings(), getattr(asked, "file", "")))
         case "registry":
             from tickyard.processes.commands.registry import look_after_registry
 
             symbol, address = getattr(asked, "symbol", None), getattr(asked, "address", None)
-            sys.exit(_run(look_after_registry(asked.doing, _settings(), symbol, address)))
+            sys.exit(_run(look_after_registry(asked.doing, _store_settings(), symbol, address)))
         case "pay":
             from tickyard.sandbox.commands.pay import pay_command
 
@@ -171,8 +172,7 @@ def _main() -> None:
         case "payments":
             from tickyard.processes.commands.payments import payments_command
 
-            # It reads the store and nothing else: a bookkeeper's machine has no node, no facilitator and no key.
-            sys.exit(_run(payments_command(asked, read_settings(os.environ, is_for_service=False))))
+            sys.exit(_run(payments_command(asked, _store_settings())))
         case "call" | "watch":
             from tickyard.terminal.commands import call_command, watch_command
 
@@ -232,6 +232,11 @@ def _base_url() -> str:
 
 def _settings() -> Settings:
     return read_settings(os.environ)
+
+
+def _store_settings() -> Settings:
+    """For who works on the store alone: a bookkeeper's or a database's machine has no node, facilitator or key."""
+    return read_settings(os.environ, is_for_service=False)
 
 
 def _version() -> str:

@@ -41,10 +41,11 @@ def test_a_desk_that_is_none_and_a_proxy_that_nobody_trusts_are_found(up):
     assert (code, "may move all that it holds" in said) == (0, True), said
 
 
-def test_a_spender_that_is_none_and_half_a_reward_program_are_found(up):
+def test_a_spender_or_a_fee_tier_that_is_none_and_half_a_reward_program_are_found(up):
     nobody = "0x00000000000000000000000000000000000000aa"
-    code, said = examine(up, TICKYARD_SPENDER=nobody, TICKYARD_PAYOUT_DESK="")
-    assert (code, said.count("  BAD")) == (1, 2), said
+    code, said = examine(up, TICKYARD_SPENDER=nobody, TICKYARD_PAYOUT_DESK="", TICKYARD_FEE_TIERS="100,30000,500")
+    assert (code, said.count("  BAD")) == (1, 3), said
+    assert "the factory has no fee tier 30000" in said
     assert f"there is no contract at {nobody}" in said
     assert "the reward program is off" in said
 
@@ -61,6 +62,24 @@ def test_a_list_that_is_refused_and_a_history_that_never_begins_are_found(up):
     assert (code, said.count("  BAD")) == (1, 2), said
     assert "  BAD   issuer                 its list is refused: AAPL changed its address" in said
     assert "no sample is written before 2999-01-01T00:00:00Z" in said
+
+
+def test_a_kept_list_that_is_damaged_is_found(up):
+    """Processes that run do not look at it again; none would start."""
+    with contextlib.closing(sqlite3.connect(up.run_dir / "tickyard.db")) as book:
+        was = book.execute("SELECT body FROM kept_listing").fetchone()[0]
+        try:
+            _keep(book, was[: len(was) // 2])
+            code, said = examine(up)
+        finally:
+            _keep(book, was)
+    assert (code, said.count("  BAD")) == (1, 1), said
+    assert "the list of assets kept in the store is damaged" in said
+
+
+def _keep(book, body):
+    with book:
+        book.execute("UPDATE kept_listing SET body = ?", (body,))
 
 
 def _pin(book, address):

@@ -24,6 +24,7 @@ def folder(tmp_path_factory):
     (folder / "file").write_text("not a folder, not a database, not a key\n")
     (folder / "binary").write_bytes(bytes(range(256)))
     (folder / "sealed").mkdir(mode=0o500)
+    os.mkfifo(folder / "pipe")
     (folder / "keys").write_text(f"1 {'5a' * 32}\n")
     return folder
 
@@ -87,18 +88,31 @@ MISTAKES = [
     (["doctor"], {}, "TICKYARD_RPC_URLS is not set"),
     (["nonsense"], {}, "invalid choice"),
     ([], {}, "required"),
+    # The store alone: no node, facilitator or key is asked for.
+    (["backup", "copy"], {"DATA_DIR": "empty"}, "there is no store"),
+    (["restore", "nothing"], {"DATA_DIR": "other"}, "there is no such copy"),
+    (["registry", "show"], {"DATA_DIR": "empty"}, "there is no store"),
+    (["registry", "forget"], {"DATA_DIR": "empty"}, "there is no store"),
+    (["registry", "accept", "AAPL"], {"DATA_DIR": "empty"}, "TICKYARD_RPC_URLS is not set"),
+    (["earn", "skip", "20261001"], {"DATA_DIR": "empty"}, "there is no store"),
+    (["payout", "resume"], {"DATA_DIR": "empty"}, "there is no store"),
+    # A pipe that nobody writes to.
+    (["migrate"], {"SETTINGS": "pipe"}, "pipe"),
+    (["keys", "rotate", "pipe"], {}, "cannot be read"),
+    (["doctor"], GOOD | {"DATA_DIR": "made", "SECRET_KEY_FILE": "pipe"}, "pipe cannot be read"),
 ]
 
 
 @pytest.mark.slow
-def test_no_foreseeable_mistake_shows_a_traceback(folder):
-    # A copy to refuse to overwrite, and a store to refuse to fill.
-    made = run(folder, "migrate", **GOOD | {"DATA_DIR": "made"})
+@pytest.mark.parametrize("first", range(0, len(MISTAKES), 16))
+def test_no_foreseeable_mistake_shows_a_traceback(folder, first):
+    # A copy to refuse to overwrite, and a store to refuse to fill; neither needs another setting.
+    made = run(folder, "migrate", DATA_DIR="made")
     assert made.returncode == 0, made.stderr
-    wrong = {}
+    wrong, mistakes = {}, MISTAKES[first : first + 16]
     with ThreadPoolExecutor(4) as pool:
         for (words, settings, says), done in zip(
-            MISTAKES, pool.map(lambda each: run(folder, *each[0], **each[1]), MISTAKES), strict=True
+            mistakes, pool.map(lambda each: run(folder, *each[0], **each[1]), mistakes), strict=True
         ):
             said = done.stdout + done.stderr
             if done.returncode == 0 or "Traceback" in said or says not in said or not said.strip():

@@ -141,6 +141,36 @@ def test_a_token_that_changed_its_ticker_is_accepted_under_the_new_one(tmp_path)
     live(scenario, tmp_path)
 
 
+def uid_of_another(assets):
+    """The uid of somebody who had no token on our chain and is not listed any more."""
+    gone = next(asset for asset in assets if all(each["chainId"] != 4663 for each in asset["deployments"]))
+    listed(moved(assets))["id"] = gone["id"]
+    return [asset for asset in assets if asset is not gone]
+
+
+@pytest.mark.slow
+def test_an_accepted_token_is_served_where_its_uid_was_of_somebody_without_a_token(tmp_path):
+    async def scenario(yard, far):
+        far.issuer.edit, far.node.mode = uid_of_another, "500"
+        status, said = await tickyard(tmp_path, far, "accept", SYMBOL, "--address", ELSEWHERE)
+        assert status == 0, said
+        far.node.mode = "ok"
+        await yard.deps.market.registry.refresh()
+        assert await address_of(yard) == checksum(ELSEWHERE)
+
+    live(scenario, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_list_without_many_is_shown_as_refused(tmp_path):
+    async def scenario(_yard, far):
+        far.issuer.edit = lambda assets: assets[: len(assets) // 2]
+        status, said = await tickyard(tmp_path, far, "show")
+        assert (status, "97 of 194 assets vanished at once" in said) == (1, True), said
+
+    live(scenario, tmp_path)
+
+
 @pytest.mark.slow
 def test_nothing_is_accepted_by_mistake(tmp_path):
     async def scenario(yard, far):

@@ -355,5 +355,27 @@ def broken_beside(assets):
     return assets
 
 
+@pytest.mark.slow
+def test_a_list_that_contradicts_itself_confirms_nothing_and_clears_nobody(tmp_path):
+    async def scenario(yard):
+        registry = yard.deps.market.registry
+        await registry.refresh()
+        confirmed = confirmed_at()
+        assert abs(confirmed - yard.deps.clock.timestamp()) < 60
+        yard.issuer.edit = moved
+        await registry.refresh()
+        for lie in (doubled, shared, posing, thinned):
+            yard.issuer.edit = lie
+            # Refused by us, with a reason, and not for want of an answer.
+            await registry.refresh()
+            assert (doubted(), confirmed_at()) == (1, confirmed), lie.__name__
+
+    live(scenario, tmp_path)
+
+
+def confirmed_at():
+    return metrics.REGISTRY.get_sample_value("tickyard_registry_confirmed_timestamp_seconds")
+
+
 def doubted():
     return metrics.REGISTRY.get_sample_value("tickyard_registry_changed_identities")

@@ -156,7 +156,8 @@ def test_too_many_logs_is_told_apart_from_a_throttle_with_the_same_code():
             node.script = ["rpc-throttle"]
             node.results["eth_getLogs"] = [{"data": "0x"}]
             assert await rpc.get_logs(**query) == [{"data": "0x"}]
-            assert node.seen[-1]["params"][0]["fromBlock"] == "0x1"
+            (asked,) = node.seen[-1]["params"]
+            assert (asked["fromBlock"], asked["toBlock"], asked["address"]) == ("0x1", "0x2", [TOKEN])
 
     run(scenario)
 

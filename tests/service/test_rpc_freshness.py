@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from contextlib import suppress
 from random import Random
 
 import pytest
@@ -253,3 +254,28 @@ def test_the_service_quotes_fresh_figures_past_a_frozen_node_and_none_when_all_a
                 assert (await asgi.ask_app(app, "GET", QUOTE)).status == 200
 
     asyncio.run(go())
+
+
+@pytest.mark.parametrize("dead", [0, 1, 2])
+def test_one_lie_about_the_height_is_not_held_against_the_others_for_ever(dead):
+    async def scenario():
+        async with asyncio.timeout(30), Node() as liar, Node() as second, Node() as third:
+            for node in (liar, second, third):
+                dates(node, 1)
+            truth = liar.results["eth_getBlockByNumber"]
+            liar.results["eth_getBlockByNumber"] = truth | {"number": hex(10**9)}
+            urls = [node.url for node in (liar, second, third)]
+            async with Rpc(urls, chain_id=4663, clock=CLOCK, rng=Random(7)) as rpc:
+                assert (await rpc.head()).number == 10**9
+                liar.results["eth_getBlockByNumber"] = truth
+                for node in (second, third)[:dead]:
+                    node.mode = "500"
+                # Where only one is left that answers, its word is taken from the second time on.
+                with suppress(UpstreamDown):
+                    await rpc.head()
+                await CLOCK.sleep(0.6)
+                before = rpc.round_trips
+                assert (await rpc.head()).number == await rpc.block_number() == 0x10
+                assert rpc.round_trips - before == 2
+
+    asyncio.run(scenario())

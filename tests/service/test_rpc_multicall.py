@@ -170,3 +170,34 @@ def test_no_pieces_ask_nothing():
 
     run(contracts, scenario)
     assert contracts.sizes == []
+
+
+def test_pieces_too_heavy_for_the_node_are_halved_and_come_back_in_their_order():
+    contracts = Contracts(most=16)
+
+    async def scenario(rpc):
+        pieces = [piece_of(part) for part in PIECES]
+        told = await aggregate_pieces(rpc, address(1), pieces, block=7, calls_max=100)
+        assert [numbers(part.results()) for part in told] == [[int(call.to, 16) for call in part] for part in PIECES]
+
+    run(contracts, scenario)
+    # All, the first half, and the second in halves again.
+    assert sorted(contracts.sizes) == [1, 2, 12, 16, 17, 19, 31]
+    assert set(contracts.blocks) == {"0x7"}
+
+
+@pytest.mark.parametrize("word", ["out of gas", "some other trouble"])
+def test_a_piece_that_the_node_cannot_run_is_no_answer(word):
+    asked = []
+
+    def refuse(params):
+        asked.append(params)
+        raise rpcnode.Refused(-32000, word)
+
+    async def scenario(rpc):
+        with pytest.raises(UpstreamDown, match="could not run"):
+            await aggregate_pieces(rpc, address(1), [piece_of(part) for part in PIECES[:2]], block=7, calls_max=100)
+
+    run(refuse, scenario)
+    # What is no question of weight is not asked again in smaller parts.
+    assert len(asked) == (2 if word == "out of gas" else 1)

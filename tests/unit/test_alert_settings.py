@@ -2,7 +2,8 @@
 
 import pytest
 
-from tickyard.config.settings import SettingsError, read_settings
+from tickyard.config.reading import read_settings
+from tickyard.config.settings import SettingsError
 from tickyard.kernel.clock import WallClock
 from tickyard.wiring.alerts import open_desk
 

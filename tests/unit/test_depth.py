@@ -10,12 +10,12 @@ from random import Random
 import pytest
 
 from proof import SEED
-from tickyard.chain.v3.depth import largest_trade, to_move, usdg_depth
+from tickyard.chain.v3.depth import _Bound, largest_trade, to_move, usdg_depth
 from tickyard.chain.v3.math import PoolState, swap
 from tickyard.chain.v3.quoter import price_limit
 from tickyard.chain.v3.ticks import sqrt_ratio_at, tick_at
 from tickyard.kernel.ids import Address
-from tickyard.market.swaps.pools import Pool, PoolSpot, sampled
+from tickyard.market.swaps.pools import Pool, PoolSpot, deepest
 
 Q96 = 2**96
 DOLLAR = 10**6
@@ -84,9 +84,9 @@ def test_the_sample_is_taken_where_it_is_dear_to_move():
         PoolSpot(pool, curve.sqrt_price_x96, curve.liquidity, curve)
         for pool, curve in zip(pools, (narrow, honest), strict=True)
     ]
-    assert sampled(spots, 500 * DOLLAR).pool == pools[1]
-    assert sampled(spots[:1], 10**6 * DOLLAR).pool == pools[0], "below the floor, and there is no other"
-    assert sampled([], 0) is None
+    assert deepest(spots).pool == pools[1]
+    assert deepest(spots[:1]).pool == pools[0], "shallow, and there is no other"
+    assert deepest([]) is None
 
 
 def random_pool(rng):
@@ -243,3 +243,7 @@ def impact(pool, amount, limit, zero_for_one, is_buy):
     spot = Fraction(pool.sqrt_price_x96, Q96) ** 2
     out_at_spot = amount * (spot if zero_for_one else 1 / spot)
     return out_at_spot / filled.amount_out - 1 if is_buy else 1 - filled.amount_out / out_at_spot
+
+
+def test_a_trade_at_exactly_the_worst_price_allowed_is_allowed():
+    assert [_Bound(got=1, paid=3).is_kept(paid, 5) for paid in (14, 15, 16)] == [True, True, False]

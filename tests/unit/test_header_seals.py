@@ -50,6 +50,19 @@ def test_a_kind_of_header_that_never_had_its_hash_is_not_judged():
     assert not knowing().is_broken({**FIRST, "baseFeePerGas": "0x1"}, HASH)
 
 
+def test_an_upgrade_of_the_chain_that_adds_a_field_does_not_break_every_header():
+    upgraded = bytes.fromhex("ab" * 32)
+    assert not knowing().is_broken({**FIRST, "blockAccessListHash": "0x" + "12" * 32}, upgraded)
+
+
+def test_names_that_a_node_makes_up_do_not_fill_the_memory():
+    seals = knowing()
+    for number in range(1000):
+        assert not seals.is_broken({**FIRST, f"field{number}": "0x1"}, HASH)
+    assert len(seals._kinds) < 100
+    assert seals.is_broken({**FIRST, "number": "0x1"}, HASH)
+
+
 @pytest.mark.parametrize("value", [None, 7, "", "0x", "0x-1", "0x1_0", "0xzz", "1" * 5000, "0x" + "1" * 5000, ["0x1"]])
 @pytest.mark.parametrize("field", ["difficulty", "mixHash"])
 def test_a_header_of_which_a_part_is_missing_or_makes_no_sense_is_not_judged(field, value):

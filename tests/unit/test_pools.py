@@ -1,7 +1,9 @@
 """What pools and quotes say, and what is not believed of them. No chain: answers are made here."""
 
+import asyncio
 from dataclasses import replace
 from math import isqrt
+from types import SimpleNamespace
 
 import pytest
 from eth_abi import encode
@@ -180,3 +182,15 @@ def test_the_limit_lies_ahead_of_the_trade_for_both_token_orders():
             [(_, limit)] = question.asked
             goes_up = (token < MAINNET.usdg) == (side is Side.BUY)
             assert limit == (4 * ROOT if goes_up else ROOT // 4)
+
+
+def test_a_factory_that_a_node_fails_to_ask_has_not_said_that_there_is_no_pool():
+    class Mute:
+        async def read(self, calls):
+            return SimpleNamespace(results=[None for _ in calls])
+
+    known = PoolBook(Mute(), MAINNET, (500, 3000), WallClock())
+    with pytest.raises(UpstreamDown, match="failed to ask the factory"):
+        asyncio.run(known.discover([LOW]))
+    with pytest.raises(UpstreamDown):
+        known.of(LOW)

@@ -4,7 +4,8 @@ import msgspec
 import pytest
 from msgspec import inspect
 
-from tickyard.config.settings import Settings, SettingsError, read_settings
+from tickyard.config.reading import read_settings
+from tickyard.config.settings import Settings, SettingsError
 from tickyard.config.wallet import PUBLIC_KEYS
 from tickyard.kernel.ids import EXAMPLE_WALLET
 from tickyard.sandbox.world.wallets import wallets

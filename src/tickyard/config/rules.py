@@ -3,32 +3,17 @@
 import ipaddress
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
+from tickyard.config.settings import FACILITATORS, PREFIX, PRICES, URLS, Settings
 from tickyard.config.wallet import problem_with
 from tickyard.kernel.ids import is_address
-
-if TYPE_CHECKING:
-    from tickyard.config.settings import Settings
 
 _MAPPED: Final = ipaddress.IPv6Network("::ffff:0:0/96")
 _TRUSTED_MOST: Final = {4: 4, 6: 5}
 """As much as a network of so many bits: all private ones together are far less."""
 _ADDRESS: Final = re.compile(r"[A-Za-z0-9._:%-]+")
-PREFIX: Final = "TICKYARD_"
-URLS: Final = (
-    "base_url",
-    "issuer_url",
-    "filings_url",
-    "filings_files_url",
-    "votes_url",
-    "second_logs_url",
-    "traces_url",
-)
-FACILITATORS: Final = ("facilitator_4663", "facilitator_8453")
-
-PRICES: Final = ("price_research", "price_quote", "price_portfolio", "price_history", "price_build")
 _PRICE: Final = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})?")
 _BLOCKS: Final = re.compile(r"[1-9][0-9]{0,5}")
 _CONTACTS: Final = ("mailto:", "https://", "tel:")
@@ -45,13 +30,13 @@ _NEEDED_ON_MAINNET: Final = (
 )
 
 
-def problems_of(settings: "Settings", *, is_for_service: bool = True) -> list[str]:
+def problems_of(settings: Settings, *, is_for_service: bool = True) -> list[str]:
     """One sentence for each."""
     missing = _missing(settings) if is_for_service else []
     return [*missing, *_addresses(settings), *_names(settings), *_others(settings)]
 
 
-def _missing(settings: "Settings") -> list[str]:
+def _missing(settings: Settings) -> list[str]:
     found = []
     if not settings.rpc_urls:
         found.append(
@@ -64,7 +49,7 @@ def _missing(settings: "Settings") -> list[str]:
     return found
 
 
-def _addresses(settings: "Settings") -> list[str]:
+def _addresses(settings: Settings) -> list[str]:
     found = []
     if settings.pay_to and (wrong := problem_with(settings.pay_to)) and not settings.is_sandbox:
         found.append(f"TICKYARD_PAY_TO {wrong}")
@@ -77,7 +62,7 @@ def _addresses(settings: "Settings") -> list[str]:
     return found
 
 
-def _names(settings: "Settings") -> list[str]:
+def _names(settings: Settings) -> list[str]:
     found = []
     for name in ("host", "metrics_host"):
         if not _ADDRESS.fullmatch(getattr(settings, name)):
@@ -105,7 +90,7 @@ def _names(settings: "Settings") -> list[str]:
     return found
 
 
-def _others(settings: "Settings") -> list[str]:
+def _others(settings: Settings) -> list[str]:
     found = []
     if settings.metrics_port == settings.port:
         found.append("TICKYARD_METRICS_PORT must be another port than TICKYARD_PORT: metrics are not for callers")

@@ -75,19 +75,19 @@ class Market:
     async def offer(self, token: Address, trade: Trade, extra: Sequence[Call] = ()) -> Offer:
         """Every pool at one block: from memory while that is proven and fresh, else in one round trip. Who asks the
         same meanwhile shares the answer. With extra calls there is always a trip, for those."""
-        pools = self.pools.of(token)
+        pools, deadline = self.pools.of(token), self.reader.deadline()
         if self.live is not None and pools:
-            offer = await self._remembered(self.live, pools, trade, extra)
+            offer = await self._remembered(self.live, pools, trade, extra, deadline)
             if offer is not None:
                 return offer
         question = Question.to(pools, trade, self.pools)
         if not question.asked:
             raise NoLiquidity("this asset has no TOKEN/USDG pool with a price")
         key = (token, trade, tuple(extra))
-        return await self._offers.share(key, lambda: self._put(question, key[2]))
+        return await self._offers.share(key, lambda: self._put(question, key[2], deadline))
 
     async def _remembered(
-        self, live: LiveMarket, pools: Sequence[Pool], trade: Trade, extra: Sequence[Call]
+        self, live: LiveMarket, pools: Sequence[Pool], trade: Trade, extra: Sequence[Call], deadline: float
     ) -> Offer | None:
         """The offer from memory, and the extra calls at the same block. None: it must be asked for."""
         served = live.offer(pools, trade)
@@ -97,7 +97,7 @@ class Market:
         words: list[bytes | None] = []
         if extra:
             try:
-                words = (await self.read(extra, block=head.hash)).results
+                words = (await self.read(extra, block=head.hash, deadline=deadline)).results
             except UpstreamDown:
                 # The block may have left the chain meanwhile: the newest one knows.
                 return None
@@ -105,27 +105,30 @@ class Market:
             return None
         return Offer(fills, words, datetime.fromtimestamp(head.timestamp, UTC), head.number)
 
-    async def _put(self, question: Question, extra: Sequence[Call]) -> Offer:
-        offer = await self._ask_pools(question, extra)
+    async def _put(self, question: Question, extra: Sequence[Call], deadline: float) -> Offer:
+        offer = await self._ask_pools(question, extra, deadline)
         if question.is_outdated(self.pools, offer.fills):
             # Now the prices are fresh, and so is the question.
             question = Question.to([pool for pool, _ in question.asked], question.trade, self.pools)
-            offer = await self._ask_pools(question, extra)
-        return await self._with_depth(question.trade, offer)
+            offer = await self._ask_pools(question, extra, deadline)
+        return await self._with_depth(question.trade, offer, deadline)
 
-    async def _with_depth(self, trade: Trade, offer: Offer) -> Offer:
+    async def _with_depth(self, trade: Trade, offer: Offer, deadline: float) -> Offer:
         """Of equal fills the deeper pool's is taken: then, and only then, one must know how deep they are."""
         tied = tied_best(trade, offer.fills)
         if len(tied) < 2:
             return offer
-        reading = await self.look([fill.before.pool for fill in tied])
+        reading = await self.look([fill.before.pool for fill in tied], deadline=deadline)
         charts = {chart.spot.pool: chart.spot for chart in reading.charts}
         fills = [replace(fill, before=charts.get(fill.before.pool, fill.before)) for fill in offer.fills]
         return replace(offer, fills=fills)
 
-    async def look(self, pools: Sequence[Pool], *, reach: int = NEAR, extra: Sequence[Call] = ()) -> ChartReading:
+    async def look(
+        self, pools: Sequence[Pool], *, reach: int = NEAR, extra: Sequence[Call] = (), deadline: float | None = None
+    ) -> ChartReading:
         """Pools with their ticks and what they hold, and extra calls, at one block. Who asks the same meanwhile
         shares the answer."""
+        until = deadline or self.reader.deadline()
         key = (tuple(pools), reach, tuple(extra))
         served = self.live.serve(key[0]) if self.live is not None and pools else None
         if served is not None:
@@ -134,22 +137,23 @@ class Market:
             if not extra:
                 return ChartReading(charts, [], at, head.number)
             try:
-                words = (await self.read(key[2], block=head.hash)).results
+                words = (await self.read(key[2], block=head.hash, deadline=until)).results
             except UpstreamDown:
                 words = None
             if words is not None:
                 return ChartReading(charts, words, at, head.number)
-        return await self._looks.share(key, lambda: self.charts.read(key[0], reach=reach, extra=key[2]))
+        return await self._looks.share(key, lambda: self.charts.read(key[0], reach=reach, extra=key[2], deadline=until))
 
     async def look_at_block(self, pools: Sequence[Pool], *, reach: int) -> tuple["NamedBlock", list[Chart]]:
         """Pools with their ticks at a block that can be named. Without the mirror: its name is one more trip."""
         served = self.live.serve(pools) if self.live is not None and pools else None
         if served is not None:
             return NamedBlock.of(served[0]), served[1]
-        head = await self.reader.head()
+        deadline = self.reader.deadline()
+        head = await self.reader.head(deadline=deadline)
         if not pools:
             return NamedBlock.of(head), []
-        reading = await self.charts.read(pools, reach=reach, block=head.hash)
+        reading = await self.charts.read(pools, reach=reach, block=head.hash, deadline=deadline)
         return NamedBlock.proven(head, reading.at), reading.charts
 
     async def look_at_each(self, pools: Sequence[Pool], *, reach: int) -> tuple["NamedBlock", dict[Pool, Chart]]:
@@ -168,8 +172,9 @@ class Market:
             return NamedBlock.of(head), [
                 self.live.fills(head, [charts[pool] for pool in pools[token]], trade) for token, trade in trades
             ]
-        head = await self.reader.head()
-        reading = await self.charts.read(every, block=head.hash) if every else None
+        deadline = self.reader.deadline()
+        head = await self.reader.head(deadline=deadline)
+        reading = await self.charts.read(every, block=head.hash, deadline=deadline) if every else None
         spots = {chart.spot.pool: chart.spot for chart in reading.charts} if reading else {}
         # Limits set by how the pools stand at this very block: there is no second try as for a single quote.
         roots = {pool: spot.sqrt_price_x96 for pool, spot in spots.items()}
@@ -178,7 +183,7 @@ class Market:
         asked = [call for its in calls for call in its]
         if not asked:
             return NamedBlock.of(head), [[] for _ in trades]
-        told = await self.reader.read(asked, block=head.hash, max_calls_per_chunk=HEAVY_CALLS)
+        told = await self.reader.read(asked, block=head.hash, max_calls_per_chunk=HEAVY_CALLS, deadline=deadline)
         named = NamedBlock.proven(head, told.at)
         words = iter(told.results)
         offered: list[list[Fill]] = []
@@ -193,29 +198,33 @@ class Market:
         served = self.live.offer(pools, trade) if self.live is not None and pools else None
         return None if served is None else (NamedBlock.of(served[0]), served[1])
 
-    async def offer_at_block(self, token: Address, trade: Trade) -> tuple["NamedBlock", list[Fill]]:
+    async def offer_at_block(
+        self, token: Address, trade: Trade, *, deadline: float | None = None
+    ) -> tuple["NamedBlock", list[Fill]]:
         """The same at the newest block, whose name is one trip more. Worked out as the mirror does it: the quoter has
         no answer where a token does not move, and whoever checks a trade wants to know why."""
         pools = [pool for pool in self.pools.of(token) if self.pools.last_sqrt_price(pool)]
         if not pools:
             raise NoLiquidity("this asset has no TOKEN/USDG pool with a price")
-        head = await self.reader.head()
-        reading = await self.charts.read(pools, reach=FAR, block=head.hash)
+        head = await self.reader.head(deadline=deadline)
+        reading = await self.charts.read(pools, reach=FAR, block=head.hash, deadline=deadline)
         return NamedBlock.proven(head, reading.at), fills_of(reading.charts, trade)
 
-    async def _ask_pools(self, question: Question, extra: Sequence[Call]) -> Offer:
+    async def _ask_pools(self, question: Question, extra: Sequence[Call], deadline: float) -> Offer:
         if extra:
             calls = [*question.calls(self.contracts), *extra]
-            reading = await self.reader.read(calls, max_calls_per_chunk=HEAVY_CALLS)
+            reading = await self.reader.read(calls, max_calls_per_chunk=HEAVY_CALLS, deadline=deadline)
         else:
-            reading = await self.reader.read_form(question.form(self.contracts), question.values)
+            reading = await self.reader.read_form(question.form(self.contracts), question.values, deadline=deadline)
         results = reading.results
         return Offer(question.fills(self.pools, results), results[len(results) - len(extra) :], reading.at)
 
-    async def read(self, calls: Sequence[Call], *, block: str = "latest") -> ChainReading:
+    async def read(
+        self, calls: Sequence[Call], *, block: str = "latest", deadline: float | None = None
+    ) -> ChainReading:
         """Light calls at one block. Who asks the same meanwhile shares the answer."""
         key = (block, tuple(calls))
-        return await self._readings.share(key, lambda: self.reader.read(key[1], block=block))
+        return await self._readings.share(key, lambda: self.reader.read(key[1], block=block, deadline=deadline))
 
     async def read_form(self, form: CallTemplate, address: Address) -> ChainReading:
         """The same for a form."""

@@ -82,30 +82,41 @@ class ChainReader:
         self._newest_s = 0
         self._code: str | None = None
 
+    def deadline(self) -> float:
+        """The moment by which work begun now must be over: one for all readings that an answer takes."""
+        return self._rpc.deadline()
+
     async def read(
-        self, calls: Sequence[Call], *, block: Block = "latest", max_calls_per_chunk: int | None = None
+        self,
+        calls: Sequence[Call],
+        *,
+        block: Block = "latest",
+        max_calls_per_chunk: int | None = None,
+        deadline: float | None = None,
     ) -> ChainReading:
         """Return data per call, None where one failed. UpstreamDown when the node is silent, lies or lags."""
         asked = [Call(self._multicall, BLOCK_TIME), *calls]
         at_once = max_calls_per_chunk or self._calls_max
         if block == "latest" and len(asked) <= at_once:
-            return await self._read_whole(aggregate3.encode(asked), len(asked), lambda: asked)
-        results = await aggregate(self._rpc, self._multicall, asked, block=block, max_calls_per_chunk=at_once)
+            return await self._read_whole(aggregate3.encode(asked), len(asked), lambda: asked, deadline)
+        results = await aggregate(
+            self._rpc, self._multicall, asked, block=block, max_calls_per_chunk=at_once, deadline=deadline
+        )
         return self._judge(results, is_latest=block == "latest")
 
-    async def head(self) -> Head:
+    async def head(self, *, deadline: float | None = None) -> Head:
         """The newest block, by its number, hash and time."""
-        head = await self._rpc.head()
+        head = await self._rpc.head(deadline=deadline)
         if head.timestamp > self._clock.seconds() + _AHEAD_MAX_S:
             raise UpstreamDown("the chain node tells a time that has not come")
         if head.timestamp < self._newest_s - _LAG_MAX_S:
             raise UpstreamDown("the chain node is behind what it has shown before")
         return head
 
-    async def multicall_code(self) -> str | None:
+    async def multicall_code(self, *, deadline: float | None = None) -> str | None:
         """Multicall3's own code, read once and kept. None: the node has none to tell."""
         if self._code is None:
-            code = await self._rpc.call("eth_getCode", [self._multicall, "latest"])
+            code = await self._rpc.call("eth_getCode", [self._multicall, "latest"], deadline=deadline)
             if isinstance(code, str) and _CODE.fullmatch(code):
                 self._code = code
         return self._code
@@ -114,17 +125,21 @@ class ChainReader:
         """It did not do what Multicall3 does: perhaps it was not its code."""
         self._code = None
 
-    async def newest(self) -> str:
+    async def newest(self, *, deadline: float | None = None) -> str:
         """The newest block's hash, for readings that take several requests."""
-        return (await self._rpc.head()).hash
+        return (await self._rpc.head(deadline=deadline)).hash
 
-    async def read_form(self, form: CallTemplate, values: Sequence[Gap]) -> ChainReading:
+    async def read_form(
+        self, form: CallTemplate, values: Sequence[Gap], *, deadline: float | None = None
+    ) -> ChainReading:
         """The same for a form."""
-        return await self._read_whole(form.fill(values), form.count, lambda: form.calls(*values))
+        return await self._read_whole(form.fill(values), form.count, lambda: form.calls(*values), deadline)
 
-    async def _read_whole(self, data: str, count: int, calls: Callable[[], Sequence[Call]]) -> ChainReading:
+    async def _read_whole(
+        self, data: str, count: int, calls: Callable[[], Sequence[Call]], deadline: float | None
+    ) -> ChainReading:
         """The way of nearly every reading: one request. What is too much in one piece is read the careful way."""
-        deadline = self._rpc.deadline()
+        deadline = deadline or self._rpc.deadline()
         try:
             results = await self._rpc.dated_call(
                 self._multicall, data, lambda returned: self._dated(returned, count), deadline=deadline
@@ -152,5 +167,6 @@ class ChainReader:
         if is_latest:
             if seconds < self._newest_s - _LAG_MAX_S:
                 raise UpstreamDown("the chain node is behind what it has shown before")
-            self._newest_s = max(self._newest_s, seconds)
+            # No later than our own time: one answer that is ahead would make every honest one look old for minutes.
+            self._newest_s = max(self._newest_s, min(seconds, self._clock.seconds()))
         return ChainReading(rest, datetime.fromtimestamp(seconds, UTC))

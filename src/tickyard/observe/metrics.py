@@ -31,6 +31,11 @@ registry_changed_identities = Gauge(
     "Tokens that the issuer lists as others than we pinned, or in an entry that cannot be read",
     registry=REGISTRY,
 )
+registry_confirmed = Gauge(
+    "tickyard_registry_confirmed_timestamp_seconds",
+    "When the issuer last confirmed the list that is served, Unix seconds",
+    registry=REGISTRY,
+)
 multiplier_differences = Counter(
     "tickyard_multiplier_differences", "Multipliers on which registry and chain disagreed", registry=REGISTRY
 )
@@ -66,7 +71,14 @@ earn_allowance = Gauge(
     "tickyard_earn_allowance_microdollars", "What the desk may still move for the payout account", registry=REGISTRY
 )
 payout_oldest_s = Gauge(
-    "tickyard_payout_oldest_claim_seconds", "How long the oldest claim without a transaction waits", registry=REGISTRY
+    "tickyard_payout_oldest_claim_seconds",
+    "How long the oldest claim waits of which the chain has no transaction",
+    registry=REGISTRY,
+)
+payout_unpaid_s = Gauge(
+    "tickyard_payout_oldest_unpaid_seconds",
+    "How long the oldest claim waits whose payment is not final",
+    registry=REGISTRY,
 )
 payout_refused = Counter("tickyard_payout_refused", "Payout transactions that a node refused", registry=REGISTRY)
 payout_halted = Gauge("tickyard_payout_halted", "1 while payouts are halted", registry=REGISTRY)

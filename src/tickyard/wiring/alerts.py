@@ -12,6 +12,7 @@ from tickyard.features.alerts.webhook.addresses import EgressPolicy
 from tickyard.features.alerts.webhook.egress import Egress
 from tickyard.features.alerts.webhook.resolver import ThreadedResolver
 from tickyard.kernel.clock import Clock
+from tickyard.kernel.files import read_named
 from tickyard.store.engine import Store
 
 
@@ -31,7 +32,7 @@ async def check_keys(store: Store, keys: AlertKeys) -> None:
 
 def _alert_keys(settings: Settings) -> AlertKeys:
     try:
-        return AlertKeys.read(Path(settings.secret_key_file).read_text())
+        return AlertKeys.read(read_named(Path(settings.secret_key_file)).decode())
     except OSError as error:
         raise SettingsError(
             f"the file named by TICKYARD_SECRET_KEY_FILE cannot be read by this account: {error.strerror}"

@@ -8,6 +8,7 @@ from typing import Final, Protocol
 from tickyard.deps import Deps
 from tickyard.features.actions.sync import ActionsDeps, sync_actions
 from tickyard.features.alerts.store import expire
+from tickyard.features.earn.books.funds import tell_funds
 from tickyard.features.earn.books.sums import unbalanced_epochs
 from tickyard.features.earn.days.epochs import index_holders, run_due
 from tickyard.features.earn.room import EarnDeps
@@ -25,6 +26,7 @@ from tickyard.worker.tick import run_slot
 
 _ACTIONS_EVERY_S: Final = 3600
 _AUDIT_EVERY_S: Final = 600
+_FUNDS_EVERY_S: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,7 @@ class EpochKeeper:
     def __init__(self, deps: EarnDeps) -> None:
         self._deps = deps
         self._audited: Stamp | None = None
+        self._told: Stamp | None = None
 
     async def do_due(self, deps: Deps, _lease: Lease) -> None:
         await run_due(self._deps, deps.clock.now())
@@ -130,6 +133,9 @@ class EpochKeeper:
             if epochs := await unbalanced_epochs(self._deps):
                 log.error("THE BOOKS OF AN EPOCH DO NOT BALANCE", epochs=epochs)
             self._audited = stamp(deps.clock)
+        if self._told is None or seconds_since(deps.clock, self._told) >= _FUNDS_EVERY_S:
+            await tell_funds(self._deps)
+            self._told = stamp(deps.clock)
 
 
 class WorkDeps(ActionsDeps, EarnDeps, Protocol):

@@ -20,7 +20,7 @@ from tickyard.kernel.ids import Address, Symbol
 from tickyard.market.sampling.rounds import Round, slot_number, slot_start
 from tickyard.market.sampling.suspicion import equity_e9, suspects
 from tickyard.market.swaps.charts import Chart
-from tickyard.market.swaps.pools import PoolSpot, sampled
+from tickyard.market.swaps.pools import PoolSpot, deepest
 from tickyard.observe.log import log
 from tickyard.store.leases import Lease, guard
 from tickyard.store.tokens import token_ids
@@ -80,9 +80,9 @@ async def run_slot(deps: Deps, lease: Lease | None = None) -> Ticked:
     return Ticked(taken.slot, len(taken.prices), taken.skipped, fired, is_new=new > 0)
 
 
-def _price_of(spots: list[PoolSpot], floor: int) -> int | None:
+def _price_of(spots: list[PoolSpot]) -> int | None:
     """The price in the deepest pool. None: there is none with a price that makes sense."""
-    best = sampled(spots, floor)
+    best = deepest(spots)
     if best is None:
         return None
     price = price_e9(best.sqrt_price_x96, best.pool.token_is_0)
@@ -107,10 +107,9 @@ async def read_prices(deps: Deps, tokens: Sequence[Address]) -> SlotPrices:
             # One token that cannot be read must not cost the others their sample.
             log.warning("a pool could not be read, its token is skipped", pool=pool.address, reason=chart.message)
     spoiled = {pool.token for pool, chart in zip(pools, charts, strict=True) if not isinstance(chart, Chart)}
-    floor = deps.settings.depth_floor_usd * 10**6
     by_token = {}
     for token, its in spots.items():
-        if token not in spoiled and (price := _price_of(its, floor)) is not None:
+        if token not in spoiled and (price := _price_of(its)) is not None:
             by_token[token] = price
     now = deps.clock.now()
     if slot_number(now) != slot:

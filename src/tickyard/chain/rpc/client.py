@@ -5,7 +5,8 @@ in time when every node is gone. A caller with several calls to make takes one `
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import count
 from random import Random
 from typing import Any, Self, TypeVar
@@ -212,20 +213,19 @@ class Rpc:
     async def block_number(self, *, deadline: float | None = None) -> int:
         request_id = next(self._ids)
         asked = (request_id, "eth_blockNumber")
-        accept = self._not_backwards()
         body = _encode(_request(request_id, "eth_blockNumber", ()))
-        return await self._nodes.ask(
-            "eth_blockNumber", body, lambda answer: accept(read_quantity(read_one(answer, asked))), deadline
-        )
+        with self._not_backwards() as accept:
+            return await self._nodes.ask(
+                "eth_blockNumber", body, lambda answer: accept(read_quantity(read_one(answer, asked))), deadline
+            )
 
     async def head(self, *, deadline: float | None = None) -> Head:
         """The newest block. A node far behind what we have already seen is passed over for another, and so is, the next
         time, one that has not moved for a while, if another has."""
         request_id = next(self._ids)
         asked = (request_id, "eth_getBlockByNumber")
-        accept = self._not_backwards()
 
-        def read(answer: bytes) -> Head:
+        def read(answer: bytes, accept: Callable[[int], int]) -> Head:
             raw = read_one(answer, asked)
             try:
                 header = msgspec.json.decode(raw, type=_Header)
@@ -239,7 +239,10 @@ class Rpc:
             return Head(accept(read_quantity(header.number)), "0x" + block_hash.hex(), timestamp)
 
         body = _encode(_request(request_id, "eth_getBlockByNumber", ("latest", False)))
-        head = await self._nodes.ask("eth_getBlockByNumber", body, read, deadline, shows_age=True)
+        with self._not_backwards() as accept:
+            head = await self._nodes.ask(
+                "eth_getBlockByNumber", body, lambda answer: read(answer, accept), deadline, shows_age=True
+            )
         self._nodes.seek_newer(head.timestamp)
         return head
 
@@ -264,17 +267,26 @@ class Rpc:
             raise UpstreamDown("the chain node sent a malformed answer")
         return logs
 
-    def _not_backwards(self) -> Callable[[int], int]:
-        """Pass over URLs that are far behind, but take the last one's word: the chain may be rolled back."""
-        others = iter(range(len(self._nodes.endpoints) - 1))
+    @contextmanager
+    def _not_backwards(self) -> Iterator[Callable[[int], int]]:
+        """Pass over URLs that are far behind, unless all that answer are: then the chain was rolled back, or one lied
+        about its height, and that is not held against the others for ever."""
+        behind: list[int] = []
 
         def accept(number: int) -> int:
-            if number < self.highest_block - self._max_lag and next(others, None) is not None:
-                raise Lagging
+            if number < self.highest_block - self._max_lag:
+                behind.append(number)
+                if len(behind) < len(self._nodes.endpoints):
+                    raise Lagging
+                self.highest_block = max(behind)
             self.highest_block = max(self.highest_block, number)
             return number
 
-        return accept
+        try:
+            yield accept
+        except UpstreamDown:
+            self.highest_block = max(behind, default=self.highest_block)
+            raise
 
 
 def block_param(block: Block) -> str | Mapping[str, str]:

@@ -41,23 +41,27 @@ _SINCE: Final = (
 """What came later, in this order: a chain has some of them."""
 _HEX: Final = re.compile(r"0x([0-9a-fA-F]{0,4096})")
 """The bloom is the longest by far."""
+_KINDS: Final = 64
+"""A few nodes, a few versions of each. A node that makes up names does not fill the memory."""
 
 
 class Seals:
     """Chains differ in what a header holds, and nodes in what they show of it. A kind of header that was once seen to
-    have its hash always has it; of one that never had, nothing can be said."""
+    have its hash always has it; of one that never had, nothing can be said: an upgrade of the chain brings a field that
+    is not known here."""
 
     def __init__(self) -> None:
-        self._kinds: set[tuple[str, ...]] = set()
+        self._kinds: set[frozenset[str]] = set()
 
     def is_broken(self, header: Mapping[str, Any], block_hash: bytes) -> bool:
         """Whether this header cannot be that of the block."""
-        kind = (*_ALWAYS, *(name for name in _SINCE if header.get(name) is not None))
+        kind = frozenset(name for name, value in header.items() if value is not None)
+        held = (*_ALWAYS, *(name for name in _SINCE if name in kind))
         try:
-            made = keccak256(rlp([_item(name, header.get(name)) for name in kind]))
+            made = keccak256(rlp([_item(name, header.get(name)) for name in held]))
         except ValueError:
             return False
-        if made == block_hash:
+        if made == block_hash and len(self._kinds) < _KINDS:
             self._kinds.add(kind)
         return made != block_hash and kind in self._kinds
 

@@ -8,7 +8,15 @@ from typing import Any, Final
 import msgspec
 
 from tickyard.kernel.ids import Address, Symbol
-from tickyard.market.listing.identity import ListingRefused, check_identities, check_listing, identity_of
+from tickyard.market.listing.identity import (
+    ListingRefused,
+    check_identities,
+    check_listing,
+    check_refresh,
+    identity_of,
+    last_good,
+)
+from tickyard.sources.issuer.api import Listing
 from tickyard.sources.issuer.border import ListedAsset
 from tickyard.store import identities as rows
 from tickyard.store.engine import Store
@@ -102,6 +110,17 @@ class ListingBook:
         self._version, self._confirmed_at = kept.version, kept.seen_at
         return KeptListing(kept.version, kept.seen_at, assets)
 
+    async def check(self, listing: Listing) -> None:
+        """Raise ListingRefused when a process that serves what is kept would refuse this list."""
+        try:
+            kept = await self.news()
+        except ListingBroken:
+            # Who is who is known all the same, and weighs more.
+            check_identities(self.pins, listing.assets)
+            raise
+        old = kept.assets if kept else []
+        check_refresh(old, [*listing.assets, *last_good(old, listing.assets, listing.broken)], self.pins)
+
     async def keep(self, assets: list[ListedAsset], *, has_changed: bool) -> None:
         """Pin who is new and keep the list. ListingRefused when another process has pinned somebody else meanwhile."""
         here = {asset.symbol: found for asset in assets if (found := identity_of(asset))}
@@ -133,7 +152,8 @@ class ListingBook:
             kept = await rows.last_listing(tx)
             if kept is not None:
                 gone = {each.symbol for each in before} | {asset.symbol}
-                others = [each for each in decode_listing(kept.body) if each.symbol not in gone]
+                # Who has no token is not pinned, and would still stand there with the uid that went to this one.
+                others = [each for each in decode_listing(kept.body) if each.symbol not in gone and each.id != asset.id]
                 # Every process sees it at its next look, also while the issuer is silent.
                 await rows.keep_listing(tx, encode_listing([*others, replace(asset)]), now)
         return before

@@ -47,7 +47,7 @@ class Registry:
         asset = self._assets.get(symbol)
         if asset is None:
             self._must_be_loaded()
-            raise NotFound("no asset has this symbol; GET /v1/assets lists them all")
+            raise NotFound("no asset has this symbol; the list of assets names them all")
         return asset
 
     def all(self) -> list[Asset]:
@@ -79,6 +79,7 @@ class Registry:
         if kept is not None:
             age = (self._clock.now() - kept.seen_at).total_seconds()
             self._confirmed = self._clock.monotonic() - max(0.0, age)
+            metrics.registry_confirmed.set(kept.seen_at.timestamp())
             self._serve(kept.assets)
 
     async def refresh(self) -> None:
@@ -97,7 +98,9 @@ class Registry:
             raise
         except ListingRefused as refusal:
             metrics.registry_refreshes.labels("refused").inc()
-            metrics.registry_changed_identities.set(len(refusal.changed))
+            if refusal.changed:
+                # A list that is refused for something else clears nobody of a doubt.
+                metrics.registry_changed_identities.set(len(refusal.changed))
             log.error(
                 "registry refresh refused, the last good one stays", reason=str(refusal), changed=list(refusal.changed)
             )
@@ -112,6 +115,7 @@ class Registry:
         self._serve(assets)
         self.refreshed_at = self._clock.now()
         self._confirmed = self._clock.monotonic()
+        metrics.registry_confirmed.set(self._clock.timestamp())
         metrics.registry_changed_identities.set(len(doubtful))
         metrics.registry_refreshes.labels("ok").inc()
 

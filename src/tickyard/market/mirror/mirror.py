@@ -123,6 +123,7 @@ class Mirror:
         until += _REST_S
         pools, hot = self._bearable(self.followed()), self._bearable(self.hot())
         turn = [*hot, *self._turn_of(pools[len(hot) :])]
+        before = self._held
         if self.block is not None and head.hash == self.block.hash:
             # What was proven of it is not for this answer to change.
             head = self.block
@@ -134,8 +135,10 @@ class Mirror:
                 self._confirmed_at = NEVER
                 return frozenset()
             watched, believed = turn, await self._follow(head, until)
-        before = self._held
         proven, broken = await self._witness(head, watched, believed, until)
+        if self._held is not before:
+            # Dropped meanwhile, over a quote that differed: what we believe comes from there.
+            return frozenset()
         moved = frozenset(
             held.pool.token
             for address, held in proven.items()
@@ -226,12 +229,10 @@ class Mirror:
         audited = self._next_to_audit([held for held in known if held.map_words])
         # The map goes first: where the request must be halved it is the heaviest.
         pieces = ([audited.map_piece()] if audited else []) + asked
-        multicall = self._contracts.multicall3
+        at, calls_max = self._contracts.multicall3, self._calls_max
         if pieces:
-            pieces.append(piece_of([Call(multicall, BLOCK_TIME)]))
-        told = await aggregate_pieces(
-            self._rpc, multicall, pieces, block=head.hash, calls_max=self._calls_max, deadline=until
-        )
+            pieces.append(piece_of([Call(at, BLOCK_TIME)]))
+        told = await aggregate_pieces(self._rpc, at, pieces, block=head.hash, calls_max=calls_max, deadline=until)
         if told:
             [word] = told.pop().results()
             _check_time(head, read_uint(word) if word is not None else None)
@@ -259,8 +260,7 @@ class Mirror:
 
     async def _build(self, head: Head, pools: Sequence[Pool]) -> frozenset[Address]:
         """Read pools from nothing, at the block where the others stand."""
-        built: set[Address] = set()
-        until = self._clock.monotonic() + _BUILDING_S_A_STEP
+        built, until = set[Address](), self._clock.monotonic() + _BUILDING_S_A_STEP
         for first in range(0, len(pools), _BUILT_AT_ONCE):
             if self._clock.monotonic() > until:
                 # The others must not grow old over it: the rest comes with the next step.

@@ -118,10 +118,16 @@ class ChartReader:
         self._guesses: dict[tuple[Pool, int], _Guess] = {}
 
     async def read(
-        self, pools: Sequence[Pool], *, reach: int = NEAR, block: Block = "latest", extra: Sequence[Call] = ()
+        self,
+        pools: Sequence[Pool],
+        *,
+        reach: int = NEAR,
+        block: Block = "latest",
+        extra: Sequence[Call] = (),
+        deadline: float | None = None,
     ) -> ChartReading:
         """Every pool with its ticks for so far on both sides, and the extra calls, all at one block."""
-        charts, words, at = await self.read_each(pools, reach=reach, block=block, extra=extra)
+        charts, words, at = await self.read_each(pools, reach=reach, block=block, extra=extra, deadline=deadline)
         for chart in charts:
             if isinstance(chart, UpstreamDown):
                 raise chart
@@ -136,8 +142,11 @@ class ChartReader:
         extra: Sequence[Call] = (),
         with_balances: bool = True,
         ticks_max: int = TICKS_MAX,
+        deadline: float | None = None,
     ) -> tuple[list[Chart | UpstreamDown], list[bytes | None], datetime]:
-        """The same, where a pool of which the node makes no sense does not cost the others their reading."""
+        """The same, where a pool of which the node makes no sense does not cost the others their reading.
+
+        Without a deadline each trip has the time of its own."""
         for _ in range(_ROUNDS_MAX):
             guesses = [self._guesses.get((pool, reach)) or self._first_guess(pool, reach) for pool in pools]
             asked = [
@@ -145,7 +154,7 @@ class ChartReader:
                 for pool, guess in zip(pools, guesses, strict=True)
             ]
             calls = [call for its in asked for call in its]
-            reading = await self._reader.read([*calls, *extra], block=block)
+            reading = await self._reader.read([*calls, *extra], block=block, deadline=deadline)
             words = iter(reading.results)
             charts = [
                 self._try_chart(pool, reach, guess, _split(list(islice(words, len(its))), with_balances), ticks_max)
@@ -156,7 +165,7 @@ class ChartReader:
                 return whole, list(words), reading.at
             if block == "latest":
                 # What is asked now depends on what was answered: both must be of one block.
-                block = await self._reader.newest()
+                block = await self._reader.newest(deadline=deadline)
         raise UpstreamDown("the chain node contradicts itself about a pool's ticks")
 
     async def warm(self, pools: Sequence[Pool]) -> None:

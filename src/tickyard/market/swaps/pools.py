@@ -59,14 +59,9 @@ class PoolSpot:
 
 
 def deepest(states: Iterable[PoolSpot]) -> PoolSpot | None:
+    """Whose price is shown and recorded: so a shallow pool speaks only where none is deeper."""
     usable = [state for state in states if state.is_usable]
     return max(usable, key=lambda state: state.depth, default=None)
-
-
-def sampled(states: Iterable[PoolSpot], floor: int) -> PoolSpot | None:
-    """The pool whose price is recorded: the deepest. One below the floor speaks only where none is deeper."""
-    usable = [state for state in states if state.is_usable]
-    return deepest([state for state in usable if state.depth >= floor] or usable)
 
 
 def state_calls(pool: Pool) -> list[Call]:

@@ -4,11 +4,11 @@ import sys
 from random import Random
 
 from tickyard.chain.address import checksum
-from tickyard.config.settings import Settings
+from tickyard.config.settings import Settings, SettingsError
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Symbol
-from tickyard.market.listing.identity import ListingRefused, check_identities, check_listing, identity_of
+from tickyard.market.listing.identity import ListingRefused, check_listing, identity_of
 from tickyard.market.listing.kept import ListingBook, ListingBroken
 from tickyard.processes.commands.contract import NotTheToken, look_at_contract
 from tickyard.sources.http import Source
@@ -22,6 +22,8 @@ from tickyard.wiring.store import ready_store
 
 async def look_after_registry(command: str, settings: Settings, symbol: str | None, address: str | None) -> int:
     """0 when there is nothing left to do; 1 when a person must look, or nothing could be done."""
+    if command == "accept" and not settings.rpc_urls:
+        raise SettingsError("TICKYARD_RPC_URLS is not set: what is accepted is looked at on the chain first")
     clock = open_clock(settings)
     async with ready_store(settings, clock) as store:
         try:
@@ -61,14 +63,18 @@ async def _show(store: Store, listing: Listing, symbol: str | None) -> int:
     listed = {asset.symbol: asset for asset in listing.assets}
     broken = {each.symbol for each in listing.broken}
     changed = tuple(each for each in pins if each in broken and each not in listed)
+    why = ""
     try:
-        check_identities(pins, listing.assets)
+        await ListingBook(store).check(listing)
     except ListingRefused as refusal:
         changed += refusal.changed
+        why = "" if refusal.changed else str(refusal)
     for each in [Symbol(symbol.upper())] if symbol else changed:
         _show_both(each, pins, listed.get(each), is_broken=each in broken)
     _say(f"{len(pins)} identities pinned, {len(changed)} of those listed now are not who they were")
-    return 1 if changed else 0
+    if why:
+        _say(f"the list is refused, and the last good one is served: {why}")
+    return 1 if changed or why else 0
 
 
 def _show_both(

@@ -5,8 +5,7 @@ import sys
 
 import msgspec
 
-from tickyard.config.rules import PREFIX
-from tickyard.config.settings import SECRET_FIELDS, Settings
+from tickyard.config.settings import PREFIX, SECRET_FIELDS, Settings
 from tickyard.kernel.clock import WallClock
 from tickyard.processes.doctor import chains, far_ends, house, ports
 from tickyard.processes.doctor.finding import find_out

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Final
 
+from tickyard.chain.abi import read_uint
 from tickyard.chain.blocks import final_header
 from tickyard.chain.boot import check_contracts
 from tickyard.chain.erc20 import DECIMALS, TOTAL_SUPPLY, balance_of, read_amount, read_decimals
@@ -13,6 +14,7 @@ from tickyard.chain.rpc.client import Rpc, RpcError, TooManyLogs
 from tickyard.chain.rpc.feed import LogFeed
 from tickyard.chain.rpc.trouble import ForeignChain, Trouble
 from tickyard.chain.transfers import TRANSFER
+from tickyard.chain.v3.bitmap import fee_tick_spacing
 from tickyard.chain.v3.events import TOPICS
 from tickyard.config.pinned import SECOND_CHAIN_ID, USDC_8453
 from tickyard.config.settings import Settings
@@ -42,6 +44,7 @@ def questions(settings: Settings, clock: Clock, wall: Clock) -> Iterator[Examina
     if settings.second_logs_url:
         ask = partial(_logs, settings, settings.second_logs_url, settings.chain_id, clock)
         yield Examination("second logs", ask, "look at TICKYARD_SECOND_LOGS_URL: without it no epoch is opened")
+    yield Examination("fee tiers", partial(_fee_tiers, settings, clock), "look at TICKYARD_FEE_TIERS")
     yield Examination("spender", partial(_spender, settings, clock), "look at TICKYARD_SPENDER, or leave it out")
 
 
@@ -123,6 +126,18 @@ async def _websocket(settings: Settings, url: str, clock: Clock) -> str:
     except Trouble:
         raise Bad("it does not tell new logs", mend) from None
     return f"chain {settings.chain_id}, tells new logs"
+
+
+async def _fee_tiers(settings: Settings, clock: Clock) -> str:
+    """In a tier that the factory does not have there is never a pool: a mistyped one is one that is missed."""
+    async with Rpc(settings.rpc_urls, chain_id=settings.chain_id, clock=clock) as rpc:
+        spacings = [
+            read_uint(await rpc.eth_call(settings.contracts.factory, fee_tick_spacing(fee)))
+            for fee in settings.fee_tiers
+        ]
+    if unknown := [str(fee) for fee, spacing in zip(settings.fee_tiers, spacings, strict=True) if not spacing]:
+        raise Bad(f"the factory has no fee tier {', '.join(unknown)}", "set TICKYARD_FEE_TIERS to tiers that it has")
+    return ", ".join(map(str, settings.fee_tiers))
 
 
 async def _spender(settings: Settings, clock: Clock) -> str:

@@ -14,10 +14,11 @@ from yarl import URL
 
 from tickyard.config.settings import Settings, SettingsError
 from tickyard.kernel.clock import Clock
-from tickyard.market.listing.identity import ListingRefused, check_identities, check_listing
+from tickyard.market.listing.identity import ListingRefused, check_listing
+from tickyard.market.listing.kept import ListingBroken
 from tickyard.payments.facilitators.credentials import SignedTokens
 from tickyard.processes.doctor.finding import Bad, Examination
-from tickyard.processes.doctor.house import pins_of
+from tickyard.processes.doctor.house import check_list
 from tickyard.sources.filings.database import MAX_BYTES as FILINGS_MAX_BYTES
 from tickyard.sources.filings.database import TICKERS_PATH
 from tickyard.sources.http import Source
@@ -122,7 +123,9 @@ async def _issuer(settings: Settings, clock: Clock) -> str:
         raise Bad("it lists no assets", "look at TICKYARD_ISSUER_URL")
     try:
         check_listing(listing.assets)
-        check_identities(await pins_of(settings, clock), listing.assets)
+        await check_list(settings, clock, listing)
+    except ListingBroken as damaged:
+        raise Bad(str(damaged), "`tickyard registry forget`, then restart the processes") from None
     except ListingRefused as refusal:
         mend = "`tickyard registry show` prints both; the last good list is served until a person has looked"
         raise Bad(f"its list is refused: {refusal}", mend) from None

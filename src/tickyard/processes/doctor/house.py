@@ -17,11 +17,13 @@ from tickyard.features.alerts.pinned_keys import other_keys, without_key
 from tickyard.features.alerts.secret import AlertKeys
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import Failure
-from tickyard.kernel.ids import Address, Symbol, is_address
+from tickyard.kernel.files import read_named
+from tickyard.kernel.ids import Address, is_address
+from tickyard.market.listing.kept import ListingBook
 from tickyard.processes.doctor.chains import payout_account, payout_desk, service_token
 from tickyard.processes.doctor.finding import Bad, Examination
-from tickyard.store.engine import StoreRefused, Transaction
-from tickyard.store.identities import AssetIdentity, identities
+from tickyard.sources.issuer.api import Listing
+from tickyard.store.engine import Store, StoreRefused
 from tickyard.store.leases import try_write
 from tickyard.store.migrate import is_ready, schema_version
 from tickyard.store.opening import file_of, open_store
@@ -148,7 +150,7 @@ async def _alert_keys(settings: Settings, clock: Clock) -> str:
 
 
 @contextlib.asynccontextmanager
-async def _reading(settings: Settings, clock: Clock) -> AsyncIterator[Transaction | None]:
+async def _opened(settings: Settings, clock: Clock) -> AsyncIterator[Store | None]:
     """The store, where there is one of this version."""
     file = file_of(settings.store_url)
     if file is not None and not file.exists():
@@ -156,29 +158,26 @@ async def _reading(settings: Settings, clock: Clock) -> AsyncIterator[Transactio
         return
     store = open_store(settings.store_url, clock)
     try:
-        if not await is_ready(store):
-            yield None
-            return
-        async with store.read() as tx:
-            yield tx
+        yield store if await is_ready(store) else None
     finally:
         await store.close()
 
 
-async def pins_of(settings: Settings, clock: Clock) -> dict[Symbol, AssetIdentity]:
-    """Who is who, as far as the store knows."""
+async def check_list(settings: Settings, clock: Clock, listing: Listing) -> None:
+    """Raise ListingRefused where the service would, as far as the store knows."""
     # A store that does not answer has a line of its own.
     with contextlib.suppress(Failure, StoreRefused):
-        async with _reading(settings, clock) as tx:
-            return await identities(tx) if tx is not None else {}
-    return {}
+        async with _opened(settings, clock) as store:
+            if store is not None:
+                await ListingBook(store).check(listing)
 
 
 async def _compare_keys(settings: Settings, clock: Clock, keys: AlertKeys) -> None:
-    async with _reading(settings, clock) as tx:
-        if tx is None:
+    async with _opened(settings, clock) as store:
+        if store is None:
             return
-        others, lacking = await other_keys(tx, keys), await without_key(tx, keys)
+        async with store.read() as tx:
+            others, lacking = await other_keys(tx, keys), await without_key(tx, keys)
     if others:
         found = f"version {others[0]} is another key than the one that the store's alerts were made under"
         mend = "put the right file there; if that key is lost, give the new one a number that was never used"
@@ -226,6 +225,6 @@ async def _payout(settings: Settings, clock: Clock) -> str:
 
 def _read(path: Path, mend: str) -> tuple[str, int]:
     try:
-        return path.read_text(), path.stat().st_mode
+        return read_named(path).decode(), path.stat().st_mode
     except (OSError, UnicodeDecodeError):
         raise Bad(f"{path} cannot be read", mend) from None

@@ -86,9 +86,6 @@ class Issuer:
         entries = _body(fetched, _Assets).assets
         assets, refused = self._keep(entries, "assets", lambda raw: read_asset(raw, self._chain_id))
         must(not _is_mostly_broken(len(refused), entries))
-        addresses = [asset.address for asset in assets if asset.address is not None]
-        must(len({asset.symbol for asset in assets}) == len(assets))
-        must(len(set(addresses)) == len(addresses))
         return Listing(tuple(assets), tuple(map(read_broken, refused)))
 
     def _read_quotes(self, fetched: Fetched) -> dict[Symbol, IssuerQuote]:
