@@ -36,12 +36,15 @@ const sheet = names.find((name) => /^look-.*\.css$/.test(name));
 // What the script imports is asked for with it, not after it was read.
 const parts = needed(script).map((name) => `<link rel="modulepreload" href="/app/files/${name}">\n`);
 const page = await readFile(path.join(root, 'web/index.html'), 'utf8');
-await writeFile(path.join(folder, 'index.html'), page.replace('{script}', script).replace('{sheet}', sheet).replace('{parts}', parts.join('')));
+const index = page.replace('{script}', script).replace('{sheet}', sheet).replace('{parts}', parts.join(''));
 // The server sends these as they are: compressing costs it nothing.
-for (const name of [...names, 'index.html']) {
+for (const name of names) {
   const file = path.join(folder, name);
   await writeFile(`${file}.gz`, gzipSync(await readFile(file), { level: 9 }));
 }
+// The page comes last: where it is, everything is.
+await writeFile(path.join(folder, 'index.html.gz'), gzipSync(index, { level: 9 }));
+await writeFile(path.join(folder, 'index.html'), index);
 await writeFile(path.join(folder, 'meta.json'), JSON.stringify(made.metafile.outputs));
 await writeFile(path.join(folder, 'ready'), '');
 

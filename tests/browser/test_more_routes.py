@@ -8,6 +8,8 @@ from functools import partial
 import pytest
 from playwright.sync_api import expect
 
+from browser.wallet import WALLET
+
 pytestmark = [pytest.mark.node, pytest.mark.timeout(300)]
 
 STEPS = [{"movePct": pct, "usdg": str(1000 * n), "tokens": "3"} for n, pct in enumerate(("0.1", "0.5", "1", "2"), 1)]
@@ -39,7 +41,15 @@ EXPLAINED = {
 }
 FIGURE = {"value": 416161000000, "unit": "USD", "reason": None}
 PERIOD = {"periodStart": "2024-09-29", "fiscalYear": 2025, "revenue": FIGURE, "netIncome": {**FIGURE, "value": -9}}
-SERIES = {"symbol": "AAPL", "annual": [{**PERIOD, "periodEnd": f"202{n}-09-27"} for n in (5, 4, 3)], "quarterly": []}
+SERIES = {
+    "symbol": "AAPL",
+    "annual": [{**PERIOD, "periodEnd": f"202{n}-09-27"} for n in (5, 4, 3)],
+    "quarterly": [],
+    "ratios": {
+        "priceToEarnings": {"value": "31.2045", "reason": None},
+        "priceToSales": {"value": None, "reason": "Fewer than four quarters are reported."},
+    },
+}
 RESERVES = {
     "blockNumber": 7,
     "asOf": "2026-11-15T00:00:00Z",
@@ -78,6 +88,8 @@ def test_depth_explanations_series_and_reserves_are_shown_where_they_exist(up, o
     expect(page.get_by_text("Up to $2,500.00 can be bought")).to_be_visible()
     expect(page.get_by_role("heading", name="Financials")).to_be_visible()
     expect(page.locator(".bars .loss")).to_have_count(3)
+    expect(page.get_by_text("31.20", exact=True)).to_be_visible()
+    expect(page.get_by_text("Fewer than four quarters are reported.")).to_be_visible()
     page.get_by_text("Why these figures").click()
     expect(page.get_by_text("0000320193-25-000079").first).to_be_visible()
     page.goto(f"{up.base}/app/earn")
@@ -97,31 +109,6 @@ def test_prices_come_by_the_stream_where_there_is_one(up, opened):
     page.close()
 
 
-BATCHING = """
-const asked = (globalThis.asked = []);
-const account = '0x875F7121A37a8Af309B8e85f297B46Aa19d85daD';
-const answers = {
-  eth_requestAccounts: () => [account],
-  eth_chainId: () => '0x1237',
-  wallet_getCapabilities: () => ({ '0x1237': { atomic: { status: 'supported' } } }),
-  wallet_sendCalls: () => ({ id: 'b1' }),
-  wallet_getCallsStatus: () => ({
-    status: 200,
-    receipts: [{ status: '0x1', transactionHash: '0x' + 'ab'.repeat(32), blockNumber: '0x7', gasUsed: '0x9', logs: [] }],
-  }),
-};
-const provider = {
-  async request({ method, params }) {
-    asked.push({ method, params });
-    return answers[method]();
-  },
-};
-const info = { uuid: 'u1', name: 'Batching wallet', icon: 'javascript:alert(1)', rdns: 'example.batching' };
-const tell = () => dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail: { info, provider } }));
-addEventListener('eip6963:requestProvider', tell);
-"""
-
-
 def reviewing(up, opened, wallet, on_check=None):
     """A page on which this wallet has asked for the review of a trade."""
     page = opened(up.base, "/status")
@@ -130,13 +117,13 @@ def reviewing(up, opened, wallet, on_check=None):
         page.route("**/v1/trade/check", on_check)
     page.goto(f"{up.base}/app/trade/GOOGL")
     page.get_by_role("button", name="Connect", exact=True).click()
-    page.get_by_role("button", name="Batching wallet").click()
+    page.get_by_role("button", name="Own wallet").click()
     page.get_by_role("button", name="Review").click()
     return page
 
 
 def test_a_wallet_that_can_batch_confirms_once(up, opened):
-    page = reviewing(up, opened, BATCHING)
+    page = reviewing(up, opened, WALLET)
     page.get_by_role("button", name="Sign and send 2 steps").click()
     expect(page.get_by_text("This is what really moved")).to_be_visible()
     asked = page.evaluate("() => asked")
@@ -146,23 +133,18 @@ def test_a_wallet_that_can_batch_confirms_once(up, opened):
     assert "eth_sendTransaction" not in {each["method"] for each in asked}
 
 
-SWITCHING = BATCHING.replace(
-    "const provider = {", "const heard = {};\nconst provider = {\n  on: (event, listener) => (heard[event] = listener),"
-) + ("globalThis.becomes = (address) => heard.accountsChanged([address]);\n")
-
-
 def test_what_was_reviewed_for_one_account_is_not_signed_by_another(up, opened):
-    page = reviewing(up, opened, SWITCHING)
+    page = reviewing(up, opened, WALLET)
     sign = page.get_by_role("button", name="Sign and send 2 steps")
     expect(sign).to_be_visible()
-    page.evaluate("() => becomes('0xB793204cbdcED76Cd1366f082039304b9A9b3CA8')")
+    page.evaluate("() => heard.accountsChanged(['0xB793204cbdcED76Cd1366f082039304b9A9b3CA8'])")
     expect(sign).to_have_count(0)
     assert "wallet_sendCalls" not in {each["method"] for each in page.evaluate("() => asked")}
 
 
 def test_an_answer_to_an_earlier_ticket_is_not_shown_for_review(up, opened):
     held = []
-    page = reviewing(up, opened, BATCHING, lambda route: held.append(route))
+    page = reviewing(up, opened, WALLET, lambda route: held.append(route))
     expect(page.get_by_role("button", name="Building…")).to_be_visible()
     page.get_by_label("Amount").fill("7")
     with page.expect_response("**/v1/trade/check"):
@@ -172,10 +154,7 @@ def test_an_answer_to_an_earlier_ticket_is_not_shown_for_review(up, opened):
 
 
 def test_a_batch_that_may_have_left_is_not_sent_again(up, opened):
-    lost = BATCHING.replace(
-        "wallet_getCallsStatus: () => ({",
-        "wallet_getCallsStatus: () => Promise.reject(new Error('gone')),\n  x: () => ({",
-    )
+    lost = WALLET + "answers.wallet_getCallsStatus = () => Promise.reject(new Error('gone'));"
     page = reviewing(up, opened, lost)
     sign = page.get_by_role("button", name="Sign and send 2 steps")
     sign.click()
@@ -185,7 +164,7 @@ def test_a_batch_that_may_have_left_is_not_sent_again(up, opened):
 
 def test_a_trade_that_would_fail_says_why_before_it_is_signed(up, opened):
     page = opened(up.base, "/status")
-    page.add_init_script(BATCHING)
+    page.add_init_script(WALLET)
 
     def failing(route):
         body = route.fetch().json()
@@ -197,6 +176,6 @@ def test_a_trade_that_would_fail_says_why_before_it_is_signed(up, opened):
     page.route("**/v1/trade/check", failing)
     page.goto(f"{up.base}/app/trade/GOOGL")
     page.get_by_role("button", name="Connect", exact=True).click()
-    page.get_by_role("button", name="Batching wallet").click()
+    page.get_by_role("button", name="Own wallet").click()
     page.get_by_role("button", name="Review").click()
     expect(page.get_by_text("The contract refused <b>it</b>.")).to_be_visible()

@@ -1,50 +1,24 @@
 """Wallets that cannot, will not, or do not tell the truth, and a browser that keeps nothing."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
 from browser.test_journeys import confirm, connect
+from browser.wallet import WALLET
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(300)]
-
-# Reads go to the sandbox's node; what moves money is only noted. `answers` is what each test changes.
-WALLET = """
-const asked = (globalThis.asked = []);
-const heard = (globalThis.heard = {});
-const receipt = { status: '0x1', transactionHash: '0x' + 'ab'.repeat(32), blockNumber: '0x7', gasUsed: '0x9', logs: [] };
-const refuse = (code) => Promise.reject(Object.assign(new Error('refused'), { code }));
-const answers = {
-  eth_requestAccounts: () => ['0x875F7121A37a8Af309B8e85f297B46Aa19d85daD'],
-  eth_accounts: () => answers.eth_requestAccounts(),
-  eth_chainId: () => '0x1237',
-  eth_sendTransaction: () => receipt.transactionHash,
-  eth_getTransactionReceipt: () => receipt,
-  wallet_getCapabilities: () => ({ '0x1237': { atomic: { status: 'supported' } } }),
-  wallet_sendCalls: () => ({ id: 'b1' }),
-  wallet_getCallsStatus: () => ({ status: 200, receipts: [receipt] }),
-};
-async function read(method, params) {
-  const { rpcUrl } = await (await fetch('/sandbox')).json();
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
-  return (await (await fetch(rpcUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body })).json()).result;
-}
-const provider = {
-  on: (event, listener) => (heard[event] = listener),
-  async request({ method, params }) {
-    asked.push({ method, params });
-    return answers[method] ? answers[method](params) : read(method, params);
-  },
-};
-const info = { uuid: 'u1', name: 'Own wallet', icon: '', rdns: 'example.own' };
-const tell = () => dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail: { info, provider } }));
-addEventListener('eip6963:requestProvider', tell);
-"""
 
 
 def signing(up, opened, *changes):
     """A page on which this wallet was asked to sign two steps."""
     page = opened(up.base, "/status")
     page.add_init_script(WALLET + "\n".join(changes))
+    return sign(up, page)
+
+
+def sign(up, page):
     page.goto(f"{up.base}/app/trade/GOOGL")
     page.get_by_role("button", name="Connect", exact=True).click()
     page.get_by_role("button", name="Own wallet").click()
@@ -88,6 +62,26 @@ def test_a_batch_is_done_only_when_its_receipts_say_so(up, opened, status):
     expect(page.get_by_text("could not carry out the batch")).to_be_visible()
     expect(page.get_by_text("Something of it was sent")).to_be_visible()
     expect(page.get_by_text("This is what really moved")).to_have_count(0)
+
+
+def test_no_batch_is_signed_that_is_good_for_years(up, opened):
+    def lie(route):
+        answer = route.fetch()
+        told = answer.json()
+        build = told["build"]
+        build["deadline"] += 10 * 365 * 86400
+        data = build["steps"][-1]["data"]
+        build["steps"][-1]["data"] = f"{data[:10]}{build['deadline']:064x}{data[74:]}"
+        route.fulfill(response=answer, json=told)
+
+    page = opened(up.base, "/status")
+    page.add_init_script(WALLET)
+    page.route("**/v1/trade/check", lie)
+    sign(up, page)
+    expect(page.get_by_text("is too far away")).to_be_visible()
+    expect(page.locator(".decoded")).to_contain_text(re.compile(r"Not after20[3-9]\d-"))
+    expect(page.locator(".decoded")).to_contain_text("GOOGL is the token0x")
+    assert asked(page, "wallet_sendCalls") + asked(page, "eth_sendTransaction") == []
 
 
 def test_the_receipt_of_another_transaction_is_no_proof(up, opened):

@@ -69,6 +69,16 @@ def test_what_would_fail_is_not_even_asked_for(up):
     assert "nothing was sent" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [(("--token", "0x" + "66" * 20), "for another token"), (("--limit", "25"), "a worse price than the limit")],
+)
+def test_what_its_owner_knows_better_is_not_even_asked_for(up, words, why):
+    done = trade(up.base, "buy", "AAPL", "25", "--yes", *words)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert why in done.stderr
+
+
 def test_a_keystore_signs_elsewhere(up, tmp_path):
     account = Account.from_key("0x" + "6b" * 32)
     (tmp_path / "key.json").write_text(json.dumps(Account.encrypt(account.key, "secret", iterations=2)))

@@ -348,6 +348,34 @@ def test_garbage_is_never_a_server_error(version, body):
     assert answered["access-control-allow-origin"] == "*"
 
 
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"[]", "a message must be one JSON object"),
+        (b'{"jsonrpc":"1.0","id":1,"method":"ping"}', 'jsonrpc must be "2.0"'),
+        (b'{"jsonrpc":"2.0","id":1}', "method must be a string"),
+        (b'{"jsonrpc":"2.0","id":1,"method":5}', "method must be a string"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}', "params must be an object"),
+        # With no id it would be a notification, which nobody answers.
+        (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', "id must be a string or an integer"),
+        (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', "id must be a string or an integer"),
+        (b'{"jsonrpc":"2.0","id":true,"method":"ping"}', "id must be a string or an integer"),
+    ],
+)
+@pytest.mark.parametrize("version", [None, "2025-11-25", "2026-07-28"])
+def test_a_bad_envelope_gets_one_short_sentence(version, body, said):
+    headers = JSON if version is None else {**JSON, "mcp-protocol-version": version}
+    status, _, answer = posted(body, headers)
+    told = json.loads(answer)
+    assert (status, told["error"]) == (400, {"code": -32600, "message": said})
+    assert told["id"] == (1 if b'"id":1,' in body or b'"id":1}' in body else None)
+
+
+def test_a_word_of_the_client_that_asks_nothing_is_taken():
+    for body in (b'{"jsonrpc":"2.0","method":"notifications/initialized"}', b'{"jsonrpc":"2.0","id":1,"result":{}}'):
+        assert posted(body, {**JSON, "mcp-protocol-version": "2025-11-25"})[0] == 202
+
+
 @pytest.mark.slow
 def test_logging_is_quiet_and_the_protocol_is_imported_only_when_used():
     posted(LIST)

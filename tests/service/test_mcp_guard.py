@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from tickyard.catalog import CATALOG
-from tickyard.config.settings import SettingsError, read_settings
+from tickyard.config.reading import read_settings
+from tickyard.config.settings import SettingsError
 from tickyard.doors.app import Plan, build_app
 from tickyard.doors.mcp.guard import HostGuard
 from yards import paperyard

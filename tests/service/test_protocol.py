@@ -19,7 +19,7 @@ WAIT_S = 10.0
 class Impatient(LimitedProtocol):
     HEAD_S = 0.15
     BODY_S = 0.2
-    UNREAD_S = 0.2
+    UNREAD_S = 1.0
     LINGER_S = 0.15
 
     def connection_lost(self, exc):
@@ -392,6 +392,7 @@ def test_the_app_hears_that_a_slow_body_was_cut(impatient):
     impatient.wait_until_gone("/cut")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", [b"1.1", b"1.0"], ids=["kept alive", "closing"])
 def test_a_client_that_does_not_read_is_dropped(impatient, version):
     with impatient.connect() as caller:
@@ -402,6 +403,7 @@ def test_a_client_that_does_not_read_is_dropped(impatient, version):
         assert healthy.seen()["path"] == "/ok"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", [b"1.1", b"1.0"], ids=["kept alive", "closing"])
 def test_an_unread_answer_does_not_keep_a_closed_connection(version):
     far_end = FarEnd(NeverPaused, keep_alive_s=0.1)
@@ -464,6 +466,25 @@ def test_an_offer_to_upgrade_is_ignored_and_the_body_kept(server, offer):
         caller.send(b"abc" + get("/next"))
         assert caller.seen()["body"] == "abc"
         assert caller.seen()["path"] == "/next"
+
+
+@pytest.mark.parametrize(
+    ("version", "headers", "status"),
+    [
+        ("1.1", ["Host: a", "Host: b"], 400),
+        ("1.1", [], 400),
+        ("1.1", ["Host: a b"], 400),
+        ("0.9", ["Host: a"], 505),
+        ("1.1", ["Host: a", "Connection: close"], 200),
+        ("1.0", [], 200),
+    ],
+)
+def test_an_offer_to_upgrade_changes_nothing_else(server, version, headers, status):
+    head = [f"GET /x HTTP/{version}", *headers, "Connection: Upgrade", "Upgrade: h2c"]
+    with server.connect() as caller:
+        caller.send("\r\n".join([*head, "", ""]).encode())
+        assert caller.answer()[0] == status
+        assert caller.is_closed()
 
 
 def test_a_client_may_wait_for_100_continue(server):

@@ -8,6 +8,7 @@ import pytest
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
 from yards import paperyard
+from yards.patience import beside_naps
 
 word = paperyard.paper.word
 ME = "0x" + "ab" * 20
@@ -19,7 +20,8 @@ ROUTES = {
     "portfolio": ("GET", f"/v1/portfolio/{ME}"),
     "markets": ("GET", "/v1/markets?limit=5"),
 }
-LIMIT_S = 6.0
+# An answer's readings share five seconds (chain/rpc/client.py); after that it has one to be said.
+BUDGET_S, SAY_S = 5.0, 1.0
 
 
 def live(scenario, tmp_path):
@@ -66,14 +68,12 @@ def test_a_node_that_is_not_well_is_502_in_time(tmp_path):
             yard.node.drop_connections()
         else:
             yard.node.mode = mode
-        began = clock.monotonic()
-        answers = await ask_all(yard)
-        took = clock.monotonic() - began
+        answers, took, budget = await beside_naps(clock, BUDGET_S, ask_all(yard))
         assert {route: answer.status for route, answer in answers.items()} == dict.fromkeys(ROUTES, 502), mode
         for answer in answers.values():
             assert answer.error["code"] == "upstream_error"
             assert "secret-key" not in answer.error["message"]
-        assert took < LIMIT_S, mode
+        assert took < budget + SAY_S, mode
 
     async def run():
         async with AsyncExitStack() as stack:
@@ -226,8 +226,18 @@ def test_a_time_that_has_not_come_is_neither_served_nor_remembered(tmp_path):
     live(scenario, tmp_path)
 
 
-# --- what the factory says is checked
+@pytest.mark.slow
+def test_a_time_that_is_a_little_ahead_is_not_held_against_the_next_answer(tmp_path):
+    async def scenario(yard):
+        for ahead in (590, 0):
+            yard.chain.time = WallClock().seconds() + ahead
+            forget(yard)
+            assert {answer.status for answer in (await ask_all(yard)).values()} == {200}, ahead
 
+    live(scenario, tmp_path)
+
+
+# --- what the factory says is checked
 FEE, TOKEN0, TOKEN1 = "ddca3f43", "0dfe1681", "d21220a7"
 
 

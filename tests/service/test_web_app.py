@@ -39,6 +39,15 @@ def client(built):
     return TestClient(app, base_url="http://127.0.0.1")
 
 
+def test_a_build_made_since_the_start_leaves_the_one_that_is_shown_whole(client, built):
+    for file in built.iterdir():
+        file.unlink()
+    (built / "index.html").write_bytes(b"<!doctype html><p>another")
+    (built / "index.html.gz").write_bytes(b"")
+    assert client.get("/app").content == b"<!doctype html>"
+    assert client.get(f"/app/files/{SCRIPT}").content == BODY
+
+
 def test_a_file_is_kept_for_ever_because_its_name_changes_with_it(client):
     answer = client.get(f"/app/files/{SCRIPT}")
     assert answer.content == BODY

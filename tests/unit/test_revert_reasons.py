@@ -43,3 +43,23 @@ def test_what_has_no_name_is_vague(data, code, said):
     found = read_refusal(data)
     assert (found.code, found.said, found.is_vague) == (code, said, True)
     assert found.data == data
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ("Too little received", "too_little_received"),
+        ("Too much requested", "too_much_requested"),
+        ("Transaction too old", "transaction_too_old"),
+        *((word, "transfer_failed") for word in ("STF", "TF", "ST", "IIA")),
+        *((word, "pool_refused") for word in ("LOK", "SPL", "AS")),
+        *((word, "recipient_blocked") for word in ("blocked", "frozen")),
+        *((word, "token_paused") for word in ("paused", "Pausable: paused")),
+        ("ERC20: transfer amount exceeds balance", "balance_short"),
+        ("ERC20: insufficient allowance", "allowance_short"),
+        ("ERC20: transfer amount exceeds allowance", "allowance_short"),
+    ],
+)
+def test_a_word_of_the_router_the_pool_or_a_token_is_understood(said, code):
+    found = read_refusal(bytes.fromhex("08c379a0") + encode(["string"], [said]))
+    assert (found.code, found.said, found.is_vague) == (code, said, code == "transfer_failed")

@@ -1,8 +1,11 @@
 """Finding assets: what is found, in which order, and what must not be."""
 
+import asyncio
+from types import SimpleNamespace
+
 import pytest
 
-from tickyard.features.search import Known, find_match
+from tickyard.features.search import Known, SearchAsk, find_match, search_assets
 
 TOKEN = "0xaf3d76f1834a1d425780943c99ea8a608f8a93f9"
 OTHER = "0x875f7121a37a8af309b8e85f297b46aa19d85dad"
@@ -57,3 +60,10 @@ def test_an_asset_without_address_or_isin_is_not_found_by_nothing():
 def test_signs_alone_find_nothing():
     assert find_match("...", APPLE) is None
     assert find_match("%", APPLE) is None
+
+
+@pytest.mark.parametrize("blank", [" ", "\x1c", "\u2003 "])
+def test_blanks_find_nothing(blank):
+    market = SimpleNamespace(registry=SimpleNamespace(all=lambda: [APPLE]))
+    answer = asyncio.run(search_assets(SimpleNamespace(market=market), SearchAsk(q=blank)))
+    assert getattr(answer, "answer", answer).assets == []

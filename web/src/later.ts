@@ -47,10 +47,16 @@ export interface Period {
   netIncome: SeriesFigure;
 }
 
+export interface Ratio {
+  value: string | null;
+  reason: string | null;
+}
+
 export interface Financials {
   symbol: string;
   annual: Period[];
   quarterly: Period[];
+  ratios: { priceToEarnings: Ratio; priceToSales: Ratio };
 }
 
 export interface Check {

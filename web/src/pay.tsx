@@ -117,7 +117,7 @@ export function PayView(): JSX.Element {
                 </tbody>
               </table>
             ) : (
-              <p class="legend">Every data route has a paid twin. An unpaid request costs nothing and is told the price.</p>
+              <p class="legend">Five data routes have a paid twin, and this is one of them. An unpaid request costs nothing and is told the price.</p>
             )}
           </Card>
           <Card title="2  The signature">

@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { client, useAsk, useRoute } from './api';
 import { short } from './figures';
-import type { Candidate, Explanation, Financials } from './later';
+import type { Candidate, Explanation, Financials, Ratio } from './later';
 import { Card, Choice, Facts, Shown } from './parts';
 
 const NAMES: [string, string][] = [['revenue', 'Revenue'], ['netIncome', 'Net income'], ['sharesOutstanding', 'Shares'], ['marketCap', 'Market cap']];
@@ -91,26 +91,35 @@ function Bars({ symbol }: { symbol: string }): JSX.Element | null {
         {(data) => {
           const periods = data[span].slice(0, 8).reverse();
           const most = Math.max(...periods.flatMap(({ revenue, netIncome }) => [Math.abs(revenue.value ?? 0), Math.abs(netIncome.value ?? 0)]), 1);
-          const bar = (value: number | null, kind: string) => <i class={`${kind}${(value ?? 0) < 0 ? ' loss' : ''}`} style={{ height: `${(100 * Math.abs(value ?? 0)) / most}%` }} />;
+          // What is not known leaves a gap, and no bar of nothing.
+          const bar = (value: number | null, kind: string) => (value === null ? <i /> : <i class={`${kind}${value < 0 ? ' loss' : ''}`} style={{ height: `${(100 * Math.abs(value)) / most}%` }} />);
+          const { priceToEarnings: earnings, priceToSales: sales } = data.ratios;
           return (
-            <div class="bars">
-              {periods.map(({ periodEnd, revenue, netIncome }) => (
-                <figure key={periodEnd} title={[revenue.reason, netIncome.reason].filter(Boolean).join(' ')}>
-                  <div aria-hidden="true">{bar(revenue.value, 'revenue')}{bar(netIncome.value, 'income')}</div>
-                  <figcaption>
-                    <span class="figure">{short(revenue.value)}</span>
-                    <span class="figure">{short(netIncome.value)}</span>
-                    <small>{periodEnd.slice(0, 7)}</small>
-                  </figcaption>
-                </figure>
-              ))}
-            </div>
+            <>
+              <Facts of={[['P/E', ratio(earnings)], ['Price to sales', ratio(sales)]]} />
+              <div class="bars">
+                {periods.map(({ periodEnd, revenue, netIncome }) => (
+                  <figure key={periodEnd} title={[revenue.reason, netIncome.reason].filter(Boolean).join(' ')}>
+                    <div aria-hidden="true">{bar(revenue.value, 'revenue')}{bar(netIncome.value, 'income')}</div>
+                    <figcaption>
+                      <span class="figure">{short(revenue.value)}</span>
+                      <span class="figure">{short(netIncome.value)}</span>
+                      <small>{periodEnd.slice(0, 7)}</small>
+                    </figcaption>
+                  </figure>
+                ))}
+              </div>
+            </>
           );
         }}
       </Shown>
       <p class="legend"><span class="sold">revenue</span> <span class="earned">net income</span></p>
     </Card>
   );
+}
+
+function ratio({ value, reason }: Ratio): JSX.Element {
+  return value === null ? <small>{reason}</small> : <>{value.slice(0, -2)}</>;
 }
 
 function money(value: number | null, unit: string | null): string {

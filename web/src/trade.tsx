@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { BuildTradeAsk, Quote, TradeBuild } from 'tickyard';
 import { type Approval, BuildRefused, check, encode, movedFor, send, SendUncertain, type Swap } from 'tickyard/trade';
 import { client, useAsk, useRoute } from './api';
-import { clock, fromUnits, percent, price, shortAddress, tokens, usd } from './figures';
+import { clock, day, fromUnits, percent, price, shortAddress, tokens, usd } from './figures';
 import type { Check } from './later';
 import { useMarket } from './live';
 import { Card, Change, Choice, Code, Empty, Facts, Said, useAct, useArrival } from './parts';
@@ -155,6 +155,8 @@ function Review({ of, onDone }: { of: Reviewed; onDone: (result: Result) => void
     act(async () => {
       if (me!.address.toLowerCase() !== ask.recipient.toLowerCase()) throw new BuildRefused('the wallet is not the recipient: review the trade again');
       await onChain(me!.provider);
+      // Whichever way it is sent: a signature with years to live waits for a price to its signer's harm.
+      check(build, ask, Number((await asTrader(me!).getBlock()).timestamp));
       setStage('Waiting for your wallet…');
       let hasLeft = false;
       const onStep = (_: unknown, index: number, hash: string | null) => {
@@ -192,15 +194,17 @@ function Decoded({ step, symbol, token }: { step: Approval | Swap; symbol: strin
     return <Facts of={[['Allow', <span class="figure">{named(step.token, step.amount)}</span>], ['to be taken by', <Code>{step.spender}</Code>]]} />;
   }
   const isIn = step.kind === 'exactIn';
+  const stock = step.tokenIn === token.toLowerCase() ? step.tokenIn : step.tokenOut;
   return (
     <Facts
       of={[
         [isIn ? 'Pay exactly' : 'Pay at most', <span class="figure">{named(step.tokenIn, isIn ? step.amount : step.bound)}</span>],
         [isIn ? 'Get at least' : 'Get exactly', <span class="figure">{named(step.tokenOut, isIn ? step.bound : step.amount)}</span>],
+        [`${symbol} is the token`, <Code>{stock}</Code>],
         ['To', <Code>{step.recipient}</Code>],
         ['Pool fee', <span class="figure">{(step.fee / 10_000).toFixed(2)} %</span>],
         ['Through', <Code>{step.router}</Code>],
-        ['Not after', clock(step.deadline * 1000)],
+        ['Not after', `${day(step.deadline * 1000)} UTC`],
       ]}
     />
   );

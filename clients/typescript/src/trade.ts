@@ -11,12 +11,15 @@ export { type Approval, BuildRefused, decode, encode, type Hex, type Swap } from
  * `createWalletClient({ account, chain, transport }).extend(publicActions)`.
  */
 export interface Wallet {
-  account: { address: Hex };
+  /** `type` as viem has it: a `local` account signs on this machine, without a person who is shown the fee. */
+  account: { address: Hex; type?: string };
   getChainId(): Promise<number>;
   getTransactionCount(ask: { address: Hex; blockTag: 'latest' | 'pending' }): Promise<number>;
   getBlock(): Promise<{ timestamp: bigint }>;
   // viem's own types depend on the chain; these are the fields that are used.
   sendTransaction(transaction: never): Promise<Hex>;
+  estimateGas?(call: never): Promise<bigint>;
+  estimateFeesPerGas?(): Promise<{ maxFeePerGas: bigint; maxPriorityFeePerGas: bigint }>;
   // viem answers with the receipt of another transaction where one took the nonce, and tells of it by `onReplaced`.
   waitForTransactionReceipt(ask: { hash: Hex; onReplaced?: (by: { reason: string }) => void }): Promise<TransactionReceipt>;
 }
@@ -30,6 +33,7 @@ export interface TransactionReceipt {
 }
 
 const DEADLINE_MAX_S = 86_400;
+const FEE_MOST_WEI = 2n * 10n ** 16n;
 // Said with every transaction: neither a wallet nor a node that has moved to another chain gets it signed for that one.
 const CHAIN = { id: CHAIN_ID, name: 'the chain of the build' };
 
@@ -73,6 +77,8 @@ export interface Done {
 export interface SendOptions {
   /** Told before a step is handed to the wallet, and when its transaction is known. */
   onStep?: (step: Approval | Swap, index: number, hash: Hex | null) => void;
+  /** The most that the gas of one step may cost, 0.02 ETH unless said. For an account whose key is on this machine. */
+  feeMostWei?: bigint;
 }
 
 /** What was asked for, as far as the steps must say it. */
@@ -80,13 +86,16 @@ export type TradeAsk = Pick<BuildTradeAsk, 'symbol' | 'side' | 'amount' | 'denom
   slippageBps?: number;
   /** The token's address, where it is known from elsewhere. A build for another one is refused. */
   token?: string;
+  /** The least to get, or the most to pay, of the leg that `amount` leaves open. A build that allows worse is refused. */
+  limit?: string;
 };
 
 /**
  * The steps of a build, decoded. Throws BuildRefused unless they do exactly what was asked: this asset and amount, to this
  * recipient, through the pinned router, with a bound that is not looser than the slippage, approving no more than needed.
+ * `now`, the chain's time in Unix seconds: given, a deadline that has passed or is over a day away is refused too.
  */
-export function check(build: TradeBuild, ask: TradeAsk): (Approval | Swap)[] {
+export function check(build: TradeBuild, ask: TradeAsk, now?: number): (Approval | Swap)[] {
   const steps = build.steps.map(decode);
   const swap = steps.at(-1);
   const approvals = steps.slice(0, -1);
@@ -104,6 +113,8 @@ export function check(build: TradeBuild, ask: TradeAsk): (Approval | Swap)[] {
   refuseUnless(swap.kind === kind, 'the swap fixes the other leg');
   refuseUnless(swap.amount === units(ask.amount, isUsd ? 6 : 18), 'the swap is of another amount');
   refuseUnless(swap.deadline === build.deadline, 'the swap has another deadline');
+  const left = now === undefined ? 1 : swap.deadline - now;
+  refuseUnless(left > 0 && left <= DEADLINE_MAX_S, 'the deadline has passed, or is too far away');
   refuseUnless(swap.fee === build.quote.feeTier, 'the swap uses another pool than the quote');
   const quoted = isUsd ? units(build.quote.usdAmount, 6) : units(build.quote.tokenAmount, 18);
   refuseUnless(quoted === swap.amount, 'the quote is of another amount');
@@ -112,6 +123,8 @@ export function check(build: TradeBuild, ask: TradeAsk): (Approval | Swap)[] {
   const isTight =
     kind === 'exactIn' ? swap.bound * 10_000n >= open * (10_000n - bps) : swap.bound * 10_000n <= open * (10_000n + bps);
   refuseUnless(swap.bound > 0n && isTight, 'the swap is bound more loosely than asked');
+  const limit = ask.limit === undefined ? swap.bound : units(ask.limit, isUsd ? 18 : 6);
+  refuseUnless(kind === 'exactIn' ? swap.bound >= limit : swap.bound <= limit, 'the swap allows a worse price than the limit');
   const needed = kind === 'exactIn' ? swap.amount : swap.bound;
   for (const approval of approvals) {
     refuseUnless(
@@ -127,12 +140,11 @@ export function check(build: TradeBuild, ask: TradeAsk): (Approval | Swap)[] {
  * signed when the calldata does not say what was asked. Never sends a step twice: its nonce is fixed before it leaves.
  */
 export async function send(build: TradeBuild, ask: TradeAsk, wallet: Wallet, options: SendOptions = {}): Promise<Done> {
-  const steps = check(build, ask);
+  check(build, ask);
   const { address } = wallet.account;
   refuseUnless(lower(address) === lower(ask.recipient), 'the wallet is not the recipient');
   // The chain's own time: a sandbox is ahead of this machine.
-  const left = build.deadline - Number((await wallet.getBlock()).timestamp);
-  refuseUnless(left > 0 && left <= DEADLINE_MAX_S, 'the deadline has passed, or is too far away');
+  const steps = check(build, ask, Number((await wallet.getBlock()).timestamp));
   const receipts: TransactionReceipt[] = [];
   for (const [index, step] of steps.entries()) {
     // Before each: a person may change the chain in the wallet while a step waits for its block.
@@ -142,15 +154,16 @@ export async function send(build: TradeBuild, ask: TradeAsk, wallet: Wallet, opt
     const pending = await wallet.getTransactionCount({ address, blockTag: 'pending' });
     refuseUnless(pending <= nonce, 'the account has transactions under way: wait for them first');
     options.onStep?.(step, index, null);
-    const receipt = await sendOnce(wallet, step, nonce, (hash) => options.onStep?.(step, index, hash));
+    const receipt = await sendOnce(wallet, step, nonce, options.feeMostWei ?? FEE_MOST_WEI, (hash) => options.onStep?.(step, index, hash));
     if (receipt.status !== 'success') throw new StepFailed(`step ${index + 1} was mined and failed`, receipt);
     receipts.push(receipt);
   }
   return { receipts, moved: movedFor(address, receipts) };
 }
 
-async function sendOnce(wallet: Wallet, step: Approval | Swap, nonce: number, tell: (hash: Hex) => void) {
-  const transaction = { ...encode(step), value: 0n, nonce, account: wallet.account, chain: CHAIN };
+async function sendOnce(wallet: Wallet, step: Approval | Swap, nonce: number, feeMost: bigint, tell: (hash: Hex) => void) {
+  const call = { ...encode(step), value: 0n, account: wallet.account };
+  const transaction = { ...call, nonce, chain: CHAIN, ...(await fees(wallet, call, feeMost)) };
   let hash: Hex | null = null;
   let becomes = '';
   let receipt: TransactionReceipt;
@@ -159,8 +172,7 @@ async function sendOnce(wallet: Wallet, step: Approval | Swap, nonce: number, te
     tell(hash);
     receipt = await wallet.waitForTransactionReceipt({ hash, onReplaced: ({ reason }) => (becomes = reason) });
   } catch (error) {
-    // The person said no: nothing left.
-    if (hash === null && isRejection(error)) throw error;
+    if (hash === null && isUnsent(error)) throw error;
     throw new SendUncertain(`what became of the transaction with nonce ${nonce} is not known`, nonce, hash);
   }
   // The same step for another fee is this step. Anything else that was mined in its place is not.
@@ -169,9 +181,20 @@ async function sendOnce(wallet: Wallet, step: Approval | Swap, nonce: number, te
   throw new SendUncertain(`the receipt for the transaction with nonce ${nonce} is of another one`, nonce, hash);
 }
 
-function isRejection(error: unknown): boolean {
-  for (let each = error as { code?: unknown; cause?: unknown } | undefined; each; each = each.cause as typeof each) {
-    if (each.code === 4001) return true;
+/** What a local account pays for gas: a node that names any price could spend the wallet on it. */
+async function fees(wallet: Wallet, call: object, most: bigint) {
+  if (wallet.account.type !== 'local' || !wallet.estimateGas || !wallet.estimateFeesPerGas) return {};
+  const gas = ((await wallet.estimateGas(call as never)) * 5n) / 4n;
+  const { maxFeePerGas, maxPriorityFeePerGas } = await wallet.estimateFeesPerGas();
+  refuseUnless(gas * maxFeePerGas <= most, `the node asks for a fee of up to ${gas * maxFeePerGas} wei, over the ${most} that are allowed`);
+  return { gas, maxFeePerGas, maxPriorityFeePerGas };
+}
+
+/** The person said no, or the node that the step would fail when it was asked for its gas: nothing has left. */
+function isUnsent(error: unknown): boolean {
+  type Failure = { code?: unknown; name?: unknown; cause?: unknown };
+  for (let each = error as Failure | undefined; each; each = each.cause as Failure | undefined) {
+    if (each.code === 4001 || each.name === 'EstimateGasExecutionError') return true;
   }
   return false;
 }

@@ -67,6 +67,8 @@ for (const [what, made, ask = ASK] of [
   ['another asset', build({ symbol: 'GME' })],
   ['another asset, well made,', build({ symbol: 'GME', tokenAddress: other, swap: { tokenOut: other } })],
   ['another token than is known', build(), { ...ASK, token: other }],
+  ['a worse price than the limit', build(), { ...ASK, limit: '0.9951' }],
+  ['a worse price than it quotes itself, and than the limit', build({ swap: { bound: 9_950_000n }, quote: { usdAmount: '100.000000', tokenAmount: '0.00000000001', feeTier: 500 } }), { ...ASK, limit: '0.9' }],
   ['another pool than the quoted one', build({ swap: { fee: 3000 } })],
   ['a quote of another amount', build({ quote: { usdAmount: '1.000000', tokenAmount: '1', feeTier: 500 } })],
   ['the other leg fixed', build({ swap: { kind: 'exactOut' } })],
@@ -140,6 +142,24 @@ test('a no of the person is passed on as it is', async () => {
   await assert.rejects(send(build(), ASK, wallet), /wrapped/);
 });
 
+test('a step that the node says would fail has not left, and nobody is told that it may have', async () => {
+  const account = privateKeyToAccount('0x' + '6b'.repeat(32));
+  let sent = 0;
+  const answers = {
+    eth_chainId: () => '0x1237',
+    eth_getTransactionCount: () => '0x28',
+    eth_getBlockByNumber: () => ({ timestamp: '0x6b49d0a0', baseFeePerGas: '0x1', number: '0x1', transactions: [] }),
+    eth_estimateGas: () => Promise.reject(Object.assign(new Error('execution reverted: STF'), { code: 3, data: '0x' })),
+    eth_maxPriorityFeePerGas: () => '0x1',
+    eth_sendRawTransaction: () => `0x${++sent}`,
+  };
+  const request = async ({ method, params }) => answers[method] ? answers[method](params) : null;
+  const wallet = createWalletClient({ account, transport: custom({ request }, { retryCount: 0 }) }).extend(publicActions);
+  const trade = send(build({ swap: { recipient: account.address } }), { ...ASK, recipient: account.address }, wallet);
+  await assert.rejects(trade, (error) => !(error instanceof SendUncertain) && /STF/.test(error.message));
+  assert.equal(sent, 0);
+});
+
 test('a wallet on another chain or of somebody else signs nothing', async () => {
   const elsewhere = Object.assign(new PaperWallet(), { chainId: 1 });
   await assert.rejects(send(build(), ASK, elsewhere), BuildRefused);
@@ -153,6 +173,33 @@ test('a deadline that has passed or is a day away is not signed', async () => {
     const wallet = Object.assign(new PaperWallet(), { now });
     await assert.rejects(send(build(), ASK, wallet), /deadline/);
     assert.deepEqual(wallet.sent, []);
+  }
+});
+
+test('a check that is told the time refuses such a deadline as well', () => {
+  assert.equal(check(build(), { ...ASK, limit: '0.995' }, 1_799_999_500).length, 2);
+  for (const now of [1_800_000_000, 1_799_913_599]) assert.throws(() => check(build(), ASK, now), /deadline/);
+});
+
+test('a node that names any fee does not get it signed by a key of this machine', async () => {
+  const account = privateKeyToAccount('0x' + '6b'.repeat(32));
+  for (const [gas, tip, allowed] of [[200_000, 10n ** 9n, true], [200_000, 10n ** 12n, false], [10 ** 9, 10n ** 9n, false]]) {
+    const sent = [];
+    const answers = {
+      eth_chainId: () => '0x1237',
+      eth_getTransactionCount: () => '0x28',
+      eth_getBlockByNumber: () => ({ timestamp: '0x6b49d0a0', baseFeePerGas: '0x1', number: '0x1', transactions: [] }),
+      eth_estimateGas: () => `0x${gas.toString(16)}`,
+      eth_maxPriorityFeePerGas: () => `0x${tip.toString(16)}`,
+      eth_sendRawTransaction: ([raw]) => (sent.push(parseTransaction(raw)), another),
+    };
+    const request = async ({ method, params }) => answers[method] ? answers[method](params) : null;
+    const wallet = createWalletClient({ account, transport: custom({ request }) }).extend(publicActions);
+    wallet.waitForTransactionReceipt = async ({ hash }) => ({ transactionHash: hash, status: 'success', logs: [] });
+    const trade = send(build({ swap: { recipient: account.address } }), { ...ASK, recipient: account.address }, wallet);
+    if (allowed) assert.equal((await trade).receipts.length, 2);
+    else await assert.rejects(trade, (error) => error instanceof BuildRefused && /fee/.test(error.message));
+    assert.deepEqual(sent.map((each) => each.gas * each.maxFeePerGas <= 2n * 10n ** 16n), allowed ? [true, true] : []);
   }
 });
 

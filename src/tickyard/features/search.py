@@ -7,7 +7,6 @@ from typing import Annotated, Final, Literal, NamedTuple
 from msgspec import Meta
 
 from tickyard.deps import Deps
-from tickyard.kernel.errors import BadRequest
 from tickyard.kernel.ids import ADDRESS_PATTERN
 from tickyard.kernel.operation import Kept
 from tickyard.kernel.wire import AddressText, Answer, Ask, Ticker
@@ -93,9 +92,8 @@ async def search_assets(deps: Deps, ask: SearchAsk) -> Kept[FoundAssets]:
     Advice: Use this before any other tool when a ticker is not certain.
     """
     query = ask.q.strip()
-    if not query:
-        raise BadRequest("q must not be blank")
-    found = _ranked(query, deps.market.registry.all())[: ask.limit]
+    # Blanks are as long as the description wants it, and are in no name.
+    found = _ranked(query, deps.market.registry.all())[: ask.limit] if query else []
     answer = FoundAssets(
         query=query,
         count=len(found),

@@ -712,7 +712,7 @@ export abstract class Operations extends Group {
 
   /**
    * Price up to 50 swaps, all at one block, in the order asked. Each item has its quote or its own error: an unknown
-   * symbol, an amount that cannot be, a pool that cannot fill it. Nothing is executed.
+   * symbol, a pool that cannot fill it. An item out of shape fails them all. Nothing is executed.
    * Freshness: of the chain's newest block, at most about two seconds old, never reused.
    * Limits: at most 50 swaps a call.
    * Throws BadRequest, UpstreamError.

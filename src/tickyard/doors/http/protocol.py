@@ -111,19 +111,20 @@ class LimitedProtocol(HttpToolsProtocol):
         # There is one list per head and one per body: the same list before and after means that
         # the whole piece belonged to one part of one request.
         part = self.headers
+        offered_at = 0
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as offer:
-            self._parse_without_upgrade(data[offer.args[0] :])
+            offered_at = offer.args[0]
         except httptools.HttpParserError as error:
             self._refuse(reason_of(error, data))
+        if offered_at:
+            # Not while the offer is being handled: it would be taken for the cause of whatever comes next.
+            self._parse_without_upgrade(data[offered_at:])
         if self.headers is not NO_REQUEST:
             self._look_at_rest(part, len(data))
-        elif self._answering is not None and not self._answering.response_complete:
-            if self._deadline is not None:
-                self._disarm()
-        elif self._has_answered:
-            # At once: what the client does next is watched as after any answer.
+        elif self._has_answered or (self._answering is not None and not self._answering.response_complete):
+            # The wait is ours; or it was answered at once, and what the client does next is watched as ever.
             if self._deadline is not None:
                 self._disarm()
         elif self._deadline is None or part is not NO_REQUEST:
@@ -146,10 +147,12 @@ class LimitedProtocol(HttpToolsProtocol):
             self._arm(self.BODY_S if self._in_body else self.HEAD_S)
 
     def _parse_without_upgrade(self, rest: bytes) -> None:
-        """An offer to upgrade is ignored, which the parser cannot do: it drops the body of such a request
-        and takes what follows for the next one. So it gets the same head again, without the offer."""
+        """An offer to upgrade is ignored, which a parser cannot do: it drops the body of such a request and takes what
+        follows for the next one, or for nothing at all. So a new one gets the same head, without the offer."""
         while True:
             rest = without_upgrade(self.parser, self.url, self.headers) + rest
+            self.parser = httptools.HttpRequestParser(self)
+            self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
             try:
                 self.parser.feed_data(rest)
                 return
@@ -160,8 +163,7 @@ class LimitedProtocol(HttpToolsProtocol):
                 return
 
     def on_headers_complete(self) -> None:
-        # Nothing counted yet means the head began in the piece before this one at the earliest:
-        # two halves of the limit at most.
+        # Nothing counted yet: the head began in the piece before this one at the earliest, two halves of the limit.
         if self._fed:
             if head_size(self.parser, self.url, self.headers) > self.HEAD_MAX:
                 raise self._too_large()

@@ -91,39 +91,33 @@ def docs_script(folder: Path = FOLDER) -> str | None:
 def web_routes(nodes: Iterable[str], folder: Path = FOLDER) -> list[tuple[str, str, ASGIApp]]:
     """(method, path, endpoint) of the app's page and files."""
     page = _Page(folder, guards(nodes))
-    names = sorted(file.name for file in folder.glob("*-*") if _HASHED.fullmatch(file.name))
+    names = sorted(file.name for file in folder.glob("*-*") if is_built(folder) and _HASHED.fullmatch(file.name))
     views = [("GET", APP_PATH + view, page) for view in _VIEWS]
     return [*views, *(("GET", f"{APP_PATH}/files/{name}", _File(folder / name)) for name in names)]
 
 
 class _File:
-    """A built file; read when it is first asked for, and sent as it was compressed by the build."""
+    """A built file, sent as it was compressed by the build."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._forms: tuple[bytes, bytes] | None = None
+        self._forms = _forms(path)
+        self._headers = [(b"content-type", _KINDS[path.suffix]), _FOREVER, (b"vary", b"accept-encoding")]
 
     async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
-        if self._forms is None:
-            self._forms = self._path.read_bytes(), self._path.with_name(self._path.name + ".gz").read_bytes()
-        headers = [(b"content-type", _KINDS[self._path.suffix]), _FOREVER, (b"vary", b"accept-encoding")]
-        await _send(scope, send, self._forms, headers)
+        await _send(scope, send, self._forms, self._headers)
 
 
 class _Page:
     """The one page of all views."""
 
     def __init__(self, folder: Path, guarding: Headers) -> None:
-        self._file = folder / _PAGE_NAME
         self._guarding = guarding
-        self._forms: tuple[bytes, bytes] | None = None
+        self._forms = _forms(folder / _PAGE_NAME) if is_built(folder) else None
 
     async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
         if self._forms is None:
-            if not self._file.exists():
-                await send_error(send, 404, "not_found", "this installation was made without the web app")
-                return
-            self._forms = self._file.read_bytes(), self._file.with_name(f"{_PAGE_NAME}.gz").read_bytes()
+            await send_error(send, 404, "not_found", "this installation was made without the web app")
+            return
         etag = etag_of(self._forms[0])
         common: Headers = [(b"etag", etag), _ASK_AGAIN, (b"vary", b"accept-encoding"), *self._guarding]
         tags = header(scope, b"if-none-match")
@@ -132,6 +126,11 @@ class _Page:
             await send({"type": "http.response.body", "body": b""})
             return
         await _send(scope, send, self._forms, [(b"content-type", b"text/html; charset=utf-8"), *common])
+
+
+def _forms(path: Path) -> tuple[bytes, bytes]:
+    """As it is and compressed. Read at the start: a process shows the build it began with, whatever is built since."""
+    return path.read_bytes(), path.with_name(path.name + ".gz").read_bytes()
 
 
 async def _send(scope: Scope, send: Send, forms: tuple[bytes, bytes], headers: Headers) -> None:

@@ -13,11 +13,12 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tickyard.doors.describe.paths import MCP_PATH
-from tickyard.doors.http.answers import header, send_error
+from tickyard.doors.http.answers import JSON, NO_STORE, header, send_bytes, send_error
 from tickyard.doors.http.bodies import BodyRefused, read_json_body
 from tickyard.doors.http.cache import FrontCache
 from tickyard.doors.http.edge import ROUTE
 from tickyard.doors.http.limits import client_key
+from tickyard.doors.mcp.envelope import refusal
 from tickyard.doors.mcp.guard import HostGuard
 from tickyard.doors.mcp.tools import Take, build_tools
 from tickyard.doors.routes import ClientOf
@@ -74,6 +75,9 @@ class McpDoor:
             body = await read_json_body(scope, receive)
         except BodyRefused as refused:
             await send_error(send, refused.status, "bad_request", refused.message)
+            return
+        if (refused_with := refusal(body)) is not None:
+            await send_bytes(send, 400, refused_with, [*JSON, NO_STORE])
             return
         app = self._app or await self.warm_up()
         # Blanks around a value are no part of it; servers leave the trailing ones to us.

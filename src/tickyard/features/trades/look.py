@@ -67,23 +67,27 @@ class Look:
 
 
 async def look(deps: Deps, wanted: Wanted) -> Look:
+    deadline = None
     remembered = deps.market.remembered_offer(wanted.token, wanted.trade)
     if remembered is not None:
+        # One for both tries: a node that falls silent in the first would be waited for twice.
+        deadline = deps.market.reader.deadline()
         try:
-            seen = await _look_at(deps, wanted, *remembered)
+            seen = await _look_at(deps, wanted, *remembered, deadline)
             if seen.is_borne_out:
                 return seen
             log.error("THE MIRROR AND A RUN DISAGREE ABOUT A SWAP", block=seen.block.number)
         except UpstreamDown:
             # The block may have left the chain meanwhile: the newest one knows.
             pass
-    return await _look_at(deps, wanted, *await deps.market.offer_at_block(wanted.token, wanted.trade))
+    newest = await deps.market.offer_at_block(wanted.token, wanted.trade, deadline=deadline)
+    return await _look_at(deps, wanted, *newest, deadline)
 
 
-async def _look_at(deps: Deps, wanted: Wanted, block: NamedBlock, fills: list[Fill]) -> Look:
+async def _look_at(deps: Deps, wanted: Wanted, block: NamedBlock, fills: list[Fill], deadline: float | None) -> Look:
     swap = wanted.swap(fills, deps.clock.seconds() + deps.settings.deadline_s)
     router, multicall = wanted.contracts.router, wanted.contracts.multicall3
-    code = await deps.market.reader.multicall_code()
+    code = await deps.market.reader.multicall_code(deadline=deadline)
     ways = [Rehearsal(swap, router, with_approval) for with_approval in (False, True)]
     calls = [*wanted.extra_calls(), *(Call(token, balance_of(account)) for token, account in holdings(swap))]
     at = block_param(block.hash)
@@ -96,7 +100,8 @@ async def _look_at(deps: Deps, wanted: Wanted, block: NamedBlock, fills: list[Fi
             ("eth_maxPriorityFeePerGas", []),
             *(("eth_estimateGas", [_transaction(wanted.recipient, *first), at]) for first in firsts),
             *(way.request(code, block.hash) for way in ways if code is not None),
-        ]
+        ],
+        deadline=deadline,
     )
     told, ether, header, tip, *rest = answers
     estimates, runs = rest[:2], rest[2:]
