@@ -5,6 +5,7 @@ DAYS ?= 1000
 MINUTES ?= 10
 N ?= 300
 SEED ?=
+WITHIN ?= 120
 PYTHON ?= python3
 BIN := .venv/bin
 # A sandbox is a dozen processes: each would compile all of the code again.
@@ -60,10 +61,10 @@ cover: ## measure what the tests run of each room in their own process; too litt
 	@$(MAKE) --no-print-directory .coverage/ready
 	@$(BIN)/python tests/covered.py
 
-mutants: ## break the code N times, and see whether a test notices (N=300 SEED=...)
+mutants: ## break the code N times, and see whether a test notices (N=300 SEED=... WITHIN=120 seconds of tests a break)
 	@$(MAKE) --no-print-directory -j2 setup
 	@$(MAKE) --no-print-directory .coverage/ready
-	@cd tests && ../$(BIN)/python -m mutants.run $(N) $(SEED)
+	@cd tests && ../$(BIN)/python -m mutants.run $(N) $(SEED) --seconds $(WITHIN)
 
 # `make test` leaves it behind. Without, or when something has changed: whatever runs the rooms in the test's process.
 .coverage/ready: $(shell find src tests -name '*.py' -o -name '*.csv')

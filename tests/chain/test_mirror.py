@@ -153,3 +153,33 @@ def test_a_pool_with_a_tick_that_we_never_heard_of_drops_the_mirror(world):
             assert followed.offer(pool.token, trade)[1] == await asked(world.node, followed.book, pool.token, trade)
 
     world.run(unheard_of())
+
+
+def test_a_drop_in_the_middle_of_a_step_is_not_undone_by_the_step(world):
+    """The audit of a quote runs beside the steps: what it found wrong must not come back with the next block."""
+    token = next(pool.token for pool in world.world.pools if pool.is_live)
+    trade = Trade.parse("buy", "usd", "100")
+
+    async def drop_and_step():
+        followed = Followed.over(world.node.url)
+        async with followed.rpc:
+            await followed.book.discover([token])
+            followed.offer(token, trade)
+            await followed.mirror.step()
+            assert followed.offer(token, trade) is not None
+            await world.node.call("evm_mine", [])
+            ask = followed.rpc.eth_call
+
+            async def ask_while_the_audit_ends(*values, **more):
+                told = await ask(*values, **more)
+                followed.mirror.drop("audit")
+                return told
+
+            followed.rpc.eth_call = ask_while_the_audit_ends
+            await followed.mirror.step()
+            assert followed.offer(token, trade) is None
+            followed.rpc.eth_call = ask
+            await followed.mirror.step()
+            assert followed.offer(token, trade) is not None
+
+    world.run(drop_and_step())

@@ -1,5 +1,7 @@
 """Which tests run a line, and how long each takes: what `make cover` has left behind."""
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +12,7 @@ from coverage import CoverageData
 ROOT: Final = Path(__file__).parents[2]
 FOLDER: Final = ROOT / ".coverage"
 UNKNOWN_S: Final = 1.0
+OVERHEAD_S: Final = 0.5
 # What is declared once and compared as a whole: the tables with the migrations.
 DECLARATIONS: Final = ("tests/store/test_migrations.py",)
 
@@ -34,17 +37,31 @@ class CoverageMap:
                 seconds[test] = max(float(taken), seconds.get(test, 0))
         return cls(whole, seconds)
 
-    def tests(self, file: str, lines: Iterable[int]) -> list[str]:
+    def tests(self, file: str, lines: Iterable[int], constant: str = "") -> list[str]:
         """The tests that run one of these lines. A line that runs when its file is imported, as a constant does, is
-        everybody's: then those that run anything of the file, or else of its room."""
+        everybody's: then those that run a line with its name, and those that run anything of the file, or else of its
+        room."""
         by_line = self._of(file)
         chosen = {test for line in lines for test in by_line.get(line, ()) if test}
         if not chosen:
             if not any(line in by_line for line in lines):
                 return []
+            users = self._tellers_first(self._naming(constant), file) if constant else []
             chosen = self._any([file]) or self._any(self._neighbours(file))
-            return [*DECLARATIONS, *self._cheapest_first(chosen)]
-        return self._cheapest_first(chosen)
+            return [*DECLARATIONS, *users, *self._tellers_first(chosen - set(users), file)]
+        return self._tellers_first(chosen, file)
+
+    def _naming(self, name: str) -> set[str]:
+        """The tests that run a line with this name in it, in whatever file: a constant works where it is used."""
+        named = re.compile(rf"\b{re.escape(name)}\b")
+        found = set[str]()
+        for path in sorted((ROOT / "src").rglob("*.py")):
+            text = path.read_text()
+            if named.search(text):
+                by_line = self._of(str(path.relative_to(ROOT)))
+                numbers = (number for number, line in enumerate(text.splitlines(), 1) if named.search(line))
+                found |= {test for number in numbers for test in by_line.get(number, ()) if test}
+        return found
 
     def is_run(self, file: str, line: int) -> bool:
         return line in self._of(file)
@@ -63,10 +80,15 @@ class CoverageMap:
     def _neighbours(self, file: str) -> list[str]:
         return [str(path.relative_to(ROOT)) for path in (ROOT / file).parent.glob("*.py")]
 
-    def _cheapest_first(self, tests: set[str]) -> list[str]:
-        """File by file, because a file's tests share what they start."""
+    def _tellers_first(self, tests: set[str], file: str) -> list[str]:
+        """Who runs what few others run of a file knows most about it: those come first, one that takes long later.
+        Test file by test file, because a file's tests share what they start."""
+        knows = Counter[str]()
+        for runners in self._of(file).values():
+            for test in runners:
+                knows[test] += 1 / len(runners)
+        telling = {test: knows[test] / (OVERHEAD_S + self.cost_s([test])) ** 0.5 for test in tests}
         files: dict[str, list[str]] = {}
-        for test in sorted(tests):
+        for test in sorted(tests, key=lambda test: (-telling[test], test)):
             files.setdefault(test.partition("::")[0], []).append(test)
-        order = sorted(files, key=lambda file: self.cost_s(files[file]) / len(files[file]))
-        return [test for file in order for test in files[file]]
+        return [test for named in files.values() for test in named]

@@ -51,6 +51,8 @@ class Mutation:
     before: str
     after: str
     source: bytes
+    name: str = ""
+    """What the broken statement gives a value to or defines, if that is a name."""
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}\n    - {self.before}\n    + {self.after}"
@@ -91,7 +93,15 @@ class _Text:
         before = self.source.splitlines()[number - 1].decode().strip()
         after = source.splitlines()[number - 1].decode().strip()
         # A call over several lines runs as one: whoever runs its first line runs all of it.
-        return Mutation(self.file, number, statement.lineno, before, after, source)
+        return Mutation(self.file, number, statement.lineno, before, after, source, _named(statement))
+
+
+def _named(statement: ast.stmt) -> str:
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+        # A default of an argument.
+        return statement.name
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
+    return target.id if isinstance(target, ast.Name) else ""
 
 
 def _walk(tree: ast.Module, text: _Text) -> Iterator[Mutation]:

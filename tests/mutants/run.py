@@ -38,8 +38,9 @@ ENOUGH: Final = 100
 # Tests take turns on a busy machine; a break that hangs is noticed all the same.
 PATIENCE: Final = 10
 LEAST_S: Final = 60
-# Every line of the kernel of a room is run by hundreds: the first few minutes of them tell.
+# Every line of the kernel of a room is run by hundreds: those that know it best come first.
 MOST_S: Final = 120
+TOLD_EVERY: Final = 50
 
 
 @dataclass
@@ -71,9 +72,9 @@ def main(words: list[str]) -> int:
     drawn = rng.sample(fresh, min(asked.n, len(fresh)))
     tally = Tally()
     for mutation in drawn:
-        tests = map_.tests(mutation.file, {mutation.line, mutation.statement})
+        tests = map_.tests(mutation.file, {mutation.line, mutation.statement}, mutation.name)
         if tests:
-            jobs.append(Job(mutation, *_within(tests, map_)))
+            jobs.append(Job(mutation, *_within(tests, map_, asked.seconds)))
         else:
             tally.unrun.append(mutation)
     print(
@@ -97,6 +98,7 @@ def _arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument("n", type=int)
     parser.add_argument("seed", type=int, nargs="?", default=SystemRandom().randrange(10**9))
     parser.add_argument("--rooms", nargs="*", default=ROOMS, help="folders or files below src/tickyard")
+    parser.add_argument("--seconds", type=float, default=MOST_S, help="of tests that one break is tried with")
     return parser.parse_args(words)
 
 
@@ -121,19 +123,21 @@ def _known_jobs(known: list[dict[str, Any]], by_identity: dict[tuple[str, str, s
     return jobs
 
 
-def _within(tests: list[str], map_: CoverageMap) -> tuple[list[str], float]:
+def _within(tests: list[str], map_: CoverageMap, most_s: float) -> tuple[list[str], float]:
     chosen, cost_s = [], 0.0
     for test in tests:
         cost_s += map_.cost_s([test])
-        if chosen and cost_s > MOST_S:
+        if chosen and cost_s > most_s:
             break
         chosen.append(test)
-    return chosen, max(LEAST_S, PATIENCE * min(cost_s, MOST_S))
+    return chosen, max(LEAST_S, PATIENCE * min(cost_s, most_s))
 
 
 def _tell(job: Job, verdict: Verdict, told: list[tuple[Job, Verdict]]) -> None:
     """At once: a long run can be left early."""
     told.append((job, verdict))
+    if len(told) % TOLD_EVERY == 0:
+        print(f"{len(told)} tried", flush=True)
     if not verdict.is_killed:
         print(f"survived {len(job.tests)} tests: {job.what}", flush=True)
 

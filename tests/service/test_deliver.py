@@ -230,6 +230,26 @@ def test_a_parcel_older_than_an_hour_is_never_sent(run):
     run(work)
 
 
+def test_a_parcel_that_grows_too_old_on_its_way_to_the_receiver_is_not_sent(run):
+    resolver = StubResolver(always=["127.0.0.1"])
+
+    async def work(world, receiver):
+        (id_,) = await world.fire(HOSTS[0])
+        world.clock.offset += RETRY_FOR - timedelta(seconds=1)
+        found = resolver.resolve
+
+        async def slow(host, zone):
+            world.clock.offset += timedelta(milliseconds=1200)
+            return await found(host, zone)
+
+        resolver.resolve = slow
+        await parcels.deliver_due(world.courier())
+        assert not receiver.requests
+        assert await world.states([id_]) != [Delivery.DELIVERED]
+
+    run(work, resolver=resolver)
+
+
 def test_pauses_grow_and_end_within_the_hour():
     born = MovedClock().now()
     now, pauses = born, []

@@ -1,15 +1,22 @@
 """Reading the logs of many pools from a node that takes few addresses at a time, or fails for another reason."""
 
 import asyncio
+from itertools import pairwise
+
+import pytest
+from eth_abi import encode
+from eth_utils import keccak
 
 from tickyard.chain.rpc.client import Head, Rpc
 from tickyard.kernel.clock import WallClock
+from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.market.mirror.logs import PoolLogReader
 from yards import rpcnode
 
 SINCE = Head(100, "0x" + "11" * 32, 1_800_000_000)
 HEAD = Head(101, "0x" + "22" * 32, 1_800_000_001)
+COLLECT = "0x" + keccak(text="Collect(address,address,int24,int24,uint128,uint128)").hex()
 POOLS = [Address(f"0x{number:040x}") for number in range(1, 310)]
 
 
@@ -97,3 +104,85 @@ def test_trying_again_with_more_addresses_costs_a_request_now_and_then():
         assert len([count for count in logs.taken() if count > 100]) <= 4
 
     run(scenario)
+
+
+FAR = Head(163, "0x" + "33" * 32, 1_800_000_063)
+
+
+def moved(block, place=0, block_hash="0x" + "44" * 32):
+    """A log of a pool whose tokens were collected."""
+    return {
+        "address": POOLS[0],
+        "topics": [COLLECT, *("0x" + "00" * 32 for _ in range(3))],
+        "data": "0x" + encode(["address", "uint128", "uint128"], ["0x" + "00" * 20, block, place]).hex(),
+        "blockNumber": hex(block),
+        "logIndex": hex(place),
+        "blockHash": FAR.hash if block == FAR.number else block_hash,
+    }
+
+
+def read_range(told, most=10_000, *, is_honest=True):
+    """What is read up to FAR from a node that has these logs, and tells so many at once."""
+    asked = []
+
+    def logs(params):
+        first, last = (int(params[0][name], 16) for name in ("fromBlock", "toBlock"))
+        asked.append((first, last))
+        if not isinstance(told, list):
+            return told
+        found = [each for each in told if not is_honest or first <= int(each["blockNumber"], 16) <= last]
+        if len(found) > most:
+            raise rpcnode.Refused(-32005, f"query returned more than {most} results")
+        return found
+
+    async def main():
+        clock = WallClock()
+        async with rpcnode.Node() as node:
+            node.results["eth_getLogs"] = logs
+            node.results["eth_getBlockByNumber"] = {"number": "0x64", "hash": SINCE.hash, "timestamp": "0x6b49d200"}
+            async with Rpc([node.url], chain_id=4663, clock=clock) as rpc:
+                found = await PoolLogReader(rpc).read(POOLS[:1], SINCE, FAR, clock.monotonic() + 5)
+                return None if found is None else [(each.block, each.place) for each in found]
+
+    return asyncio.run(main()), asked
+
+
+def test_a_range_with_too_many_logs_is_read_in_halves_without_a_gap_or_a_repetition():
+    told = [moved(block, place) for block in range(101, 164) for place in (0, 1)]
+    found, asked = read_range(told, most=20)
+    assert found == [(block, place) for block in range(101, 164) for place in (0, 1)]
+    assert asked[0] == (101, 163)
+    leaves = sorted((first, last) for first, last in asked if (last - first + 1) * 2 <= 20)
+    assert leaves[0][0] == 101
+    assert leaves[-1][1] == 163
+    assert all(after[0] == before[1] + 1 for before, after in pairwise(leaves))
+
+
+def test_one_block_with_more_logs_than_a_node_tells_cannot_be_had():
+    assert read_range([moved(120, place) for place in range(5)], most=3)[0] is None
+
+
+def test_logs_come_in_any_order_and_are_told_in_theirs():
+    assert read_range([moved(163), moved(101, 7), moved(101, 2)])[0] == [(101, 2), (101, 7), (163, 0)]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        [moved(120), moved(120)],
+        [moved(163) | {"blockHash": "0x" + "55" * 32}],
+    ],
+    ids=["twice", "another branch"],
+)
+def test_logs_that_contradict_themselves_are_none(told):
+    assert read_range(told)[0] is None
+
+
+@pytest.mark.parametrize("outside", [100, 164])
+def test_logs_of_blocks_that_were_not_asked_for_are_none(outside):
+    assert read_range([moved(outside)], is_honest=False)[0] is None
+
+
+def test_what_is_no_list_is_the_nodes_failure():
+    with pytest.raises(UpstreamDown):
+        read_range({"logs": []})

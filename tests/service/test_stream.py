@@ -99,6 +99,24 @@ def on_stage(folder, work, **settings):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("last", "closed"),
+    [(0, ["5m", "15m", "1h", "4h", "1d"]), (48, ["5m", "15m", "1h", "4h"]), (12, ["5m", "15m", "1h"]), (1, ["5m"])],
+    ids=["a day", "four hours", "an hour", "five minutes"],
+)
+def test_the_first_round_of_a_day_or_an_hour_closes_their_candles(tmp_path, last, closed):
+    async def work(stage):
+        stage.slot = stage.slot // 288 * 288 + last - 1
+        await stage.record({"AAPL": 200 * 10**9})
+        told = stage.listen(events=["candle"])
+        await anext(told)
+        await stage.record({"AAPL": 210 * 10**9})
+        assert [(await anext(told)).data["interval"] for _ in closed] == closed
+
+    on_stage(tmp_path, work)
+
+
+@pytest.mark.slow
 def test_rounds_are_told_with_their_candles_and_doubts(tmp_path):
     async def work(stage):
         await stage.record({"AAPL": 200 * 10**9, "MSFT": 5 * 10**8})
@@ -114,6 +132,7 @@ def test_rounds_are_told_with_their_candles_and_doubts(tmp_path):
         ]
         candle = await anext(told)
         assert (candle.name, candle.data["interval"]) == ("candle", "5m")
+        assert candle.data["t"] == slot_start(stage.slot - 2).isoformat().replace("+00:00", "Z")
         assert candle.data["candles"][0] == {
             "symbol": "AAPL",
             "open": 200,

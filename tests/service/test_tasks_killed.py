@@ -11,7 +11,7 @@ import pytest
 from tickyard.chain.abi import address_word
 from tickyard.chain.keccak import keccak256
 from tickyard.config.pinned import MAINNET
-from tickyard.config.settings import read_settings
+from tickyard.config.reading import read_settings
 from tickyard.deps import Deps
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address

@@ -15,7 +15,7 @@ from sqlalchemy import func, insert, select, text
 
 from proof import count
 from tickyard.features.alerts import store as rows
-from tickyard.features.alerts.caps import AlertCaps
+from tickyard.features.alerts.caps import AlertCaps, check_caps
 from tickyard.features.alerts.evaluate import FIRE, evaluate
 from tickyard.features.alerts.operations import (
     AlertAsk,
@@ -340,6 +340,19 @@ def test_the_host_cap_counts_the_normalised_host_without_port(run):
         await house.make(webhook_url="https://a.hooks.acme.com/z")
 
     run(work, caps=AlertCaps(per_host=3))
+
+
+def test_an_alert_frees_its_place_at_the_moment_it_expires(run):
+    async def work(house):
+        await house.make()
+        another = SimpleNamespace(domain="acme.org", host="acme.org", client="5.6.7.8")
+        async with house.store.begin() as tx:
+            expires_at = (await tx.execute(select(alert.c.expires_at))).scalar_one()
+            await check_caps(tx, another, AlertCaps(total=1), expires_at)
+            with pytest.raises(BadRequest, match="1 active"):
+                await check_caps(tx, another, AlertCaps(total=1), expires_at - timedelta(microseconds=1))
+
+    run(work)
 
 
 def test_cancelling_races_evaluation_and_one_of_them_wins(run):

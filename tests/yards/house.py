@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
 
-from tickyard.config.settings import Settings, read_settings
+from tickyard.config.reading import read_settings
+from tickyard.config.settings import Settings
 from tickyard.deps import Deps
 from tickyard.doors.http.readiness import Lookout
 from tickyard.kernel.clock import Clock, WallClock
