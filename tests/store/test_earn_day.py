@@ -184,6 +184,12 @@ def test_many_claims_at_once_are_one_transfer(run):
     run(work)
 
 
+async def taken(town):
+    """What everybody is told of the day's claims: how many wallets, and their sum."""
+    epoch = (await town.program())["epoch"]
+    return epoch["claimedWallets"], epoch["claimedUsd"]
+
+
 def test_a_payout_that_reverts_for_good_is_released_and_may_be_claimed_again(run):
     async def work(town):
         await town.open_day()
@@ -193,14 +199,19 @@ def test_a_payout_that_reverts_for_good_is_released_and_may_be_claimed_again(run
         assert (await town.pay()).failed == 0, "a revert that is not final decides nothing"
         assert (await town.ask(ALICE)).tx == first.tx
         town.mine()
+        assert await taken(town) == (1, "0.020000")
         assert (await town.pay()).failed == 1
         assert (await town.status(ALICE))["epoch"]["claimed"] is False
+        assert await taken(town) == (0, "0.000000")
         town.chain.frozen.clear()
         second = await town.ask(ALICE)
         assert second.tx != first.tx
         town.mine()
         await town.pay()
         assert town.held(ALICE) == 20_000
+        assert await taken(town) == (1, "0.020000")
+        await town.ask(BOB)
+        assert await taken(town) == (2, "0.030000")
         await town.to(rules.closes_at(EPOCH))
         assert (await town.books())["balanced"] is True
 

@@ -60,3 +60,10 @@ def test_every_field_is_part_of_the_digest(entry):
         assert has_payer_signed(payment) is True
         digests.add(payment.digest)
     assert len(digests) == 4
+
+
+@pytest.mark.parametrize(("s", "is_taken"), [(ORDER // 2, True), (ORDER // 2 + 1, False)], ids=["half", "above"])
+def test_s_may_be_half_of_the_order_and_no_more_as_the_token_has_it(s, is_taken):
+    payment = paid(ENTRIES[0])
+    signature = payment.signature[:32] + s.to_bytes(32, "big") + payment.signature[64:]
+    assert (recover(payment.digest, signature) is not None) is is_taken

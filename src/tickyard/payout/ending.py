@@ -20,10 +20,10 @@ from sqlalchemy import Row, Update, bindparam, select, text, update
 from tickyard.chain.blocks import Header, header
 from tickyard.chain.quantity import quantity
 from tickyard.chain.rpc.client import Rpc
+from tickyard.chain.rpc.stride import Stride
 from tickyard.chain.rpc.trouble import RpcError, TooManyLogs
 from tickyard.chain.transfers import read_logs
 from tickyard.features.earn.books.desk import EVENTS, DeskEvent, read_event, read_funds, read_payer
-from tickyard.features.earn.days.holders import Stride
 from tickyard.features.earn.tables import earn_batch, earn_desk_mark, earn_line
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address

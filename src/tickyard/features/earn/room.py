@@ -6,10 +6,11 @@ from typing import Protocol
 
 from tickyard.chain.blocks import Finality
 from tickyard.chain.rpc.client import Rpc
+from tickyard.chain.rpc.stride import Stride
 from tickyard.features.earn.claims.message import EarnTerms
 from tickyard.features.earn.claims.waiting import WaitingRoom
 from tickyard.features.earn.days.drift import DriftWatch
-from tickyard.features.earn.days.holders import HolderIndex, Stride
+from tickyard.features.earn.days.holders import HolderIndex
 from tickyard.features.earn.days.token import TokenFacts
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.ids import Address

@@ -14,6 +14,7 @@ from sqlalchemy import Integer, bindparam, delete, select, text
 
 from tickyard.chain.blocks import Header, header
 from tickyard.chain.rpc.client import Rpc
+from tickyard.chain.rpc.stride import Stride
 from tickyard.chain.rpc.trouble import TooManyLogs
 from tickyard.chain.transfers import Chunk, Transfer, read_chunk
 from tickyard.features.earn.tables import holder_balance, holder_mark, holder_transfer
@@ -23,10 +24,6 @@ from tickyard.observe.log import log
 from tickyard.store.engine import Store, Transaction
 from tickyard.store.statement import Bulk, Query
 
-FIRST_RANGE: Final = 2_000
-RANGE_MAX: Final = 1_000_000
-_EASY_LOGS: Final = 2_000
-"""A range with fewer logs than this may be twice as long the next time."""
 _ASKED_AT_ONCE: Final = 500
 _TRIES: Final = 3
 """So often a range that does not continue from the mark is read again at once."""
@@ -59,29 +56,6 @@ class HeldBalance(NamedTuple):
 
 class BrokenIndex(Exception):
     """What the index holds cannot be: logs are missing. It must be read again from its beginning."""
-
-
-@dataclass(slots=True)
-class Stride:
-    """How many blocks to ask for next: what this node serves without complaint."""
-
-    blocks: int = FIRST_RANGE
-    most: int = RANGE_MAX
-
-    def refused(self, asked: int) -> bool:
-        """Ask for fewer. False: even one block is too many."""
-        self.blocks = max(1, asked // 2)
-        # The node has shown its limit: grow back to it, not over it again and again.
-        self.most = max(1, asked - 1)
-        return asked > 1
-
-    def stumbled(self, asked: int) -> None:
-        """Something went wrong, whatever it was: a smaller range may go through where this one does not."""
-        self.blocks = max(1, asked // 2)
-
-    def went_well(self, logs: int) -> None:
-        if logs < _EASY_LOGS:
-            self.blocks = min(self.blocks * 2, self.most)
 
 
 @dataclass(slots=True)
