@@ -46,9 +46,21 @@ def test_words_may_come_in_any_order_and_by_their_beginning():
     assert find_match("berkshire insurance", BERKSHIRE) is None
 
 
+@pytest.mark.parametrize("query", ["Apple Inc", "Apple Inc.", "apple, inc", "The Apple Company"])
+def test_the_legal_form_may_be_missing_from_the_name(query):
+    assert find_match(query, APPLE) == (5, "name")
+    assert find_match(query, BERKSHIRE) is None
+
+
+@pytest.mark.parametrize("query", ["inc", "the company", "Apple Bank Inc"])
+def test_a_legal_form_alone_or_beside_another_name_finds_nothing(query):
+    assert find_match(query, APPLE) is None
+
+
 def test_the_better_match_comes_first():
     assert best("apple", HOSPITALITY, APPLE) == ["AAPL", "APLE"]
     assert best("ap", HOSPITALITY, APPLE) == ["APLE", "AAPL"]
+    assert best("berkshire inc", BERKSHIRE, Known("BRKL", "Berkshire Hills", "", None)) == ["BRK.B", "BRKL"]
 
 
 def test_an_asset_without_address_or_isin_is_not_found_by_nothing():

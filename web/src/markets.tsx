@@ -51,7 +51,7 @@ export function Markets(): JSX.Element {
       <div class="head">
         <h1>Markets</h1>
         <input ref={search} type="search" placeholder="Symbol or name  ( / )" aria-label="Search by symbol or name" value={text} onInput={(event) => setText(event.currentTarget.value)} onKeyDown={(event) => event.key === 'Enter' && shown[0] && go(assetPath(shown[0].symbol))} />
-        <span class="live" data-live={isStreaming}>{trouble ? 'waiting' : isStreaming ? 'live' : 'every 5 s'}</span>
+        <span class="live" data-live={isStreaming && !trouble}>{trouble ? 'waiting' : isStreaming ? 'live' : 'every 5 s'}</span>
         <span class="count">{rows ? `${shown.length} of ${rows.length}` : ''}</span>
       </div>
       {rows === null ? (

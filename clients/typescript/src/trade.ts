@@ -96,6 +96,15 @@ export type TradeAsk = Pick<BuildTradeAsk, 'symbol' | 'side' | 'amount' | 'denom
  * `now`, the chain's time in Unix seconds: given, a deadline that has passed or is over a day away is refused too.
  */
 export function check(build: TradeBuild, ask: TradeAsk, now?: number): (Approval | Swap)[] {
+  try {
+    return checked(build, ask, now);
+  } catch (error) {
+    // The types are what the service promises; what came may have holes and words where figures belong.
+    throw error instanceof BuildRefused ? error : new BuildRefused(`this is not a whole build: ${String(error)}`);
+  }
+}
+
+function checked(build: TradeBuild, ask: TradeAsk, now?: number): (Approval | Swap)[] {
   const steps = build.steps.map(decode);
   const swap = steps.at(-1);
   const approvals = steps.slice(0, -1);

@@ -50,6 +50,18 @@ test('a build that does what was asked is let through', () => {
   assert.equal(check(exactOut, { ...ASK, amount: '1', denom: 'token' }).length, 2);
 });
 
+for (const [what, holes] of [
+  ['no token', { tokenAddress: null }],
+  ['no steps', { steps: undefined }],
+  ['steps without data', { steps: [{ to: ROUTER }] }],
+  ['no quote', { quote: null }],
+  ['a quote without figures', { quote: { feeTier: 500 } }],
+]) {
+  test(`a build with ${what} is refused, and is no error of the program`, () => {
+    assert.throws(() => check({ ...build(), ...holes }, ASK), BuildRefused);
+  });
+}
+
 const other = '0x' + '22'.repeat(20);
 for (const [what, made, ask = ASK] of [
   ['another recipient', build({ swap: { recipient: other } })],

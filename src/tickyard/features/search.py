@@ -18,6 +18,10 @@ Match = Literal["symbol", "name", "isin", "address"]
 
 _ADDRESS: Final = re.compile(ADDRESS_PATTERN)
 _WORDS: Final = re.compile(r"[^\W_]+")
+_LEGAL: Final = re.compile(
+    r"(inc|incorporated|corp|corporation|co|company|ltd|limited|plc|llc|lp|sa|ag|nv|se|holdings|group|the)"
+)
+"""What people write behind a company's name, and the issuer often does not."""
 _QUERY_MAX: Final = 100
 
 
@@ -78,8 +82,11 @@ def find_match(query: str, known: Known) -> tuple[int, Match] | None:
     if name.startswith(wanted):
         return 3, "name"
     asked, words = _WORDS.findall(wanted), _WORDS.findall(name)
-    if asked and all(any(word.startswith(part) for word in words) for part in asked):
+    missed = [part for part in asked if not any(word.startswith(part) for word in words)]
+    if asked and not missed:
         return 4, "name"
+    if all(map(_LEGAL.fullmatch, missed)) and not all(map(_LEGAL.fullmatch, asked)):
+        return 5, "name"
     return None
 
 
