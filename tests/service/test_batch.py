@@ -1,6 +1,7 @@
 """Many prices and stats in one call."""
 
 import asyncio
+from decimal import Decimal
 
 import pytest
 
@@ -159,3 +160,19 @@ def test_a_header_with_another_time_than_its_block_is_not_believed(tmp_path, kin
             assert (answer.status, answer.json()["error"]["code"]) == (502, "upstream_error")
 
     asyncio.run(run())
+
+
+def test_an_asset_without_a_token_has_an_equity_side_and_no_other(tmp_path):
+    async def work(get, yard):
+        symbols = [asset.symbol for asset in yard.deps.market.registry.all() if asset.address is None]
+        assert symbols
+        for symbol in symbols:
+            shown = (await get(f"/v1/stats/{symbol}")).json()
+            assert (shown["symbol"], shown["tokenAddress"], shown["chainId"]) == (symbol, None, 4663)
+            assert (shown["supply"], shown["pools"]) == ({"totalTokens": None, "valueUsd": None}, [])
+            price = shown["price"]
+            assert (price["dexUsd"], price["dexPremiumPct"], price["change24hPct"]) == (None, None, None)
+            each = Decimal(price["underlyingMidUsd"]) * Decimal(price["multiplier"])
+            assert abs(Decimal(price["equityTokenUsd"]) - each) < Decimal("0.00001")
+
+    in_yard(tmp_path, work)

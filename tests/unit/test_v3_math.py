@@ -231,3 +231,13 @@ def test_net_liquidity_of_another_block_is_noticed():
     stale = pool(liquidity=1, ticks=((-60, ONE), (60, -ONE)))
     with pytest.raises(ValueError, match="one block"):
         swap(stale, zero_for_one=True, amount=ONE)
+
+
+@pytest.mark.parametrize("zero_for_one", [True, False])
+def test_a_swap_tells_in_how_many_steps_it_went_and_which_ticks_it_crossed(zero_for_one):
+    """By them its gas is told."""
+    ticks = ((660, ONE // 2), (960, ONE // 2), (1080, -ONE // 2), (1380, -ONE // 2))
+    pool = PoolState(sqrt_ratio_at(1_000), 1_000, ONE, 3000, 60, ticks)
+    within, across = (swap(pool, zero_for_one=zero_for_one, amount=amount) for amount in (ONE // 10_000, ONE // 200))
+    assert (within.steps, within.ticks_crossed) == (1, 0)
+    assert (across.steps, across.ticks_crossed) == (2, 1)
