@@ -2,16 +2,20 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { client, sandbox, useAsk, useRoute } from './api';
 import { price as shown } from './figures';
-import { change, makeRoom } from './my_alerts';
+import { change, type Condition, makeRoom } from './my_alerts';
 import { Choice, Said, useAct, useArrival } from './parts';
 import { Link } from './router';
 
+// The service's own words; the compiler asks for one that is new.
+const WORDS: Record<Condition, string> = { above: 'above', below: 'below' };
+const SIDES = Object.entries(WORDS) as [Condition, string][];
+
 /** Where an alert goes: a webhook of one's own; in the sandbox the inbox stands ready. */
-export function AlertForm(props: { symbol?: string; condition?: 'above' | 'below'; price?: number; onClose?: () => void; onCreated?: () => void }): JSX.Element {
+export function AlertForm(props: { symbol?: string; condition?: Condition; price?: number; onClose?: () => void; onCreated?: () => void }): JSX.Element {
   const isSandbox = useRoute('GET /sandbox');
   const world = useAsk(isSandbox ? 'world' : null, () => sandbox.showSandbox());
   const [symbol, setSymbol] = useState(props.symbol ?? '');
-  const [condition, setCondition] = useState(props.condition ?? 'above');
+  const [condition, setCondition] = useState<Condition>(props.condition ?? 'above');
   const [level, setLevel] = useState(props.price ? String(props.price) : '');
   const [url, setUrl] = useState('');
   const [done, setDone] = useState(false);
@@ -38,7 +42,7 @@ export function AlertForm(props: { symbol?: string; condition?: 'above' | 'below
       {props.symbol === undefined && (
         <label>Symbol<input value={symbol} onInput={(event) => setSymbol(event.currentTarget.value)} required maxLength={16} placeholder="AAPL" autocapitalize="characters" /></label>
       )}
-      <div class="field">When<Choice of={[['above', 'above'], ['below', 'below']] as const} value={condition} onPick={setCondition} label="Direction" /></div>
+      <div class="field">When<Choice of={SIDES} value={condition} onPick={setCondition} label="Direction" /></div>
       <label>Price<input value={level} onInput={(event) => setLevel(event.currentTarget.value)} required inputMode="decimal" pattern="[0-9]*\.?[0-9]+" placeholder="250" /></label>
       <label class="grow">Webhook<input type="url" value={url} onInput={(event) => setUrl(event.currentTarget.value)} required placeholder="https://…" /></label>
       <button class="primary" disabled={busy}>{busy ? 'Setting…' : 'Set alert'}</button>

@@ -1,9 +1,13 @@
 // My alerts: their ids and secrets stay in this browser.
+import type { CreateAlertAsk } from 'tickyard';
+
+export type Condition = CreateAlertAsk['condition'];
+
 export interface MyAlert {
   id: string;
   secret: string;
   symbol: string;
-  condition: 'above' | 'below';
+  condition: Condition;
   price: number;
 }
 
