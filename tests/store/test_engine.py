@@ -114,24 +114,6 @@ def test_a_broken_constraint_is_a_bug_and_not_an_upstream(where):
     asyncio.run(go())
 
 
-def test_two_serializable_transactions_give_what_one_after_the_other_gives(where):
-    """Each adds one row more than it sees: under a weaker level two of them would see the same."""
-
-    async def go():
-        store = await _opened(where)
-
-        async def add(tx):
-            total = (await tx.execute(TOTAL)).scalar_one()
-            await tx.execute(INSERT, {"id": total + 1, "label": "t"})
-            return total
-
-        seen = await asyncio.gather(*[store.transact(add) for _ in range(4)])
-        assert len(set(seen)) == 4
-        await store.close()
-
-    asyncio.run(go())
-
-
 def test_the_store_has_one_clock_which_follows_the_sandbox(where):
     class Ahead(WallClock):
         offset = timedelta(days=40)

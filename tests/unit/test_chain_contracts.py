@@ -38,7 +38,6 @@ SINGLE_SWAP = "((address,address,uint24,address,uint256,uint256,uint160))"
         (stock_token.EFFECTIVE_AT, "effectiveAt()"),
         (stock_token.ORACLE_PAUSED, "oraclePaused()"),
         (stock_token.UID, "uid()"),
-        (stock_token.PAUSED, "paused()"),
         (stock_token.is_blocked(A), "isBlocked(address)"),
         (pools.get_pool(A, B, 500), "getPool(address,address,uint24)"),
         (pools.FACTORY, "factory()"),

@@ -13,7 +13,6 @@ NEW_UI_MULTIPLIER: Final = bytes.fromhex("dc767007")
 EFFECTIVE_AT: Final = bytes.fromhex("97a4064f")
 ORACLE_PAUSED: Final = bytes.fromhex("7706ba52")
 UID: Final = bytes.fromhex("f514ce36")
-PAUSED: Final = bytes.fromhex("5c975abb")
 """Asked of the registry (the beacon), which pauses all tokens at once."""
 _IS_BLOCKED: Final = bytes.fromhex("fbac3951")
 

@@ -10,11 +10,10 @@ database becomes `UpstreamDown`; a broken constraint or a wrong statement is a b
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
-from random import Random
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection, CursorResult, Executable
 
@@ -24,9 +23,6 @@ from tickyard.kernel.errors import UpstreamDown
 T = TypeVar("T")
 Values = Mapping[str, Any]
 Rows = CursorResult[*tuple[Any, ...]]
-
-_ATTEMPTS: Final = 8
-_FIRST_PAUSE_S: Final = 0.01
 
 
 class Spelled(Protocol):
@@ -77,14 +73,11 @@ class Transaction(ABC):
 
 
 class Store(ABC):
-    def __init__(self, clock: Clock, rng: Random) -> None:
+    def __init__(self, clock: Clock) -> None:
         self.clock = clock
-        self._rng = rng
 
     @abstractmethod
-    def begin(
-        self, *, serializable: bool = False, patience_s: float | None = None
-    ) -> AbstractAsyncContextManager[Transaction]:
+    def begin(self, *, patience_s: float | None = None) -> AbstractAsyncContextManager[Transaction]:
         """A write transaction: committed at the end of the block, rolled back when the block raises.
 
         `patience_s`: how long the database may take, when it is not the usual.
@@ -109,16 +102,3 @@ class Store(ABC):
 
     @abstractmethod
     async def close(self) -> None: ...
-
-    async def transact(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
-        """Run the work in a serializable transaction, again from its beginning when another one won.
-
-        The work must therefore have no effect outside its transaction.
-        """
-        for attempt in range(_ATTEMPTS):
-            try:
-                async with self.begin(serializable=True) as tx:
-                    return await work(tx)
-            except Contended:
-                await self.clock.sleep(self._rng.uniform(0.5, 1) * _FIRST_PAUSE_S * 2**attempt)
-        raise UpstreamDown("the store is busy", retry_after_s=1)

@@ -20,7 +20,7 @@ def open_store(where: str | Path, clock: Clock, rng: Random | None = None, *, is
     if file is None:
         from tickyard.store.postgres.engine import CALM, HURRIED, PostgresStore
 
-        return PostgresStore(str(where), clock, rng, HURRIED if is_hurried else CALM)
+        return PostgresStore(str(where), clock, HURRIED if is_hurried else CALM)
     from tickyard.store.sqlite.engine import SqliteStore
 
     return SqliteStore(file, clock, rng)

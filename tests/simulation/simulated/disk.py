@@ -58,10 +58,12 @@ class ServerDisk:
         return open_store(self._url, clock, rng)
 
     def frail(self, clock, process):
-        return FrailPostgres(self._url, clock, process.rng, process, self)
+        return FrailPostgres(self._url, clock, process, self)
 
     async def keep(self, store):
-        async with store.begin(serializable=True) as tx:
+        async with store.begin() as tx:
+            # All tables of one moment.
+            await tx.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
             await tx.execute(text("DROP SCHEMA IF EXISTS kept CASCADE"))
             await tx.execute(text("CREATE SCHEMA kept"))
             for name in METADATA.tables:
@@ -100,8 +102,8 @@ class FrailPostgresTransaction(PostgresTransaction):
 class FrailPostgres(PostgresStore):
     """The real store on the real server, in a process that may be killed at any statement."""
 
-    def __init__(self, url, clock, rng, process, disk):
-        super().__init__(url, clock, rng)
+    def __init__(self, url, clock, process, disk):
+        super().__init__(url, clock)
         self._process = process
         self._trouble = Trouble(process)
         self._disk = disk
@@ -115,9 +117,9 @@ class FrailPostgres(PostgresStore):
         self._disk.ends(self.close())
 
     @asynccontextmanager
-    async def begin(self, *, serializable=False, patience_s=None):
+    async def begin(self, *, patience_s=None):
         await self._process.point()
-        async with super().begin(serializable=serializable, patience_s=patience_s) as tx:
+        async with super().begin(patience_s=patience_s) as tx:
             yield FrailPostgresTransaction(tx, self._process)
             await self._trouble.at_a_statement()
         await self._trouble.after_a_commit()

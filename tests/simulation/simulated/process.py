@@ -196,10 +196,10 @@ class FrailStore(SqliteStore):
         return self._idle.pop() if self._idle else connect(self.path, is_reader=True)
 
     @asynccontextmanager
-    async def begin(self, *, serializable=False, patience_s=PATIENCE_S):
+    async def begin(self, *, patience_s=PATIENCE_S):
         await self._process.point()
         try:
-            async with super().begin(serializable=serializable, patience_s=patience_s) as tx:
+            async with super().begin(patience_s=patience_s) as tx:
                 yield FrailTransaction(tx._link, self._process)
                 await self._trouble.at_a_statement()
         except sqlite3.ProgrammingError:

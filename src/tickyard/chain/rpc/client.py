@@ -104,10 +104,6 @@ class Rpc:
         """Requests sent for callers, retries included. Checks of new connections are counted apart."""
         return sum(endpoint.sent - endpoint.checks for endpoint in self._nodes.endpoints)
 
-    @property
-    def chain_checks(self) -> int:
-        return sum(endpoint.checks for endpoint in self._nodes.endpoints)
-
     def deadline(self) -> float:
         """The moment by which work begun now must be over, on the clock's monotonic scale."""
         return self._nodes.deadline()

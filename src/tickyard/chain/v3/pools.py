@@ -33,10 +33,6 @@ class Slot0(NamedTuple):
     sqrt_price_x96: int
     tick: int
 
-    @property
-    def is_initialised(self) -> bool:
-        return self.sqrt_price_x96 > 0
-
 
 def get_pool(token_a: Address, token_b: Address, fee: int) -> bytes:
     return _GET_POOL + address_word(token_a) + address_word(token_b) + uint_word(fee)

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from tickyard.kernel.ids import EXAMPLE_WALLET
 
-_AAPL: Final = "0xaF3D76f1834A1d425780943C99Ea8A608f8a93f9"
 _MSFT: Final = "0x6A3e1CA30eC5C0D7dA4a2f1AeA5fBEd5cE1f0a77"
 _POOL: Final = "0x4F8dC7c1e2b5b7f6E43A9a3d2c10F5e0dA6b7C18"
 _SECOND_POOL: Final = "0x91B0e45D7a6cC0f2348Fe51d9a7706B1c3D2E4f5"

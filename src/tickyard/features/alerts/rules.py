@@ -49,21 +49,6 @@ class Delivery(StrEnum):
         return Delivery.PENDING if self is Delivery.SENDING else self
 
 
-STATUS_MOVES: Final = {
-    AlertStatus.ACTIVE: frozenset({AlertStatus.FIRED, AlertStatus.EXPIRED, AlertStatus.CANCELLED}),
-    AlertStatus.FIRED: frozenset[AlertStatus](),
-    AlertStatus.EXPIRED: frozenset[AlertStatus](),
-    AlertStatus.CANCELLED: frozenset[AlertStatus](),
-}
-DELIVERY_MOVES: Final = {
-    Delivery.PENDING: frozenset({Delivery.SENDING, Delivery.FAILED}),
-    Delivery.SENDING: frozenset({Delivery.DELIVERED, Delivery.FAILED, Delivery.UNKNOWN}),
-    Delivery.DELIVERED: frozenset[Delivery](),
-    Delivery.FAILED: frozenset[Delivery](),
-    Delivery.UNKNOWN: frozenset[Delivery](),
-}
-
-
 def read_threshold(value: object) -> int:
     """A caller's threshold in nano-dollars, half even. Takes what a JSON reader makes of a number, nothing else."""
     if isinstance(value, float):
@@ -91,15 +76,6 @@ def crossed_range(previous_e9: int, current_e9: int) -> tuple[Condition, int, in
     if current_e9 < previous_e9:
         return "below", current_e9, previous_e9 - 1
     return None
-
-
-def crosses(condition: Condition, threshold_e9: int, previous_e9: int | None, current_e9: int) -> bool:
-    """Whether this sample fires the alert. Without a sample before it nothing can have crossed."""
-    if previous_e9 is None:
-        return False
-    if condition == "above":
-        return previous_e9 < threshold_e9 <= current_e9
-    return previous_e9 > threshold_e9 >= current_e9
 
 
 def expiry_of(created_at: datetime) -> datetime:

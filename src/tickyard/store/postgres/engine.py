@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from random import Random
 from typing import Any, Final, TypeVar, cast
 
 import psycopg
@@ -86,21 +85,19 @@ class PostgresTransaction(Transaction):
 
 
 class PostgresStore(Store):
-    def __init__(self, url: str, clock: Clock, rng: Random, patience: Patience = CALM) -> None:
-        super().__init__(clock, rng)
+    def __init__(self, url: str, clock: Clock, patience: Patience = CALM) -> None:
+        super().__init__(clock)
         self._patience = patience
         self._account = _read(url).username or ""
         self._engine = _engine(url, clock, patience)
-        self._serializable = self._engine.execution_options(isolation_level="SERIALIZABLE")
         self._glancing = self._engine.execution_options(isolation_level="AUTOCOMMIT")
         self._reading = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
         self._glancers: list[tuple[AsyncConnection, float]] = []
         """Connections that were used a moment ago, and when: asking the pool costs as much as a small read."""
 
     @asynccontextmanager
-    async def begin(self, *, serializable: bool = False, patience_s: float | None = None) -> AsyncIterator[Transaction]:
-        engine = self._serializable if serializable else self._engine
-        async with self._transaction(engine, patience_s or self._patience.answer_s) as tx:
+    async def begin(self, *, patience_s: float | None = None) -> AsyncIterator[Transaction]:
+        async with self._transaction(self._engine, patience_s or self._patience.answer_s) as tx:
             yield tx
 
     @asynccontextmanager

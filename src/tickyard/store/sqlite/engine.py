@@ -60,7 +60,8 @@ class SqliteTransaction(Transaction):
 
 class SqliteStore(Store):
     def __init__(self, path: Path, clock: Clock, rng: Random) -> None:
-        super().__init__(clock, rng)
+        super().__init__(clock)
+        self._rng = rng
         self.path = path
         self._turn = asyncio.Lock()
         self._writer: Link | None = None
@@ -69,8 +70,8 @@ class SqliteStore(Store):
         """The file that was opened first, whatever stands under its name later."""
 
     @asynccontextmanager
-    async def begin(self, *, serializable: bool = False, patience_s: float | None = None) -> AsyncIterator[Transaction]:
-        # One writer is already serializable. The lock keeps our own tasks in line; IMMEDIATE keeps other processes.
+    async def begin(self, *, patience_s: float | None = None) -> AsyncIterator[Transaction]:
+        # The lock keeps our own tasks in line; IMMEDIATE keeps other processes.
         async with self._turn:
             link = await self._patiently(self._start_writing, patience_s or PATIENCE_S)
             try:

@@ -1,6 +1,6 @@
 """Events as they travel: what each says, and which part of it a listener to some symbols gets."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -63,6 +63,3 @@ def framed(told: Told, symbols: Symbols, cursor: str | None) -> bytes:
     """The bytes for one listener, with the id under which they can go on after it."""
     data = told.data(symbols)
     return b"id: %b\n%b" % (cursor.encode(), data) if data and cursor is not None else data
-
-
-Tell = Callable[[Sequence[Told]], None]
