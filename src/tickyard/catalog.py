@@ -20,7 +20,7 @@ from tickyard.kernel.errors import BadRequest, NoLiquidity, NotFound, UpstreamDo
 from tickyard.kernel.operation import Operation, PushedEvent, row
 from tickyard.kernel.units import UsdgAmount
 from tickyard.kernel.wire import TextAnswer
-from tickyard.payments.books import look_up as books
+from tickyard.payments.books import operations as books
 
 CENT = UsdgAmount(10_000)
 

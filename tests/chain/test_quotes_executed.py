@@ -36,7 +36,10 @@ class Draw:
     def __init__(self, service, rng, index):
         live = [pool for pool in service.yard.world.pools if pool.is_live]
         # Tiers and token orders come up equally often, although most pools share one of them.
-        wanted = (list(TICK_SPACINGS)[index % 4], index % 8 < 4)
+        wanted = (
+            list(TICK_SPACINGS)[index % len(TICK_SPACINGS)],
+            index % (2 * len(TICK_SPACINGS)) < len(TICK_SPACINGS),
+        )
         pool = rng.choice([pool for pool in live if (pool.fee, pool.token_is_0) == wanted])
         self.symbol, self.token = pool.symbol, pool.token
         self.side = rng.choice(["buy", "sell"])

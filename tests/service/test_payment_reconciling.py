@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import select, update
 
 from tickyard.kernel.clock import WallClock, breathe
-from tickyard.payments.books.look_up import PaymentAsk, get_payment
+from tickyard.payments.books.operations import PaymentAsk, get_payment
 from tickyard.payments.books.tables import payment as rows
 from tickyard.payments.facilitators.reasons import NOTHING_SENT
 from tickyard.payments.offer.terms import FIRST, SECOND

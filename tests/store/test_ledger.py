@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 
 from tickyard.config import pinned
 from tickyard.kernel.errors import NotFound
-from tickyard.payments.books.look_up import PaymentAsk, get_payment
+from tickyard.payments.books.operations import PaymentAsk, get_payment
 from tickyard.payments.books.reply import Reply
 from tickyard.payments.books.row import Reservation
 from tickyard.payments.books.tables import payment

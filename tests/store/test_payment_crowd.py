@@ -9,7 +9,7 @@ import pytest
 from tickyard.kernel.clock import WallClock, breathe
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
-from tickyard.payments.books.lookups import AT_ONCE, Lookups
+from tickyard.payments.books.turns import AT_ONCE, Turns
 from tickyard.payments.offer.terms import SECOND
 from tickyard.payments.selling.pickup import AT_ONCE as SIGNING_IN
 from tickyard.payments.signed.key import Key
@@ -96,14 +96,14 @@ def gated(tmp_path, scenario):
             store.gate.set()
             await migrate(store)
             store.gate.clear()
-            lookups = Lookups(store)
-            tasks = [asyncio.create_task(lookups.find(key)) for key in KEYS]
+            turns = Turns(store)
+            tasks = [asyncio.create_task(turns.find(key)) for key in KEYS]
             await breathe()
             async with asyncio.timeout(20):
-                await scenario(store, lookups, tasks)
+                await scenario(store, turns, tasks)
             # Whatever happened, the next one is served.
             store.is_gone = False
-            assert await lookups.find(KEYS[0]) is None
+            assert await turns.find(KEYS[0]) is None
             assert store.most == AT_ONCE
         finally:
             await store.close()
@@ -112,7 +112,7 @@ def gated(tmp_path, scenario):
 
 
 def test_all_of_a_crowd_are_looked_up(tmp_path):
-    async def scenario(store, lookups, tasks):
+    async def scenario(store, turns, tasks):
         store.gate.set()
         assert await asyncio.gather(*tasks) == [None] * len(KEYS)
 
@@ -120,7 +120,7 @@ def test_all_of_a_crowd_are_looked_up(tmp_path):
 
 
 def test_when_the_store_is_gone_nobody_of_a_crowd_waits_for_a_turn_to_hear_it(tmp_path):
-    async def scenario(store, lookups, tasks):
+    async def scenario(store, turns, tasks):
         store.is_gone = True
         store.gate.set()
         ends = await asyncio.gather(*tasks, return_exceptions=True)
@@ -130,7 +130,7 @@ def test_when_the_store_is_gone_nobody_of_a_crowd_waits_for_a_turn_to_hear_it(tm
 
 
 def test_who_leaves_the_crowd_keeps_nobody_waiting(tmp_path):
-    async def scenario(store, lookups, tasks):
+    async def scenario(store, turns, tasks):
         # Of those who are being looked up, and of those who wait.
         for task in tasks[:2] + tasks[10:20]:
             task.cancel()

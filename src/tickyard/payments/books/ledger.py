@@ -25,11 +25,11 @@ from sqlalchemy import and_, bindparam, select, text, update
 from tickyard.kernel.clock import Clock
 from tickyard.payments.books import statements as sql
 from tickyard.payments.books.adopting import LOOK_PAUSE_MAX_S, adopt, first_of, is_there
-from tickyard.payments.books.lookups import Lookups
 from tickyard.payments.books.reply import Reply
 from tickyard.payments.books.reserving import take
 from tickyard.payments.books.row import PaymentRow, Reservation, State, read_row
 from tickyard.payments.books.tables import IS_OPEN, payment, payment_transfer
+from tickyard.payments.books.turns import Turns
 from tickyard.payments.proof.claim import claim
 from tickyard.payments.proof.transfer import PaidTransfer
 from tickyard.payments.signed.key import Key
@@ -60,12 +60,12 @@ class Ledger:
     def __init__(self, store: Store, clock: Clock, *, settle_s: float = 30.0) -> None:
         self.store = store
         self.pen = Together(store)
-        self._lookups = Lookups(store)
+        self._turns = Turns(store)
         self.clock = clock
         self._settling = timedelta(seconds=settle_s) + _MARGIN
 
     async def find(self, key: Key) -> PaymentRow | None:
-        return await self._lookups.find(key)
+        return await self._turns.find(key)
 
     async def reserve(self, claim: Reservation, holder: str) -> PaymentRow | None:
         """Take the payment for one run of its request. None: somebody else has it; look again."""

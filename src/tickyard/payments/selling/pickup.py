@@ -16,9 +16,9 @@ from sqlalchemy import CompoundSelect, and_, or_, select, text, union_all
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.ids import Address
 from tickyard.payments.books.ledger import KEEP_ANSWERS, Ledger
-from tickyard.payments.books.lookups import Lookups
 from tickyard.payments.books.row import PaymentRow, read_row
 from tickyard.payments.books.tables import IS_OPEN, payment
+from tickyard.payments.books.turns import Turns
 from tickyard.payments.refusal import outcome_unknown, still_running
 from tickyard.store.engine import Transaction
 
@@ -31,7 +31,7 @@ IsUnderWay = Callable[[Address, str], bool]
 
 class Pickup:
     def __init__(self, ledger: Ledger, clock: Clock, is_under_way: IsUnderWay) -> None:
-        self._lookups = Lookups(ledger.store, AT_ONCE)
+        self._turns = Turns(ledger.store, AT_ONCE)
         self._clock = clock
         self._is_under_way = is_under_way
 
@@ -40,7 +40,7 @@ class Pickup:
         they must not pay again."""
         # Asked first: by the time that the books are read it may be in them, or be over.
         is_under_way = self._is_under_way(payer, fingerprint)
-        row = await self._lookups.look(lambda tx: self._newest(tx, payer, networks, fingerprint))
+        row = await self._turns.look(lambda tx: self._newest(tx, payer, networks, fingerprint))
         if row is not None and row.state == "running":
             raise still_running()
         if row is not None and row.state != "settled":

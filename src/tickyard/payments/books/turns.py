@@ -21,7 +21,7 @@ Look = Callable[[Transaction], Awaitable[PaymentRow | None]]
 """One SELECT."""
 
 
-class Lookups:
+class Turns:
     def __init__(self, store: Store, at_once: int = AT_ONCE) -> None:
         self._store = store
         self._at_once = at_once
