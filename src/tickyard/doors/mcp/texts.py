@@ -6,6 +6,7 @@ Only our own words are in here. Texts from registries and filings reach an agent
 from dataclasses import dataclass
 from typing import Final
 
+from tickyard.kernel.errors import BadRequest
 from tickyard.kernel.operation import Operation
 
 INSTRUCTIONS: Final = (
@@ -29,7 +30,9 @@ def describe_tool(row: Operation) -> str:
         lines.append(f"Freshness: {freshness}")
     if limits := row.part("Limits"):
         lines.append(f"Limits: {limits}")
-    lines.append(f"Fails with: {', '.join(failure.code for failure in row.failures) or 'nothing of its own'}.")
+    # Any argument may be out of shape: the instructions say so once, for all of them.
+    codes = [failure.code for failure in row.failures if failure is not BadRequest]
+    lines.append(f"Fails with: {', '.join(codes) or 'nothing of its own'}.")
     return "\n".join(lines)
 
 

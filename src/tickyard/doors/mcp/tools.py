@@ -31,9 +31,9 @@ Take = Callable[[str], LimitVerdict]
 _REF: Final = "#/$defs/{name}"
 _BUG: Final = "something went wrong on our side; the request id is in the X-Request-Id header"
 HTTP_ONLY: Final = "http_only"
+"""Key of a field's `extra`: it chooses a form of the answer that only HTTP can carry."""
 TOOL_NEEDS: Final = "tool_needs"
 """Marks a field that may be left out over HTTP, because a header can carry it."""
-"""Key of a field's `extra`: it chooses a form of the answer that only HTTP can carry."""
 
 
 @dataclass(frozen=True, slots=True)
