@@ -1,17 +1,14 @@
 """Revenue: the newest whole year, the newest filing of it, and in that filing the total.
 
-A filing carries many numbers that are called revenue. The statement itself tells which is the total: what was left of
-it plus what was spent, or a bank's interest and other income. Where no such sum can be made, a number that is
-smaller than one of its own parts is no total, and the best concept of the rest is taken.
+A filing carries many numbers that are called revenue; `total` finds the one that is. Here filings are held against
+each other, and against the years around them.
 """
 
-from collections.abc import Iterable
 from datetime import date
 from itertools import chain
 
 from tickyard.features.research.filed import concepts
 from tickyard.features.research.filed.amounts import are_alike
-from tickyard.features.research.filed.concepts import Number
 from tickyard.features.research.filed.facts import (
     FRAGMENT,
     Candidate,
@@ -19,50 +16,23 @@ from tickyard.features.research.filed.facts import (
     candidate,
     fact_of,
     same_year_elsewhere,
-    unread,
     year_to_answer,
 )
 from tickyard.features.research.filed.statement import Statement, Years
 from tickyard.features.research.filed.tens import TENS, grown_tenfold, repeated_tenfold
 from tickyard.features.research.income.profits import WRONG_SCALE, is_off_scale
-from tickyard.features.research.revenue.parts import OFF_SCALE, Trial, less_excise, sum_of_parts
+from tickyard.features.research.revenue.parts import OFF_SCALE, Trial
 from tickyard.features.research.revenue.proofs import (
-    SALES_PROOF,
-    after_interest,
-    find_slip,
-    has_sales,
-    is_before_interest,
-    is_below_costs,
-    is_beside_the_sum,
-    is_disproved,
-    is_less_by_losses,
-    is_line_of_total,
     is_other_than,
-    net_of_excise,
-    prove,
-    sums_of,
-    without_excise,
 )
-from tickyard.sources.filings.border import Entry
+from tickyard.features.research.revenue.total import try_total
 
 # A bank may tag nothing but the two parts that make its revenue.
 _NAMED = (*concepts.REVENUE, concepts.OTHER_BANKING)
 # Others may tag nothing but what was left of it and what was spent.
 REVENUE_WANTED = (*_NAMED, *concepts.GROSS_PROFITS, concepts.OPERATING_INCOME)
 _ALL = frozenset(concepts.REVENUE)
-_SALES = (concepts.SALES, concepts.GOODS, concepts.CONTRACTS_GROSS)
-_COSTS = "Less than was spent on the goods sold, or left over: the larger number beside it is likelier the total."
-_DISPROVED = "A slice: more was left over, or with what was spent twice as much, than this."
-_BESIDE_THE_SUM = "No total: what was left over and spent comes to another amount."
-_WITH_EXCISE = "revenue may include excise: gross profit and cost of sales make {rest} without it."
-_BEFORE_INTEREST = "revenue is before interest expense: net interest and non-interest income make {rest}."
-_REMARKS = {
-    concepts.IFRS_WITH_OTHER: ("revenue includes other income: the filing tags no narrower total.",),
-    concepts.IFRS_INSURANCE: ("revenue is that of insurance: what investments earned is not in it.",),
-}
 _NOT_REPORTED = "revenue: not reported as a standard concept for the year ended {end}."
-ONLY_A_PART = "revenue: only a part of it is reported"
-_PART_OF_TOTAL = ONLY_A_PART + " for the year ended {end}, the total is not."
 
 
 def choose_revenue(years: Years, today: date) -> Figure:
@@ -100,7 +70,7 @@ def revenue_of(years: Years, end: date) -> Figure:
 def _judge(years: Years, statement: Statement, sliced: frozenset[str]) -> Trial:
     if is_off_scale(years, statement):
         return _refused(statement, WRONG_SCALE, (OFF_SCALE.format(end=statement.end),))
-    trial = _try(statement, sliced, years.before(statement, REVENUE_WANTED), has_excise=years.has_excise)
+    trial = try_total(statement, sliced, years.before(statement, REVENUE_WANTED), has_excise=years.has_excise)
     if trial.chosen is None or trial.is_proved:
         return trial
     parts = [(name, amount) for name in trial.chosen[0].split(" + ") if (amount := statement.get(name)) is not None]
@@ -117,136 +87,6 @@ def _refused(statement: Statement, reason: str, notes: tuple[str, ...]) -> Trial
 
 def _are_at_odds(one: Trial, other: Trial) -> bool:
     return one.chosen is not None and other.chosen is not None and not are_alike(one.chosen[2], other.chosen[2])
-
-
-def _try(statement: Statement, sliced: frozenset[str], before: Statement | None, *, has_excise: bool) -> Trial:
-    rows = [(concept, statement.rows[concept]) for concept in concepts.REVENUE if concept in statement.rows]
-    if not rows:
-        return sum_of_parts(statement, {}, before) or Trial(None, "", (), {})
-    end, losers = statement.end, {}
-    readable = [(concept, row.value) for concept, row in rows if row.value is not None]
-    losers.update(
-        {
-            concept: "Its amount could not be read or is given more than once."
-            for concept, row in rows
-            if row.value is None
-        }
-    )
-    if (rows[0][1].value is None and rows[0][0] in concepts.TOTALS) or not readable:
-        losers |= _left(rows, losers, "The total could not be read or is given more than once.")
-        return Trial(None, "", (unread("revenue", end),), losers, is_final=True)
-    proved = [(concept, value, proof) for concept, value in readable if (proof := prove(statement, value))]
-    proved = [each for each in proved if not is_line_of_total(statement, each, readable)]
-    if proved and not is_before_interest(*proved[0][:2], readable):
-        concept, value, proof = proved[0]
-        for other, amount in readable:
-            losers.setdefault(other, _beside(other, amount, concept, value))
-        trial = _win(statement, concept, value, f"The total: {proof} give the same amount.", losers)
-        trial.is_proved = True
-        return trial
-    # The whole of revenue is what the filer says it is; sales are without what is collected for others.
-    # Under the most general name more may be sold than has a cost of sales: there the excise itself must be told.
-    nets = (
-        (concept, net_of_excise(statement, value, has_excise=has_excise and concept != concepts.SALES))
-        for concept, value in readable
-        if concept in _SALES
-    )
-    net = next(((concept, rest) for concept, rest in nets if rest), None)
-    if net is not None:
-        losers |= _left(rows, losers, "It includes taxes collected for others.")
-        return less_excise(statement, *net, losers)
-    standing, is_odd = [], False
-    for concept, value in readable:
-        slipped = find_slip(statement, concept, value, before)
-        is_odd |= slipped is not None
-        trouble = slipped or _trouble(statement, concept, value, sliced, readable)
-        if trouble is None and is_disproved(statement, value):
-            trouble = _DISPROVED
-        if trouble is None and concept not in concepts.TOTALS and is_beside_the_sum(statement, concept, value, before):
-            trouble = _BESIDE_THE_SUM
-        if trouble is None:
-            standing.append((concept, value))
-        else:
-            losers[concept] = trouble
-    if is_odd and standing:
-        # What stands beside the total is not the total because the total slipped.
-        losers |= _left(rows, losers, "The better concept of the filing is in a wrong scale.")
-        return Trial(None, "", (OFF_SCALE.format(end=end),), losers)
-    if standing and min(value for _, value in standing) < -max(value for _, value in standing):
-        standing.sort(key=lambda each: each[1])
-    if standing and standing[0][1] < 0:
-        note = f"revenue: the amount filed for the year ended {end} is negative and was not believed."
-        losers[standing[0][0]] = "Negative, and nothing else in the filing bears it out."
-        losers |= _left(rows, losers, "A better concept contradicts it.")
-        return Trial(None, "", (note,), losers, is_final=True)
-    if standing:
-        likely = [each for each in standing if not is_below_costs(statement, each[1])]
-        if likely:
-            losers |= _left(
-                ((each, statement.rows[each]) for each, _ in standing if (each, _) not in likely), {}, _COSTS
-            )
-            standing = likely
-        concept, value = standing[0]
-        for other, larger in standing[1:]:
-            if concepts.dwarfs(other, larger, concept, value):
-                losers[concept] = f"A slice: {concepts.short(other)} of the same filing is far larger."
-                concept, value = other, larger
-        for other, amount in standing:
-            losers.setdefault(other, _beside(other, amount, concept, value))
-        trial = _win(statement, concept, value, "The best concept of the filing that no part contradicts.", losers)
-        rest = without_excise(statement, concept, value, has_excise=has_excise)
-        trial.notes = (_WITH_EXCISE.format(rest=rest),) if rest else _REMARKS.get(concept, ())
-        if (after := after_interest(statement, value)) is not None:
-            trial.notes = (_BEFORE_INTEREST.format(rest=after),)
-        return trial
-    reason = (OFF_SCALE if is_odd else _PART_OF_TOTAL).format(end=end)
-    return sum_of_parts(statement, losers, before) or Trial(None, "", (reason,), losers)
-
-
-def _win(statement: Statement, concept: str, value: Number, why: str, losers: dict[str, str]) -> Trial:
-    losers.pop(concept, None)
-    return Trial((concept, statement.rows[concept], value), why, (), losers)
-
-
-def _trouble(
-    statement: Statement, concept: str, value: Number, sliced: frozenset[str], readable: Iterable[tuple[str, Number]]
-) -> str | None:
-    """Why this cannot be the total; None when nothing speaks against it."""
-    if value <= 0:
-        return None
-    is_trade = has_sales(statement)
-    for part in concepts.PARTS:
-        amount = statement.get(part)
-        if (
-            part != concept
-            and not (is_trade and part in concepts.NET_INTEREST)
-            and amount is not None
-            and amount * 1000 > value * 1001
-            and not (part == concepts.PREMIUMS and is_less_by_losses(statement, value, amount))
-        ):
-            return f"Smaller than {concepts.short(part)}, a part of revenue, so it is no total."
-    interest, other = statement.first(concepts.NET_INTEREST), statement.get(concepts.OTHER_BANKING)
-    if interest is not None and interest > 0 and other is not None and (interest + other) * 98 > value * 100:
-        return "Smaller than net interest and non-interest income together, so it is no total."
-    sold = next((total for words, total in sums_of(statement) if words == SALES_PROOF), None)
-    # What is taken in beside the sales, such as royalties, is in a gross profit too: it is less than a tenth of them.
-    if sold is not None and (value * 2 < sold or (concept not in concepts.TOTALS and value * 11 < sold * 10)):
-        return "Smaller than gross profit and cost of sales together, so it is no total."
-    if concept in concepts.TOTALS:
-        return None
-    # Before what it costs a lender, where that is all it tags: as far outside contracts as net interest.
-    interest = interest if interest is not None else statement.first(concepts.GROSS_INTEREST)
-    is_outside = not is_trade and concept != concepts.INVESTMENTS
-    if is_outside and interest is not None and interest * 4 >= value:
-        return "Interest of a comparable size lies outside it, so it is only a part of revenue."
-    if concept in sliced:
-        return "It was not the total where this filer tagged both."
-    amounts = dict(readable)
-    for part, beside in concepts.COUNTERPARTS:
-        amount = amounts.get(beside)
-        if concept == part and amount is not None and amount * 100 > value:
-            return f"A part: {concepts.short(beside)} stands beside it, and no total."
-    return None
 
 
 def _sliced_elsewhere(years: Years, statements: list[Statement], end: date) -> frozenset[str]:
@@ -269,20 +109,6 @@ def _sliced_elsewhere(years: Years, statements: list[Statement], end: date) -> f
                     if concept not in concepts.TOTALS and value >= 0 and is_other_than(statement, value, whole)
                 }
     return frozenset(found)
-
-
-def _beside(other: str, amount: Number, concept: str, value: Number) -> str:
-    if amount == value:
-        return f"The same amount; {concepts.short(concept)} is the better name for it."
-    if other == concepts.CONTRACTS_GROSS and amount > value:
-        return "It includes taxes collected for others."
-    if amount < value:
-        return f"A part of the total that stands under {concepts.short(concept)}."
-    return f"Not the total of the statement, which stands under {concepts.short(concept)}."
-
-
-def _left(rows: Iterable[tuple[str, Entry]], losers: dict[str, str], reason: str) -> dict[str, str]:
-    return {concept: reason for concept, _ in rows if concept not in losers}
 
 
 def _candidates(statement: Statement, trial: Trial) -> list[Candidate]:

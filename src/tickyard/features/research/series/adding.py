@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from tickyard.features.research.filed import concepts
 from tickyard.features.research.filed.concepts import Number
 from tickyard.features.research.filed.statement import Years
-from tickyard.features.research.revenue.choice import ONLY_A_PART
+from tickyard.features.research.revenue.total import ONLY_A_PART
 from tickyard.features.research.series.items import FIGURES, Item, Period, Said, StatementLine, unknown
 
 GAP = timedelta(days=4)
