@@ -13,8 +13,10 @@ ROOT: Final = Path(__file__).parents[2]
 FOLDER: Final = ROOT / ".coverage"
 UNKNOWN_S: Final = 1.0
 OVERHEAD_S: Final = 0.5
-# What is declared once and compared as a whole: the tables with the migrations.
-DECLARATIONS: Final = ("tests/store/test_migrations.py",)
+# What is declared once and compared as a whole: the tables with the migrations, and with the rules for all of them.
+DECLARATIONS: Final = {"tables.py": ["tests/unit/test_store_tables.py", "tests/store/test_migrations.py"]}
+# What these start takes longer than a constant is worth.
+HEAVY: Final = ("tests/chain/", "tests/browser/")
 
 
 @dataclass
@@ -35,12 +37,15 @@ class CoverageMap:
             for line in file.read_text().splitlines():
                 taken, _, test = line.partition(" ")
                 seconds[test] = max(float(taken), seconds.get(test, 0))
-        return cls(whole, seconds)
+        files = Counter[str]()
+        for test, taken_s in seconds.items():
+            files[test.partition("::")[0]] += taken_s
+        return cls(whole, seconds | files)
 
     def tests(self, file: str, lines: Iterable[int], constant: str = "") -> list[str]:
         """The tests that run one of these lines. A line that runs when its file is imported, as a constant does, is
-        everybody's: then those that run a line with its name, and those that run anything of the file, or else of its
-        room."""
+        everybody's: then those that import it themselves, those that run a line with its name, and those that run
+        anything of the file, or else of its room."""
         by_line = self._of(file)
         chosen = {test for line in lines for test in by_line.get(line, ()) if test}
         if not chosen:
@@ -48,8 +53,19 @@ class CoverageMap:
                 return []
             users = self._tellers_first(self._naming(constant), file) if constant else []
             chosen = self._any([file]) or self._any(self._neighbours(file))
-            return [*DECLARATIONS, *users, *self._tellers_first(chosen - set(users), file)]
+            first = [*DECLARATIONS.get(Path(file).name, ()), *self._importing(file)]
+            others = [*users, *self._tellers_first(chosen - set(users), file)]
+            return [*first, *(test for test in others if test.partition("::")[0] not in first)]
         return self._tellers_first(chosen, file)
+
+    def _importing(self, file: str) -> list[str]:
+        """The test files that import this one, the quickest first: who holds a table of words against another's runs
+        none of its lines."""
+        module = file.removeprefix("src/").removesuffix(".py").replace("/", ".")
+        imports = re.compile(rf"^from {re.escape(module)} import", re.MULTILINE)
+        paths = (str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*.py"))
+        found = [path for path in paths if not path.startswith(HEAVY) and imports.search((ROOT / path).read_text())]
+        return sorted(found, key=lambda path: (self.cost_s([path]), path))
 
     def _naming(self, name: str) -> set[str]:
         """The tests that run a line with this name in it, in whatever file: a constant works where it is used."""
@@ -67,6 +83,7 @@ class CoverageMap:
         return line in self._of(file)
 
     def cost_s(self, tests: Sequence[str]) -> float:
+        """Of tests, or of whole files of them."""
         return sum(self.seconds.get(test, UNKNOWN_S) for test in tests)
 
     def _of(self, file: str) -> dict[int, list[str]]:
