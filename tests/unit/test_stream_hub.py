@@ -11,6 +11,7 @@ import pytest
 
 from tickyard.features.actions.archive import archive
 from tickyard.features.history.store import record
+from tickyard.features.history.stream import replay
 from tickyard.features.history.stream.cursor import Cursor
 from tickyard.features.history.stream.hub import GOODBYE, Hub, TooManyListeners
 from tickyard.features.history.stream.told import EVENTS, Told
@@ -128,6 +129,7 @@ def test_a_newcomer_gets_a_snapshot_of_what_they_asked_for(run):
     async def work(stage):
         _, [(at, name, empty)] = await stage.join()
         assert (name, empty["prices"], empty["lastSlot"], at) == ("snapshot", [], None, "0.0.0.")
+        assert set(empty) == {"asOf", "chainId", "lastSlot", "prices"}
         stage.hub._cursor = None
         await stage.record(SLOT, AAPL=200, MSFT=30)
         await stage.act(1)
@@ -164,6 +166,7 @@ def test_what_happens_is_told_once_with_a_status_after_each_round(run):
         (status,) = [said for _, name, said in told if name == "status"]
         assert (status["sampled"], status["suspect"], status["blockNumber"]) == (2, ["MSFT"], SLOT + 2)
         assert status["lastSlot"] == told[0][2]["slot"]
+        assert set(status) == {"asOf", "lastSlot", "sampled", "suspect", "blockNumber"}
         assert [name for _, name, _ in read(await few.next())] == ["action"]
         stage.mirror.block = SimpleNamespace(number=SLOT * 2)
         await stage.record(SLOT + 2, AAPL=211)
@@ -312,6 +315,51 @@ def test_who_comes_after_everybody_has_left_begins_where_the_store_is_then(run):
         with pytest.raises(asyncio.CancelledError):
             await stage.hub._keep_durable()
         assert stage.hub._cursor is None
+
+    run(work)
+
+
+def test_more_actions_than_are_told_at_once_are_told_in_turns(run, monkeypatch):
+    monkeypatch.setattr(replay, "ACTIONS_MAX", 2)
+
+    async def work(stage):
+        _, [(at, _, _)] = await stage.join("a")
+        await stage.act(*range(7))
+        stage.hub._cursor = None
+        _, past = await stage.join("b", last_id=at)
+        assert len({said["id"] for _, name, said in past if name == "action"}) == len(past) == 7
+
+    run(work)
+
+
+def test_the_first_word_says_when_to_come_back(run):
+    async def work(stage):
+        listener = await stage.hub.join("a", None, ALL, None)
+        assert await anext(stage.hub.past(listener, is_resumed=False)) == b"retry: 2000\n\n"
+
+    run(work)
+
+
+def test_rounds_prices_and_signs_of_life_are_each_looked_after(run):
+    async def work(stage):
+        seen = []
+
+        def strand(name, pauses):
+            async def tell():
+                seen.append(name)
+                if seen.count(name) > pauses:
+                    raise asyncio.CancelledError
+
+            return tell
+
+        await stage.join()
+        stage.hub._tell_durable, stage.hub._tell_prices = strand("durable", 2), strand("prices", 2)
+        keeping = asyncio.ensure_future(stage.hub.keep())
+        while seen.count("durable") < 3 or seen.count("prices") < 3:
+            await stage.clock.sleep(0)
+        keeping.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await keeping
 
     run(work)
 
