@@ -26,8 +26,8 @@ OTHER = "0x" + "88" * 20
 
 
 @pytest.fixture
-def run(where, tmp_path):
-    return lambda work: asyncio.run(live_in_town(where, tmp_path, work))
+def run(tmp_path):
+    return lambda work: asyncio.run(live_in_town(str(tmp_path / "tickyard.db"), tmp_path, work))
 
 
 def said(town, topic, block, wallet=ALICE, amount=100, tx=OURS, at=0):

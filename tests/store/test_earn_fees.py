@@ -24,8 +24,8 @@ BOOKS = Books(EPOCH, 7, 0)
 
 
 @pytest.fixture
-def run(where, tmp_path):
-    return lambda work: asyncio.run(live_in_town(where, tmp_path, work))
+def run(tmp_path):
+    return lambda work: asyncio.run(live_in_town(str(tmp_path / "tickyard.db"), tmp_path, work))
 
 
 @pytest.mark.parametrize(("base_fee", "offered"), [(0, 10**8), (25_000_000, 10**8), (25_000_001, 100_000_004)])

@@ -24,8 +24,8 @@ TX = "0x" + "a1" * 32
 
 
 @pytest.fixture
-def run(where, tmp_path):
-    return lambda work: asyncio.run(live_in_town(where, tmp_path, work))
+def run(tmp_path):
+    return lambda work: asyncio.run(live_in_town(str(tmp_path / "tickyard.db"), tmp_path, work))
 
 
 async def put(town, table, *rows):

@@ -16,8 +16,8 @@ PAYER, OTHER = "0x" + "77" * 20, "0x" + "88" * 20
 
 
 @pytest.fixture
-def run(where, tmp_path):
-    return lambda work: asyncio.run(live_in_town(where, tmp_path, work))
+def run(tmp_path):
+    return lambda work: asyncio.run(live_in_town(str(tmp_path / "tickyard.db"), tmp_path, work))
 
 
 def told():

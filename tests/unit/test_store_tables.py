@@ -3,12 +3,14 @@
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
+from sqlalchemy import Integer
 
+from tickyard.features.earn import retired, tables
 from tickyard.kernel.clock import WallClock
 from tickyard.store.opening import open_store
 from tickyard.store.postgres.engine import PostgresStore
 from tickyard.store.sqlite.engine import SqliteStore
-from tickyard.store.tables import from_micros, to_micros
+from tickyard.store.tables import METADATA, from_micros, to_micros
 
 
 @pytest.mark.parametrize(
@@ -34,3 +36,22 @@ def test_anything_else_is_a_file(address):
     store = open_store(address, WallClock())
     assert isinstance(store, SqliteStore)
     assert str(store.path) == "data/tickyard.db"
+
+
+def test_no_key_is_counted_by_the_database():
+    """A number that a row is known by is a day, a block or a place in a file: who forgets it must not be given one."""
+    assert {tables.earn_line.name, retired.earn_payout.name} <= set(METADATA.tables)
+    keys = [column for table in METADATA.tables.values() for column in table.primary_key]
+    numbers = [column for column in keys if isinstance(column.type, Integer)]
+    assert len(numbers) > 10
+    assert [str(column) for column in numbers if column.autoincrement is not False] == []
+
+
+def test_a_number_of_256_bits_is_32_bytes_in_the_order_of_numbers():
+    kind = tables.Uint256()
+    numbers = [0, 1, 255, 256, 10**24, 2**255, 2**256 - 1]
+    kept = [kind.process_bind_param(number, None) for number in numbers]
+    assert {len(each) for each in kept} == {32}
+    assert kept == sorted(kept)
+    assert [kind.process_result_value(memoryview(each), None) for each in kept] == numbers
+    assert (kind.process_bind_param(None, None), kind.process_result_value(None, None)) == (None, None)
