@@ -47,7 +47,7 @@ async def begin(town, epoch=EPOCH, state="open", digest="d"):
         pytest.param({"state": "due"}, 6, True, True, id="to be sent again"),
         pytest.param({"state": "sent"}, 6, False, True, id="mined"),
         pytest.param({"state": "sent"}, 5, True, True, id="next to be mined"),
-        pytest.param({"state": "sent"}, None, False, True, id="nobody has asked the chain"),
+        pytest.param({"state": "sent", "nonce": 10**9}, None, False, True, id="nobody has asked the chain"),
         pytest.param({"state": "sent", "payer": OTHER}, 5, False, True, id="by an earlier payer"),
         pytest.param({"state": "confirmed"}, 5, False, False, id="paid"),
         pytest.param({"state": "failed"}, 5, False, False, id="failed for good"),

@@ -101,7 +101,7 @@ def test_books_tell_every_share_and_hash_what_the_file_says(held, pool):
 def test_a_keystore_opens_with_its_password_only(tmp_path):
     keystore, password = tmp_path / "key.json", tmp_path / "password"
     write_keystore(keystore, password, KEY, "correct horse", rounds=2**12)
-    assert stat.S_IMODE(keystore.stat().st_mode) == 0o600
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (keystore, password)] == [0o600, 0o600]
     signer = open_keystore(keystore, password)
     assert signer.address == Account.from_key(KEY).address.lower()
     assert KEY.hex() not in repr(signer)
@@ -127,6 +127,20 @@ def test_a_keystore_opens_with_its_password_only(tmp_path):
         open_keystore(tmp_path / "nothing", password)
 
 
+def test_a_key_that_any_other_account_could_read_write_or_run_is_refused(tmp_path):
+    keystore, password = tmp_path / "key.json", tmp_path / "password"
+    write_keystore(keystore, password, KEY, "correct horse", rounds=2**12)
+    for path in (keystore, password):
+        for bit in (0o040, 0o020, 0o010, 0o004, 0o002, 0o001):
+            path.chmod(0o600 | bit)
+            with pytest.raises(KeystoreRefused, match="owner only"):
+                open_keystore(keystore, password)
+        path.chmod(0o700)
+    assert open_keystore(keystore, password).address == Account.from_key(KEY).address.lower()
+    with pytest.raises(FileExistsError):
+        write_keystore(keystore, tmp_path / "another", KEY, "correct horse", rounds=2**12)
+
+
 def _books(pool=1000, **held):
     books = Books(20261114, pool, sum(held.values()))
     books.add([("0x" + name * 40, balance) for name, balance in sorted(held.items())])
@@ -136,8 +150,11 @@ def _books(pool=1000, **held):
 def test_accepted_books_are_remembered_through_restarts(tmp_path):
     path = tmp_path / "accepted.jsonl"
     AcceptedBooks(path).accept(_books(a=5, b=7))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    written = path.read_bytes()
     memory = AcceptedBooks(path)
     memory.accept(_books(a=5, b=7))
+    assert path.read_bytes() == written, "once"
     for other in (_books(pool=1001, a=5, b=7), _books(a=6, b=6), _books(a=5, b=7, c=0)):
         with pytest.raises(Halted):
             memory.accept(other)
