@@ -136,6 +136,20 @@ def test_a_refusal_is_final_only_when_our_own_account_had_enough(run, held, allo
     run(work)
 
 
+@pytest.mark.parametrize(("short_in", "after"), [(5, "failed"), (6, "due"), (7, "due"), (8, "failed")])
+def test_our_account_counts_as_short_that_was_so_at_either_end_of_the_block(run, short_in, after):
+    async def work(town):
+        await begin(town)
+        await write(town, "sent")
+        short = town.chain.state.copy()
+        short.usdg[town.signer.address] = 99
+        town.chain._states[short_in] = short
+        await endings_of(town, said(town, FAILED, 7)).read_on(town.lease, await final_header(town.rpc, 0), Ended())
+        assert (await found(town))[0] == [after]
+
+    run(work)
+
+
 def test_two_events_of_one_read_are_told_apart_by_wallet_and_the_first_word_stays(run):
     async def work(town):
         await begin(town)
@@ -210,10 +224,10 @@ def test_a_node_that_shows_no_logs_is_asked_for_half_the_next_time(run):
             raise Refusal("logs are not served here")
 
         town.chain.eth_getLogs = refuse
-        endings = endings_of(town, first_block=3, stride=Stride(8, 8))
+        endings = endings_of(town, first_block=3, stride=Stride(7, 7))
         with pytest.raises(UpstreamDown):
             await endings.read_on(town.lease, await final_header(town.rpc, 0), Ended())
-        assert endings.stride.blocks == 4
+        assert endings.stride.blocks == 3
 
     run(work)
 

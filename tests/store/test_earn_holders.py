@@ -165,10 +165,10 @@ def test_a_node_that_complains_is_asked_for_half_and_one_block_is_the_least(run)
             raise Refusal("logs are not served here")
 
         town.chain.eth_getLogs = refuse
-        index = HolderIndex(town.store, town.rpc, TOKEN, 2, Stride(8, 8))
+        index = HolderIndex(town.store, town.rpc, TOKEN, 2, Stride(7, 7))
         with pytest.raises(UpstreamDown):
             await index.catch_up(await final_header(town.rpc, 0))
-        assert index.stride.blocks == 4
+        assert index.stride.blocks == 3
 
     run(work)
 
