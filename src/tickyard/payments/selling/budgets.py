@@ -81,11 +81,8 @@ class Budget:
         self._waiting.setdefault(name, deque()).append(turn)
         try:
             async with asyncio.timeout(max(0.0, patience_s)):
-                await turn
+                await self._called_up(name, turn)
         except TimeoutError:
-            if turn.done() and not turn.cancelled():
-                # Called up in the very moment of giving up: the next one is.
-                self._call_up(name, 1)
             raise TooManyPayments(self._message, 1) from None
         finally:
             # By now the queue may be another, or gone: whoever leaves a place takes those who wait no more out of it.
@@ -94,6 +91,15 @@ class Budget:
                 queue.remove(turn)
             if not queue:
                 self._waiting.pop(name, None)
+
+    async def _called_up(self, name: str, turn: asyncio.Future[None]) -> None:
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if not turn.cancelled():
+                # Called up in the very moment of giving up or of being ended: the next one is.
+                self._call_up(name, 1)
+            raise
 
     def _wait_s(self, name: str, now: float) -> int:
         """Seconds until this name may spend again; 0: now. `now` is monotonic seconds."""
@@ -110,11 +116,9 @@ class Budget:
     def _end(self, name: str, *, is_spent: bool) -> None:
         if self._quota is None:
             return
-        left = self._taken.get(name, 0) - 1
-        if left > 0:
-            self._taken[name] = left
-        else:
-            self._taken.pop(name, None)
+        self._taken[name] -= 1
+        if not self._taken[name]:
+            del self._taken[name]
         if is_spent:
             if name not in self._spent and len(self._spent) >= _NAMES_MAX:
                 self._spent.popitem(last=False)
