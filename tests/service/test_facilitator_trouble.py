@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import hashlib
+import json
 
 import pytest
 from aiohttp import web
@@ -16,12 +18,12 @@ SETTLED = {"success": True, "transaction": HASH, "network": NETWORK, "payer": PA
 
 
 @contextlib.asynccontextmanager
-async def facing(answer, seen, *, is_there=True):
+async def facing(answer, seen, *, is_there=True, path=""):
     async def serve(request):
         return await answer(request)
 
     app = web.Application()
-    app.router.add_post("/{call}", serve)
+    app.router.add_post("/{call:.*}", serve)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -29,9 +31,13 @@ async def facing(answer, seen, *, is_there=True):
     port = site._server.sockets[0].getsockname()[1]
     if not is_there:
         await runner.cleanup()
-    watch = lambda name, outcome, _seconds: seen.append((name, outcome))  # noqa: E731
+
+    def watch(name, outcome, seconds):
+        assert 0 <= seconds < 20
+        seen.append((name, outcome))
+
     facilitator = Facilitator(
-        NETWORK, f"http://127.0.0.1:{port}", WallClock(), connect_s=2, verify_s=0.5, settle_s=0.5, observe=watch
+        NETWORK, f"http://127.0.0.1:{port}{path}", WallClock(), connect_s=2, verify_s=0.5, settle_s=0.5, observe=watch
     )
     await facilitator.start()
     try:
@@ -65,8 +71,12 @@ async def hang(_request):
         (told({}, 500), "status"),
         (told({}, 429), "status"),
         (told({}, 302), "status"),
-        (told({}, 401), "credentials"),
+        (told({"success": True}, 399), "status"),
+        *((told({"success": False, "isValid": False}, status), "credentials") for status in (401, 403, 407)),
+        (told({**SETTLED, "isValid": True}, 400), "status"),
+        (told({**SETTLED, "isValid": True}, 201), "status"),
         (told(b"x" * 2_000_000), "oversize"),
+        (told(b" " * (64 * 1024 - 1) + b"{}"), "oversize"),
         (told(b"<html>"), "not_json"),
         (told([]), "shape"),
     ],
@@ -93,6 +103,9 @@ def test_trouble_is_known_by_its_kind_and_watched(answer, kind):
         (SETTLED | {"success": 1}, Unknown("shape")),
         ({"success": False, "errorReason": "no", "transaction": HASH}, FacilitatorRefused("no", HASH.lower())),
         ({"success": False, "errorReason": "no", "transaction": ""}, FacilitatorRefused("no", None)),
+        ({"success": False, "errorReason": "no", "transaction": 7}, FacilitatorRefused("no", None)),
+        ({"success": False}, FacilitatorRefused("payment_refused", None)),
+        (json.dumps(SETTLED).rjust(64 * 1024).encode(), Settled(HASH.lower(), PAYER.lower())),
     ],
 )
 def test_a_settlement_is_believed_when_all_of_it_is_there(body, outcome):
@@ -118,3 +131,97 @@ def test_a_word_about_a_payment_is_yes_or_no(body, outcome):
                 await facilitator.verify(b"{}")
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("status", [400, 402, 404, 428])
+def test_a_refusal_may_come_with_a_status_of_its_own(status):
+    async def run():
+        body = {"isValid": False, "invalidReason": "why", "success": False, "errorReason": "why not"}
+        async with asyncio.timeout(20), facing(told(body, status), []) as facilitator:
+            assert await facilitator.verify(b"{}") == FacilitatorRefused("why")
+            assert await facilitator.settle(b"{}") == FacilitatorRefused("why not")
+
+    asyncio.run(run())
+
+
+def test_a_payment_goes_to_the_address_that_was_given_as_json_and_past_no_proxy(monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    asked = []
+
+    async def answer(request):
+        kinds = request.headers["Content-Type"], request.headers["Accept"]
+        asked.append((request.raw_path, await request.read(), *kinds))
+        return web.json_response({"isValid": True})
+
+    async def run():
+        async with asyncio.timeout(20), facing(answer, [], path="/a%7Eb/") as facilitator:
+            assert await facilitator.verify(b"[1]") == Valid()
+
+    asyncio.run(run())
+    assert asked == [("/a%7Eb/verify", b"[1]", "application/json", "application/json")]
+
+
+def test_a_facilitator_that_sends_payments_elsewhere_is_not_followed():
+    async def answer(request):
+        if request.path == "/settle":
+            return web.Response(status=307, headers={"Location": "/elsewhere"})
+        return web.json_response(SETTLED)
+
+    async def run():
+        async with asyncio.timeout(20), facing(answer, []) as facilitator:
+            assert await facilitator.settle(b"{}") == Unknown("status")
+
+    asyncio.run(run())
+
+
+def test_who_answers_nothing_is_not_asked_for_a_while_and_who_answers_is():
+    asked = []
+
+    async def answer(_request):
+        asked.append(1)
+        return web.json_response({"isValid": True}, status=200 if len(asked) == 3 else 500)
+
+    async def run():
+        async with asyncio.timeout(20), facing(answer, []) as facilitator:
+            ends = []
+            for _ in range(10):
+                try:
+                    ends.append(await facilitator.verify(b"{}"))
+                except UpstreamDown as down:
+                    ends.append(down.retry_after_s)
+            assert ends[:3] == [2, 2, Valid()]
+            assert ends[3:] == [2] * 7
+
+    asyncio.run(run())
+    assert len(asked) == 3 + 5
+
+
+def test_one_that_is_not_started_or_closed_asks_nobody():
+    async def run():
+        async with asyncio.timeout(20), facing(told(SETTLED), []) as facilitator:
+            await facilitator.close()
+            await facilitator.close()
+            with pytest.raises(RuntimeError, match="start"):
+                await facilitator.settle(b"{}")
+        with pytest.raises(RuntimeError, match="start"):
+            await Facilitator(NETWORK, "http://127.0.0.1:9", WallClock()).settle(b"{}")
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("url", "secret"),
+    [
+        ("https://far.example", None),
+        ("https://far.example/", None),
+        ("https://far.example:8443//", None),
+        ("https://far.example/key", "/key"),
+        ("https://far.example/key/?a=b", "/key/?a=b"),
+    ],
+)
+def test_its_name_says_where_it_is_and_of_a_path_a_few_digits(url, secret):
+    name = Facilitator(NETWORK, url, WallClock()).name
+    where, _, rest = name.partition("#")
+    assert where == "/".join(url.split("/")[:3])
+    assert rest == ("" if secret is None else hashlib.sha256(secret.encode()).hexdigest()[:8])
