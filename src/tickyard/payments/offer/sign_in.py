@@ -21,7 +21,6 @@ from tickyard.kernel.wire import encode, iso
 from tickyard.payments.refusal import Refusal
 from tickyard.payments.signed.spelling import ADDRESS, decode
 
-EXTENSION: Final = "sign-in-with-x"
 HEADER: Final = b"sign-in-with-x"
 STATEMENT: Final = "Fetch a paid answer"
 EVERY_S: Final = 30
@@ -138,7 +137,5 @@ def _is_current(given: dict[str, object], now: datetime) -> bool:
 
 
 def _moment(value: object) -> datetime:
-    moment = datetime.fromisoformat(_text(value))
-    if moment.tzinfo is None:
-        raise ValueError("a moment without a zone")
-    return moment
+    """One without a zone cannot be compared with ours: that is a TypeError, as for any other nonsense."""
+    return datetime.fromisoformat(_text(value))
