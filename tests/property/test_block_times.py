@@ -89,6 +89,7 @@ def test_news_drive_out_what_they_contradict_and_nothing_else():
     for number, at, left in (
         (25, 130, [10, 20, 25, 30, 40]),
         (20, 121, [10, 20, 30, 40]),
+        (20, 119, [10, 20, 30, 40]),
         (20, 120, [10, 20, 30, 40]),
         (25, 120, [10, 20, 25, 30, 40]),
         (25, 140, [10, 20, 25, 30, 40]),
@@ -100,6 +101,7 @@ def test_news_drive_out_what_they_contradict_and_nothing_else():
         times = taught(*told.items(), (number, at))
         assert [each for each in range(60) if times.timestamp(each) is not None] == left
         assert times.timestamp(number) == at
+        assert len(times._known) == len(left), "a block has two times"
 
 
 def test_of_very_many_blocks_the_oldest_are_forgotten(monkeypatch):

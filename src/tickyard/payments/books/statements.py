@@ -105,16 +105,15 @@ RESUME: Final = _moving(
     *("state", "holder", "lease_until", "settles", "look_at"),
 )
 EXPIRE: Final = _moving(and_(HELD, payment.c.lease_until == _was("lease_until")), "state")
-_SAME: Final = and_(IS, payment.c.state == _was("state"), payment.c.holder == _was("holder"))
-WATCH: Final = _moving(and_(_SAME, payment.c.look_at.is_not(None)), "look_at", "looks", "unexplained")
-CLOSE: Final = _moving(_SAME, cleared=("look_at", "body", "request"))
+WATCH: Final = _moving(and_(HELD, payment.c.look_at.is_not(None)), "look_at", "looks", "unexplained")
+CLOSE: Final = _moving(HELD, cleared=("look_at", "body", "request"))
 UNSETTLE: Final = _moving(
-    and_(_SAME, payment.c.proof == "waiting"),
+    and_(HELD, payment.c.proof == "waiting"),
     *("state", "lease_until", "look_at", "looks"),
     cleared=("settled_at", "proof", "mined", "mined_index", "mined_block", "mined_hash", "unexplained"),
 )
 SEE: Final = _moving(
-    and_(_SAME, payment.c.proof == "waiting"), "mined", "mined_index", "mined_block", "mined_hash", "look_at", "looks"
+    and_(HELD, payment.c.proof == "waiting"), "mined", "mined_index", "mined_block", "mined_hash", "look_at", "looks"
 )
 DELIVER: Final = _moving(and_(IS, payment.c.delivered_at.is_(None)), "delivered_at")
 _NAMED: Final = and_(*(payment_identifier.c[name] == bindparam(f"k_{name}") for name in ("payer", "identifier")))
