@@ -69,6 +69,12 @@ def test_long_after_its_moment_a_known_block_is_come_back_from_but_never_past_it
     assert 0 < when - moment <= NEAR_S
 
 
+def test_what_is_known_to_be_too_early_is_never_come_back_to():
+    """On a chain that stood still for long a guess would lie far before it."""
+    times = taught((0, 0), (10, 1_000), (12, 9_000), (90_000, 10_000))
+    assert times.after(1_000) == times.after(2_000) == 11
+
+
 def test_nothing_is_before_the_first_block():
     assert taught((10, 1_000), (20, 1_020)).before(1) == 0
     assert taught((10, 10_000), (20, 10_010)).after(9) == 0
