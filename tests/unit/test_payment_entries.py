@@ -1,12 +1,22 @@
 """The logs of a payment's token, and what of them is ours."""
 
+from types import SimpleNamespace
+
 import pytest
 from eth_abi import encode
 from eth_utils import keccak
 
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
-from tickyard.payments.proof.transfer import is_end, is_transfer, is_use, read_entry
+from tickyard.payments.proof.transfer import (
+    PaidTransfer,
+    is_cancelled_by,
+    is_end,
+    is_transfer,
+    is_use,
+    permit_words,
+    read_entry,
+)
 from tickyard.payments.signed.key import Key
 
 ASSET, PAYER, PAY_TO, OTHER = (Address("0x" + digit * 40) for digit in "1234")
@@ -80,3 +90,31 @@ def test_the_word_about_a_nonce_is_about_this_one():
 def test_what_is_no_log_is_the_nodes_failure(wrong):
     with pytest.raises(UpstreamDown):
         read_entry(wrong)
+
+
+@pytest.mark.parametrize("nonce", [0, 1, 255, 256, 257, 511, (7 << 8) | 44, 2**256 - 1])
+def test_a_nonce_is_crossed_out_where_its_bit_stands_in_its_word_and_nowhere_else(nonce):
+    key = Key("eip155:4663", ASSET, PAYER, f"0x{nonce:064x}")
+
+    def crossed(word_at, mask, *, by=OTHER, owner=PAYER, data=None):
+        shown = "0x" + encode(["uint256", "uint256"], [word_at, mask]).hex() if data is None else data
+        signature = "UnorderedNonceInvalidation(address,uint256,uint256)"
+        return is_cancelled_by(read_entry(entry(signature, word(owner), data=shown, address=by)), OTHER, key)
+
+    word_at, bit = divmod(nonce, 256)
+    assert crossed(word_at, 1 << bit)
+    assert crossed(word_at, 2**256 - 1)
+    assert not crossed(word_at, 2**256 - 1 - (1 << bit))
+    assert not crossed(word_at ^ 1, 1 << bit)
+    assert not crossed(word_at, 1 << bit, by=ASSET)
+    assert not crossed(word_at, 1 << bit, owner=OTHER)
+    assert not crossed(word_at, 1 << bit, data="0x" + "00" * 65)
+    assert not crossed(word_at, 1 << bit, data="0x")
+
+
+def test_calldata_names_a_permit_by_its_four_words_side_by_side():
+    words = encode(["address", "uint256", "uint256", "uint256"], [ASSET, 7, int(NONCE, 16), 900]).hex()
+    assert permit_words(KEY, 7, 900) == words
+    row = SimpleNamespace(key=KEY, amount_raw=7, valid_before=900)
+    for calldata, is_named in ((None, True), ("0x12" + words + "00", True), ("0x12" + words[1:], False), ("0x", False)):
+        assert PaidTransfer("0x01", 1, 1, "0x02", calldata).names(row) is is_named

@@ -110,12 +110,38 @@ def test_a_node_that_shows_few_blocks_at_once_shows_all_of_them_in_parts(network
     yard = Yard(network)
     yard.chain.refuse_logs_over = most
     assert yard.read(yard.span(5, 1002, 1200)) == list(range(1001, 1101))
-    # The next time none that is too long is asked for, and parts lie side by side.
     assert yard.read(yard.span(5, 1002, 1200)) == list(range(1001, 1101))
+    # Parts lie side by side.
     shown = [each for each in yard.ranges if each[1] - each[0] < most]
     assert shown[0][0] == 1001
     assert all(before[1] + 1 == after[0] for before, after in pairwise(shown))
     assert shown[-1][1] == 1100
+
+
+def test_the_next_time_a_node_is_asked_for_little_more_than_it_has_shown():
+    yard = Yard(SECOND, known=(1002, 1100))
+    yard.chain.refuse_logs_over = 50
+    yard.read(yard.span(5, 1003, 1200))
+    assert yard.ranges == [(1002, 1050), (1002, 1100), (1051, 1099), (1100, 1100)]
+    # An eighth more than half of what was refused.
+    yard.read(yard.span(5, 1003, 1200))
+    assert yard.ranges == [(1002, 1028), (1002, 1056), (1029, 1055), (1056, 1056), (1057, 1100)]
+    yard.chain.refuse_logs_over = None
+    for _ in range(100):
+        yard.read(yard.span(5, 1003, 1200))
+    assert yard.ranges == [(1002, 1100)]
+    assert yard.reader._widest == 1_000_000
+
+
+def test_one_of_two_questions_that_is_refused_is_cut_as_well():
+    yard = Yard(FIRST)
+
+    def answer(params):
+        is_long = int(params[0]["toBlock"], 16) - int(params[0]["fromBlock"], 16) >= 30
+        return TooManyLogs(-32005, "too many") if is_long and len(params[0]["topics"]) == 2 else ...
+
+    yard.rpc.refused["eth_getLogs"] = answer
+    assert yard.read(yard.span(5, 1002, 1200)) == list(range(1001, 1101))
 
 
 def test_a_single_block_of_too_many_logs_is_the_nodes_failure():
