@@ -105,6 +105,7 @@ def gated(tmp_path, scenario):
             store.is_gone = False
             assert await turns.find(KEYS[0]) is None
             assert store.most == AT_ONCE
+            assert (turns._busy, len(turns._waiting), len(turns._servers)) == (0, 0, 0)
         finally:
             await store.close()
 
