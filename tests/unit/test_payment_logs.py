@@ -104,6 +104,19 @@ def test_whatever_is_known_of_times_all_logs_between_two_moments_are_found(known
     assert set(found) >= set(range(since, min(until, 1100) + 1))
 
 
+@pytest.mark.parametrize("known", [range(1001, 1101), range(1002, 1101, 2), range(1001, 1101, 2), (1020, 1021, 1100)])
+@pytest.mark.parametrize(("since", "until"), [(1020, 1021), (1021, 1022), (1019, 1020), (1060, 1061)])
+def test_of_blocks_that_share_a_second_none_is_left_out(known, since, until):
+    yard = Yard(SECOND, known=())
+    yard.chain.times = {number: NOW + 10 * (number // 2) for number in range(1101)}
+    yard.chain.clock.at = yard.chain.times[1100]
+    yard.time_of = yard.chain.times.get
+    for number in known:
+        yard.times.learn(number, yard.time_of(number))
+    inside = [at for at, moment in yard.chain.times.items() if yard.time_of(since) <= moment <= yard.time_of(until)]
+    assert set(yard.read(yard.span(1, since, until))) >= set(inside)
+
+
 @BOTH
 @pytest.mark.parametrize("most", [1, 2, 3, 7, 50, 99, 100])
 def test_a_node_that_shows_few_blocks_at_once_shows_all_of_them_in_parts(network, most):
