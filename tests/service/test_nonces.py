@@ -88,3 +88,14 @@ def test_nobody_costs_no_question():
 def test_what_is_no_word_is_the_nodes_failure(answer):
     with pytest.raises(UpstreamDown):
         ask(lambda _params: answer, lambda nonces: nonces.states([(row(0), 10)]))
+
+
+def test_a_node_that_cannot_run_the_call_has_not_said_that_a_nonce_is_unused():
+    memory = Memory({0: 30}, oldest=10**9)
+    memory_at_latest = lambda params: memory([params[0], "0x1"])  # noqa: E731
+    with pytest.raises(UpstreamDown):
+        ask(memory_at_latest, lambda nonces: nonces.is_used(row(0).key))
+    known = Memory({0: 30})
+    for block, is_used in ((29, False), (30, True)):
+        told = ask(lambda params, at=block: known([params[0], hex(at)]), lambda nonces: nonces.is_used(row(0).key))
+        assert told is is_used

@@ -1,6 +1,7 @@
 """Files with the keys of sellers: what is read of them, and the sentence when they are no such thing."""
 
 import base64
+import hashlib
 import json
 from types import SimpleNamespace
 
@@ -9,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from yarl import URL
 
-from tickyard.payments.facilitators.credentials import LIFE_S, BadCredentials, SignedTokens
+from tickyard.payments.facilitators.credentials import BadCredentials, FixedHeaders, SignedTokens
 from tickyard.payments.receipts import ReceiptKey
 
 CLOCK = SimpleNamespace(seconds=lambda: 1_800_000_000)
@@ -47,7 +48,7 @@ def test_an_edwards_key_signs_a_token_bound_to_one_request_for_a_short_while(tmp
     assert json.loads(decoded(head)) | {"nonce": ""} == {"alg": "EdDSA", "kid": "me", "typ": "JWT", "nonce": ""}
     assert len(json.loads(decoded(head))["nonce"]) == 32
     assert json.loads(decoded(claims)) == {
-        "sub": "me", "iss": "cdp", "nbf": 1_800_000_000, "exp": 1_800_000_000 + LIFE_S,
+        "sub": "me", "iss": "cdp", "nbf": 1_800_000_000, "exp": 1_800_000_120,
         "uris": ["POST far.example:8443/v2/settle"],
     }  # fmt: skip
     EDWARDS.public_key().verify(decoded(signature), f"{head}.{claims}".encode())
@@ -124,3 +125,51 @@ def test_the_newest_receipt_key_signs_and_all_are_published(tmp_path):
     assert [name.partition("#")[2] == "receipts" for name, _ in key._published] == [True, False, False]
     assert decoded(key._published[0][1]["x"]) == EDWARDS.public_key().public_bytes_raw()
     assert key.kid == key._published[-1][0]
+
+
+def test_a_receipt_says_who_paid_for_what_and_the_document_whose_key_signed_it(tmp_path):
+    file = tmp_path / "receipts.pem"
+    file.write_text(pem(EDWARDS))
+    key = ReceiptKey(file, "https://api.example")
+    paid = {"network": "eip155:1", "payer": "0x01", "transaction": "0x02"}
+    made = key.sign(**paid, url="https://api.example/x", issued_at=7)
+    text = made["offer-receipt"]["info"]["receipt"]["signature"]
+    assert made == {"offer-receipt": {"info": {"receipt": {"format": "jws", "signature": text}}}}
+    head, payload, signature = text.split(".")
+    raw = EDWARDS.public_key().public_bytes_raw()
+    jwk = {"kty": "OKP", "crv": "Ed25519", "x": base64.urlsafe_b64encode(raw).rstrip(b"=").decode()}
+    kid = "did:web:api.example#" + hashlib.sha256(raw).hexdigest()[:16]
+    assert json.loads(decoded(head)) == {"alg": "EdDSA", "kid": kid, "jwk": jwk}
+    says = paid | {"version": 1, "resourceUrl": "https://api.example/x", "issuedAt": 7}
+    assert decoded(payload).decode() == json.dumps(says, sort_keys=True, separators=(",", ":"))
+    EDWARDS.public_key().verify(decoded(signature), f"{head}.{payload}".encode())
+    names = ["did:web:api.example#receipts", kid]
+    method = {"type": "JsonWebKey2020", "controller": "did:web:api.example", "publicKeyJwk": jwk}
+    assert json.loads(key.document()) == {
+        "@context": ["https://www.w3.org/ns/did/v1", "https://w3id.org/security/suites/jws-2020/v1"],
+        "id": "did:web:api.example",
+        "verificationMethod": [{"id": name, **method} for name in names],
+        "assertionMethod": names,
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "headers"),
+    [
+        ("X-Api-Key: abc\n", {"X-Api-Key": "abc"}),
+        ("\nX-A: a b\n  \n X-B:c \n", {"X-A": "a b", "X-B": "c"}),
+        ("", "there is no header"),
+        (" \n\n", "there is no header"),
+        ("X-A: a\nnonsense\n", "every line must be a header"),
+        ("X A: a\n", "every line must be a header"),
+        ("X-A: \u00e9\n", "every line must be a header"),
+    ],
+)
+def test_fixed_headers_are_one_a_line_and_nothing_else(tmp_path, text, headers):
+    file = tmp_path / "headers"
+    file.write_text(text)
+    if isinstance(headers, dict):
+        assert FixedHeaders(file).headers(URL("https://far.example/verify")) == headers
+    else:
+        with pytest.raises(BadCredentials, match=headers):
+            FixedHeaders(file)
