@@ -5,7 +5,8 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from eth_account.messages import _hash_eip191_message, encode_defunct
+from eth_account.messages import encode_defunct
+from eth_utils import keccak
 
 from tickyard.kernel.clock import WallClock
 from tickyard.payments.offer.sign_in import SignInOffer
@@ -62,7 +63,8 @@ def at(seconds):
 
 
 def hash_of(text):
-    return bytes(_hash_eip191_message(encode_defunct(text=text)))
+    signed = encode_defunct(text=text)
+    return keccak(b"\x19" + signed.version + signed.header + signed.body)
 
 
 def test_what_was_signed_is_the_message_of_the_standard_with_every_field_in_its_line():
