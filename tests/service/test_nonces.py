@@ -65,6 +65,13 @@ def test_the_very_block_is_found_of_all_at_once():
     assert len(memory.asked) < 5 * 20
 
 
+@pytest.mark.parametrize("late", [11, 12, 13, 30])
+def test_whichever_block_of_a_range_it_is_it_is_found(late):
+    rows = {row(block): block for block in range(11, late + 1)}
+    memory = Memory({block: block for block in rows.values()})
+    assert ask(memory, lambda nonces: nonces.first_used(dict.fromkeys(rows, 10), late)) == rows
+
+
 def test_where_a_node_has_forgotten_nothing_is_known_of_that_payment_alone():
     forgotten, known = row(0), row(1)
     memory = Memory({0: 30, 1: 90}, oldest=20)

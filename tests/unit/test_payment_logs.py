@@ -13,7 +13,7 @@ from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.payments.books.row import PaymentRow
 from tickyard.payments.offer.terms import FIRST, SECOND
-from tickyard.payments.proof.logs import Span, TransferReader
+from tickyard.payments.proof.logs import Span, TransferReader, _are_wide_enough, _Range
 from tickyard.payments.proof.span import BlockTimes
 from tickyard.payments.signed.key import Key
 from yards.askable import Askable
@@ -241,3 +241,25 @@ def test_a_node_without_any_block_before_a_payment_is_given_up():
     yard.times.before = lambda _moment, *, tries: 900 - tries
     with pytest.raises(UpstreamDown, match="no block before"):
         yard.read(yard.span(5, 1005, 1010))
+
+
+@pytest.mark.parametrize(
+    ("first", "first_s", "last", "last_s", "is_wide"),
+    [
+        (10, 99, 20, 201, True),
+        # In a second there may be several blocks: one of the very moment is no bound.
+        (10, 100, 20, 201, False),
+        (10, 99, 20, 200, False),
+        (10, None, 20, 201, False),
+        (10, 99, 20, None, False),
+        # There is nothing before the first block, and nothing after the newest.
+        (0, 100, 20, 201, True),
+        (1, 100, 20, 201, False),
+        (10, 99, 30, 200, True),
+        (10, 99, 30, None, True),
+    ],
+)
+def test_a_range_is_wide_enough_when_its_ends_lie_outside_of_both_moments(first, first_s, last, last_s, is_wide):
+    row = Yard(SECOND).span(1, 1001, 1002).row
+    span, range_ = Span(100, 200, row), _Range(first, last, (row,))
+    assert _are_wide_enough([span], [range_], {first: first_s, last: last_s}, 30) is is_wide
