@@ -129,6 +129,17 @@ def test_what_was_seen_waits_until_it_is_final_or_gone(where, final, tip_s, is_g
     run(where, scenario)
 
 
+def test_one_payment_past_its_deadline_is_enough_to_ask_when_the_final_block_was(where):
+    async def scenario(book, _clock):
+        await book.failed()
+        await book.doubt(await book.settling(claim(2, valid_before=DEADLINE + 900)))
+        far = Far(Unused(), tip_s=DEADLINE + 1, final_s=DEADLINE + 1)
+        assert await go_round(book, far) == {"closed": 1, "waiting": 1}
+        assert ("time", SEEN.block) in far.asked
+
+    run(where, scenario)
+
+
 def test_what_is_credited_is_so_once_with_the_place_of_its_transfer(where):
     async def scenario(book, _clock):
         await book.settled(1)
