@@ -119,6 +119,8 @@ def test_a_pool_without_a_price_is_borne_out_by_one_without():
     assert bare.is_borne_out(told(piece, zero))
     assert not bare.is_borne_out(told(piece, honest()[:6]))
     assert (bare.map_words, pool.map_words) == (range(0), range(-1, 1))
+    # Words of 256 places: the span begins and ends with a tick of the next one.
+    assert held(span=range(-15_361, 15_361)).map_words == range(-2, 2)
 
 
 def test_a_pool_moves_while_both_of_its_tokens_do():
@@ -223,3 +225,16 @@ def test_a_swap_that_moved_nothing_is_told_by_its_price_alone():
     for end in (-301, 301):
         after = pool.after(Swapped(0, 0, sqrt_ratio_at(end) + 77, 0, end))
         assert (after.chart.spot.curve.tick, after.balances) == (end, pool.balances)
+
+
+@pytest.mark.parametrize("down", [True, False])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_swap_of_any_size_is_made_again_from_either_leg(down, sign):
+    """The last units decide: what an exact input leaves over is fee, and an exact output is never exceeded."""
+    pool, limit = held(), sqrt_ratio_at(-1100 if down else 1100)
+    sizes = [*range(1, 40), *range(10**9, 10**9 + 40), 10**15 + 7, 10**16 + 7]
+    for size in sizes:
+        made = swap(pool.chart.spot.curve, zero_for_one=down, amount=sign * size, sqrt_price_limit=limit)
+        moved = (made.amount_in, -made.amount_out) if down else (-made.amount_out, made.amount_in)
+        after = pool.after(Swapped(*moved, made.sqrt_price_after, made.liquidity_after, made.tick_after))
+        assert after.chart.spot.sqrt_price_x96 == made.sqrt_price_after, size

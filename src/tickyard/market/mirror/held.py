@@ -179,11 +179,10 @@ def remade(curve: PoolState, event: Swapped) -> SwapResult | None:
     # No further than a little beyond the end: a lie must not send us through all prices.
     beyond = max(end - end // 64, LOWEST_LIMIT) if zero_for_one else min(end + end // 64, HIGHEST_LIMIT)
     for amount, limit in ((paid, beyond), (got, beyond), (_MOST, end)):
-        if not amount or not (limit < price if zero_for_one else limit > price):
-            continue
         try:
             made = swap(curve, zero_for_one=zero_for_one, amount=amount, sqrt_price_limit=limit)
         except ValueError:
+            # Nothing asked for, or a limit that is not ahead: a pool makes no such swap.
             continue
         ends = (made.amount_in, made.amount_out, made.sqrt_price_after, made.liquidity_after)
         if ends == told and made.ends_at(event.tick):
