@@ -102,7 +102,13 @@ def test_no_position_lies_where_none_can(lower, upper):
 
 def test_nobody_takes_more_than_is_there():
     before = held()
-    for lower, upper, size in ((-600, 600, SIZE + 1), (-600, 0, SIZE + 1), (-60, 60, 1)):
+    for lower, upper, size in (
+        (-600, 600, SIZE + 1),
+        (-600, 0, SIZE + 1),
+        (-60, 60, 1),
+        (600, 1260, 1),
+        (-1260, -600, 1),
+    ):
         with pytest.raises(Misfit, match="more liquidity"):
             before.after(resize(before, lower, upper, -size))
     assert before.after(resize(before, -600, 600, -SIZE)).chart.spot.liquidity == 0
@@ -112,6 +118,19 @@ def test_ticks_beyond_what_was_looked_at_are_not_held_but_their_liquidity_counts
     before = held()
     after = before.after(resize(before, -1260, 1260, 7))
     assert (after.chart.ticks, after.chart.spot.liquidity) == (before.chart.ticks, SIZE + 7)
+    for lower, upper, known in ((-1260, 60, 60), (-60, 1260, -60)):
+        assert before.after(resize(before, lower, upper, 7)).chart.ticks.keys() == {-600, 600, known}
+    assert before.after(resize(before, -1260, 1260, -SIZE)).chart.spot.liquidity == 0
+    with pytest.raises(Misfit, match="more liquidity"):
+        before.after(resize(before, -1260, 1260, -SIZE - 1))
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "is_inside"), [(60, 120, True), (0, 60, False), (0, 120, True), (120, 180, False)]
+)
+def test_a_position_counts_from_its_lower_tick_on_and_up_to_its_upper_one(lower, upper, is_inside):
+    before = held(60)
+    assert before.after(resize(before, lower, upper, 7)).chart.spot.liquidity == SIZE + 7 * is_inside
 
 
 def test_a_position_of_nothing_changes_nothing():
