@@ -172,8 +172,8 @@ def test_a_tick_that_we_never_heard_of_drops_everything(world):
 
 
 def test_every_pool_has_its_turn_to_be_compared_with_the_whole_bitmap(world):
-    known = ["a", "b", "c"]
-    turns = [world.mirror._next_to_audit(known) for _ in range(6)]
+    known = ["a", "b", "c", "d"]
+    turns = [world.mirror._next_to_audit(known) for _ in range(8)]
     assert Counter(turns) == dict.fromkeys(known, 2)
     assert world.mirror._next_to_audit([]) is None
 

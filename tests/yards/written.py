@@ -48,7 +48,11 @@ class World:
     def __init__(self):
         self.clock = Clock()
         self.block = block(10)
-        self.usdg = Counter()
+        self.usdg, self.tokens = Counter(), Counter()
+        self.moved = {}
+        """Pools whose price is another: their root and tick."""
+        self.nonsense = set()
+        self.deadlines = []
         self.frozen, self.crowded, self.failing, self.extra_ticks = set(), set(), set(), set()
         self.logs, self.log_reads, self.witnessed, self.built, self.forgotten = [], [], [], [], []
         self.time_says = self.meanwhile = None
@@ -68,6 +72,7 @@ class World:
         return None if served is None else served[0].number
 
     async def head(self, *, deadline):
+        self.deadlines.append(deadline - self.clock.now)
         return self.block
 
     async def _read_logs(self, pools, since, head, until):
@@ -76,6 +81,7 @@ class World:
 
     async def eth_call(self, to, data, *, block, deadline):
         assert (to, block) == (MAINNET.multicall3, self.block.hash)
+        self.deadlines.append(deadline - self.clock.now)
         [calls] = decode(["(address,bool,bytes)[]"], bytes.fromhex(data[8:]))
         if self.meanwhile is not None:
             self.meanwhile()
@@ -87,9 +93,11 @@ class World:
             return True, self._word(self.block.timestamp if self.time_says is None else self.time_says)
         if name == "3850c7bd":
             self.witnessed.append(to)
-            return True, b"".join(map(self._word, (PRICE, 30, 0, 1, 1, 0, 1)))
+            root, tick = self.moved.get(to, (PRICE, 30))
+            return True, b"" if to in self.nonsense else b"".join(map(self._word, (root, tick, 0, 1, 1, 0, 1)))
         if name == "70a08231":
-            return True, self._word(SIZE + (self.usdg[f"0x{argument:040x}"] if to == MAINNET.usdg else 0))
+            which = self.usdg if to == MAINNET.usdg else self.tokens
+            return True, self._word(SIZE + which[f"0x{argument:040x}"])
         if name == "23b872dd":
             return ("0x" + data[16:36].hex()) not in self.frozen, self._word(1)
         if name == "f30dba93":
@@ -118,10 +126,13 @@ class World:
             return Crowded(which)
         if which.address in self.failing:
             return UpstreamDown("no")
-        curve = PoolState(PRICE, 30, SIZE, 3000, 60, ((-600, SIZE), (600, -SIZE)))
+        root, tick = self.moved.get(which.address, (PRICE, 30))
+        curve = PoolState(root, tick, SIZE, 3000, 60, ((-600, SIZE), (600, -SIZE)))
         ticks = {-600: TickLiquidity(SIZE, SIZE), 600: TickLiquidity(SIZE, -SIZE)}
         usdg = UsdgAmount(SIZE + self.usdg[which.address])
-        return Chart(PoolSpot(which, PRICE, SIZE, curve), SPAN, ticks, usdg, TokenAmount(SIZE))
+        return Chart(
+            PoolSpot(which, root, SIZE, curve), SPAN, ticks, usdg, TokenAmount(SIZE + self.tokens[which.address])
+        )
 
     def forget(self, pools):
         self.forgotten += [each.address for each in pools]
