@@ -112,8 +112,10 @@ def test_every_node_is_asked_and_then_one_more_but_three_times_at_least(count, t
 
 
 def test_the_node_that_answered_last_is_asked_first():
-    made, clock, asked = nodes((NodeUnreachable(), 0), (), ())
+    seen = []
+    made, clock, asked = nodes((NodeUnreachable(), 0), (), (), observe=lambda *each: seen.append(each[:3]))
     assert ask(made) == 1
+    assert seen == [(0, "eth_call", "unreachable"), (1, "eth_call", "ok")]
     clock.now += 100
     assert ask(made) == 1
     assert order(asked) == [0, 1, 1]
@@ -250,6 +252,20 @@ def test_a_block_just_as_old_is_no_reason_to_go_nor_is_a_node_that_fails_foreign
     made, clock, asked = nodes((0,), (99,))
     assert seek(made, clock, 0) == 0
     assert asked == [], "where any age will do"
+
+
+def test_who_closes_ends_the_search_and_every_connection():
+    made, clock, _ = nodes((0,), (99,), age=60)
+
+    async def scenario():
+        made.seek_newer(90)
+        await made.close()
+        return made._seeking.cancelled()
+
+    assert asyncio.run(scenario())
+    assert all(endpoint._is_closed for endpoint in made.endpoints)
+    assert made._preferred == 0
+    assert clock.slept == []
 
 
 REST_CASES = [

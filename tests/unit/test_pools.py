@@ -87,6 +87,18 @@ def test_the_deepest_pool_has_the_most_liquidity_in_range():
     assert (dry.price, bare.price) == (None, None)
 
 
+def test_a_pool_without_liquidity_a_price_or_known_ticks_has_no_depth():
+    usable = spot(1, 10**19)
+    assert usable.depth > 0
+    assert [each.depth for each in (replace(usable, liquidity=0), replace(usable, curve=None), spot(4, 5, root=0))] == [
+        0,
+        0,
+        0,
+    ]
+    assert replace(usable, sqrt_price_x96=0).depth == 0
+    assert replace(usable, liquidity=1).is_usable
+
+
 TRADE = Trade.parse("buy", "usd", "100")
 HALF = 5 * 10**17
 """What 100 dollars buy at 200."""
