@@ -1,10 +1,12 @@
 """Fills and curves at their borders: what a quote may say, what a pool can give, and which pools cannot be."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from eth_abi import decode, encode
 
+from tickyard.chain import aggregate3
 from tickyard.chain.v3.bitmap import TickLiquidity
 from tickyard.chain.v3.math import PoolState, swap
 from tickyard.chain.v3.pools import Slot0
@@ -15,7 +17,7 @@ from tickyard.kernel.ids import Address
 from tickyard.kernel.units import AMOUNT_MAX_RAW, TokenAmount, UsdgAmount
 from tickyard.market.mirror.offers import fills_of, winning_fills
 from tickyard.market.swaps.charts import Chart, curve_of
-from tickyard.market.swaps.fills import Question, Trade
+from tickyard.market.swaps.fills import Question, Trade, tied_best
 from tickyard.market.swaps.pools import Pool, PoolSpot
 
 LOW, HIGH = Address("0x" + "1" * 40), Address("0x" + "9" * 40)
@@ -142,6 +144,11 @@ def test_every_tier_is_quoted_and_then_every_pool_looked_at(side, denom, name):
         [told] = decode(["(address,address,uint256,uint24,uint160)"], data[4:])
         assert told == (*pair, 77, each.fee, limit)
     assert question.values == (77, limit, limit)
+    form = question.form(MAINNET)
+    assert form.calls(*question.values)[1:] == calls
+    assert form.fill(question.values) == aggregate3.encode(form.calls(*question.values))
+    assert form.count == 1 + len(calls)
+    assert question.trade.mode == {"c6a5026a": "exactIn", "bd21704a": "exactOut"}[name]
 
 
 def chart(token, *, usdg, tokens, liquidity=10**24, number=1, root=None):
@@ -163,7 +170,11 @@ def test_a_pool_gives_what_it_holds_and_not_a_unit_more(token, side, denom):
     down = (token == LOW) == (side == "sell")
     made = swap(plenty.spot.curve, zero_for_one=down, amount=int(wants.fixed) * (1 if is_in else -1))
     paid, got = (fill.usdg, fill.token) if side == "buy" else (fill.token, fill.usdg)
-    assert (paid, got) == (made.amount_in, made.amount_out)
+    assert (paid, got) == (made.amount_in, made.amount_out) == fill.amounts(wants.side)
+    assert Fraction(fill.price.num, fill.price.den) == Fraction(int(fill.usdg), 10**6) / Fraction(
+        int(fill.token), 10**18
+    )
+    assert tied_best(wants, [fill]) == [fill]
     exact = {"tokens" if side == "buy" else "usdg": int(got)}
     short = {name: held - 1 for name, held in exact.items()}
     for held, count in ((exact, 1), (short, 0)):
