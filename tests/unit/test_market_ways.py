@@ -152,7 +152,10 @@ def test_an_offer_from_memory_takes_no_trip_and_one_with_questions_takes_theirs_
     assert (len(offer.fills), offer.block) == (2, None)
     assert world.log[-1] == ("calls", "latest", 60, 77.0)
     world.served = (HEAD, [])
-    assert run(world.market.offer(TOKEN, TRADE)).fills == [], "pools with a price, and none of them fills it"
+    for roots in (world.roots, {POOL: ROOT, OTHER: None}):
+        world.roots, before = roots, len(world.log)
+        assert run(world.market.offer(TOKEN, TRADE)).fills == [], "pools with a price, and none of them fills it"
+        assert len(world.log) == before
 
 
 def test_pools_are_looked_at_from_memory_or_from_the_chain():
@@ -177,7 +180,25 @@ def test_a_look_at_a_named_block_is_at_the_mirrors_or_at_the_newest():
     named, charts = run(world.market.look_at_block([POOL], reach=5))
     assert (named, [each.spot.pool for each in charts]) == (NamedBlock.of(HEAD), [POOL])
     assert world.log[-1] == ("charts", HEAD.hash, 5, 77.0)
-    assert run(World().market.look_at_block([], reach=5)) == (NamedBlock.of(HEAD), [])
+    for bare in (World(), World(live=True)):
+        assert run(bare.market.look_at_block([], reach=5)) == (NamedBlock.of(HEAD), [])
+        assert bare.log == [], "of no pool nobody is asked"
+    assert run(World().market.look_at_block([POOL], reach=5))[0] == NamedBlock.of(HEAD)
+
+
+def test_of_many_pools_those_that_can_be_read_are_looked_at():
+    world = World()
+
+    async def read_each(pools, *, reach, block, with_balances):
+        assert (reach, block, with_balances) == (5, HEAD.hash, False)
+        return [chart(POOL), UpstreamDown("no")], [], world.at
+
+    world.read_each = read_each
+    named, charts = run(world.market.look_at_each([POOL, OTHER], reach=5))
+    assert (named, list(charts), charts[POOL].spot.pool) == (NamedBlock.of(HEAD), [POOL], POOL)
+    world.at = datetime.fromtimestamp(HEAD.timestamp - 1, UTC)
+    with pytest.raises(UpstreamDown, match="two times"):
+        run(world.market.look_at_each([POOL], reach=5))
 
 
 @pytest.mark.parametrize("is_served", [True, False])
@@ -192,9 +213,10 @@ def test_many_offers_are_of_one_block(is_served):
     assert [[fill.before.pool for fill in fills] for fills in offers] == [[POOL, OTHER]] * 2
     assert all(fill.before.curve is not None for fills in offers for fill in fills)
     assert world.log[1:] == [("charts", HEAD.hash, None, 77.0), ("calls", HEAD.hash, 60, 77.0)]
-    empty = World(pools=())
-    assert run(empty.market.offers([(TOKEN, TRADE)])) == (NamedBlock.of(HEAD), [[]])
-    assert empty.log == []
+    for empty in (World(pools=()), World(pools=(), live=True)):
+        assert run(empty.market.offers([(TOKEN, TRADE)])) == (NamedBlock.of(HEAD), [[]])
+        assert empty.log == []
+    assert len(run(World().market.offers([(TOKEN, TRADE)]))[1][0]) == 2
 
 
 def test_an_offer_at_a_block_is_worked_out_over_pools_with_a_price():
