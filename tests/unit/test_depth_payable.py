@@ -8,7 +8,7 @@ from tickyard.chain.v3.quoter import price_limit
 from tickyard.chain.v3.ticks import sqrt_ratio_at
 
 SIZE = 10**15
-TICKS = ((-20_000, SIZE), (-300, SIZE), (-100, 2 * SIZE), (120, -2 * SIZE), (310, -SIZE), (20_000, -SIZE))
+TICKS = ((-40_000, SIZE), (-300, SIZE), (-100, 2 * SIZE), (120, -2 * SIZE), (310, -SIZE), (40_000, -SIZE))
 POOL = PoolState(sqrt_ratio_at(7), 7, 4 * SIZE, 500, 10, TICKS)
 
 
