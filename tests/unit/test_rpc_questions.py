@@ -170,6 +170,7 @@ def test_logs_are_asked_for_by_range_address_and_topic_and_are_a_list_of_objects
     assert asyncio.run(rpc.get_logs(**wanted, deadline=4.0)) == [{"a": 1}]
     [(method, body, deadline, shows_age)] = asked
     assert (method, deadline, shows_age) == ("eth_getLogs", 4.0, False)
+    assert (body["jsonrpc"], body["id"], body["method"], len(body)) == ("2.0", 1, "eth_getLogs", 4)
     assert body["params"] == [
         {"fromBlock": "0x10", "toBlock": "0x20", "address": [TOKEN], "topics": ["0x1", None, ["0x2", "0x3"]]}
     ]
