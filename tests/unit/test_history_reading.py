@@ -52,10 +52,9 @@ async def fill(store, luck):
         ids = await token_ids(tx, [(Symbol(f"T{n}"), token) for n, token in enumerate(TOKENS)])
         slot = FIRST
         while slot < FIRST + 2 * DAY + 60:
-            its = {token: luck.randint(1, 10**12) for token in TOKENS[:3] if luck.random() < 0.8} or {TOKENS[0]: 5}
             # The third is gone by the last day.
-            if slot > FIRST + DAY + 60:
-                its.pop(TOKENS[2], None)
+            there = TOKENS[:2] if slot > FIRST + DAY + 60 else TOKENS[:3]
+            its = {token: luck.randint(1, 10**12) for token in there if luck.random() < 0.8} or {TOKENS[0]: 5}
             doubted[slot] = {token: luck.randint(1, 10**12) for token in its if luck.random() < 0.1}
             for token, price in its.items():
                 samples[token].append((slot, price))
