@@ -104,7 +104,7 @@ class CoverageMap:
         for runners in self._of(file).values():
             for test in runners:
                 knows[test] += 1 / len(runners)
-        telling = {test: knows[test] / (OVERHEAD_S + self.cost_s([test])) ** 0.5 for test in tests}
+        telling = {test: knows[test] / (OVERHEAD_S + self.cost_s([test])) for test in tests}
         files: dict[str, list[str]] = {}
         for test in sorted(tests, key=lambda test: (-telling[test], test)):
             files.setdefault(test.partition("::")[0], []).append(test)

@@ -124,12 +124,15 @@ def _known_jobs(known: list[dict[str, Any]], by_identity: dict[tuple[str, str, s
 
 
 def _within(tests: list[str], map_: CoverageMap, most_s: float) -> tuple[list[str], float]:
+    """Those that fit, and one at least: a slow one does not take the place of the many quick ones behind it."""
     chosen, cost_s = [], 0.0
     for test in tests:
-        cost_s += map_.cost_s([test])
-        if chosen and cost_s > most_s:
-            break
-        chosen.append(test)
+        taken_s = map_.cost_s([test])
+        if cost_s + taken_s <= most_s:
+            chosen.append(test)
+            cost_s += taken_s
+    if not chosen:
+        chosen, cost_s = tests[:1], map_.cost_s(tests[:1])
     return chosen, max(LEAST_S, PATIENCE * min(cost_s, most_s))
 
 

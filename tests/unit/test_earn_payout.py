@@ -80,6 +80,7 @@ def test_a_batch_has_one_to_a_hundred_lines():
     for wrong in ([], [line] * 101):
         with pytest.raises(ValueError, match="1 to 100"):
             pay_call(20261114, wrong)
+    assert len(pay_call(20261114, [line] * 100)) == 4 + 32 * (3 + 2 * 100)
 
 
 @settings(deadline=None)
