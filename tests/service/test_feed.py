@@ -60,6 +60,7 @@ class Teller:
                 continue
             if self.habit == "hang up":
                 break
+            assert asked["jsonrpc"] == "2.0"
             if self.habit == "refuse logs" and asked["method"] == "eth_subscribe":
                 error = {"code": -32601, "message": "no such method"}
                 await socket.send_str(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "error": error}))

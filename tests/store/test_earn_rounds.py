@@ -148,6 +148,25 @@ def test_who_may_not_go_on_refuses_no_claim_either(run, why):
     run(work)
 
 
+def test_with_nothing_on_its_way_final_blocks_are_looked_for_ten_times_less_often(run):
+    async def work(town):
+        await town.open_day()
+        agent = town.agent()
+
+        async def pause_s():
+            agent.final_every_s, agent._final_at = 100.0, 0.0
+            await town.pay(agent)
+            return round((agent._final_at - town.clock.monotonic()) / 100)
+
+        town.mine()
+        await town.pay(agent)
+        idle = await pause_s()
+        await town.ask(ALICE)
+        assert (idle, await pause_s()) == (10, 1)
+
+    run(work)
+
+
 def test_who_has_seen_a_halt_tells_all_others(run):
     async def work(town):
         await town.open_day()

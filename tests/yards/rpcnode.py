@@ -159,6 +159,8 @@ class Node:
     def _good(self, body):
         if isinstance(body, list):
             return b"[" + b",".join(self._good(each) for each in body) + b"]"
+        if body.get("jsonrpc") != "2.0":
+            return self._error(body, -32600, "invalid request")
         result = self.results.get(body["method"], "0x")
         try:
             return self._reply(body["id"], result(body["params"]) if callable(result) else result)
