@@ -210,6 +210,8 @@ def test_a_payout_that_reverts_for_good_is_released_and_may_be_claimed_again(run
         await town.pay()
         assert town.held(ALICE) == 20_000
         assert await taken(town) == (1, "0.020000")
+        shown = (await town.status(ALICE))["epoch"]
+        assert (shown["claimed"], shown["claimTx"]) == (True, second.tx), "of two attempts the newer one"
         await town.ask(BOB)
         assert await taken(town) == (2, "0.030000")
         await town.to(rules.closes_at(EPOCH))
