@@ -5,7 +5,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis.strategies import booleans, integers, sampled_from
 
 from tickyard.chain.v3.bitmap import TickLiquidity
@@ -47,6 +47,9 @@ def resize(pool, lower, upper, size):
     return Resized(lower, upper, size, *worth(pool, lower, upper, size))
 
 
+@example(tick=0, lower=-3, width=9, size=10**18 + 7)
+@example(tick=0, lower=3, width=4, size=10**18 + 7)
+@example(tick=0, lower=-9, width=4, size=10**18 + 7)
 @given(
     tick=sampled_from([-599, -61, -60, 0, 59, 60, 599]),
     lower=integers(-19, 18),
