@@ -16,6 +16,7 @@ import random
 import signal
 import socket
 import sys
+import traceback
 from types import SimpleNamespace
 
 import uvicorn
@@ -76,9 +77,10 @@ class StagedPostgres(Staged, PostgresStore):
 def open_staged(where, clock, teller, *, is_staged):
     if not is_staged:
         return open_store(where, clock)
-    is_postgres = where.startswith("postgresql")
-    kind, address = (StagedPostgres, where) if is_postgres else (StagedSqlite, pathlib.Path(where))
-    store = kind(address, clock, random.Random(1))
+    if where.startswith("postgresql"):
+        store = StagedPostgres(where, clock)
+    else:
+        store = StagedSqlite(pathlib.Path(where), clock, random.Random(1))
     store.teller = teller
     return store
 
@@ -125,8 +127,18 @@ def main():
     os.write(1, b"ready\n")
     for line in sys.stdin:
         if os.fork() == 0:
-            asyncio.run(serve(job, int(line)))
-            os._exit(0)
+            live(job, int(line))
+
+
+def live(job, ahead_s):
+    try:
+        asyncio.run(serve(job, ahead_s))
+    except BaseException:
+        # Whoever waits for its pid and port must not wait for ever.
+        os.write(1, b"stillborn\n")
+        traceback.print_exc()
+    finally:
+        os._exit(0)
 
 
 if __name__ == "__main__":

@@ -70,7 +70,9 @@ class Yard:
 
     async def born(self):
         self._nursery.stdin.write(f"{self._ahead_s}\n".encode())
-        pid, port = (await self._nursery.stdout.readline()).split()
+        line = await self._nursery.stdout.readline()
+        assert line != b"stillborn\n", "a server died at its birth: its trace is on stderr"
+        pid, port = line.split()
         server = Server(int(pid), f"http://127.0.0.1:{int(port)}")
         self._servers.append(server)
         return server
