@@ -91,7 +91,7 @@ def test_a_request_says_what_any_node_wants_to_hear_and_carries_the_key_of_its_a
     assert said["content-type"] == said["accept"] == "application/json"
     assert said["authorization"] == "basic bwu6cgfzcw=="
     assert said["content-length"] == str(len(ASK))
-    assert "accept-encoding" in said
+    assert said["accept-encoding"] == "gzip"
     assert body == ASK
 
 

@@ -5,6 +5,7 @@ import contextlib
 import io
 import re
 from datetime import timedelta
+from types import SimpleNamespace
 
 import aiohttp
 import pytest
@@ -22,6 +23,7 @@ from tickyard.features.history.stream.told import Told
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Symbol
 from tickyard.market.sampling.rounds import Round, slot_number, slot_start
+from tickyard.market.swaps.charts import NEAR
 from tickyard.sandbox.standins.faults import FaultBoard
 from tickyard.sandbox.standins.issuer import IssuerStandIn
 from tickyard.sandbox.standins.process import open_port
@@ -612,6 +614,20 @@ def test_a_node_that_lags_does_not_take_a_price_back(tmp_path):
         assert await price_at(stage, feed, 1001) == [1001]
 
     on_stage(tmp_path, work, clock=MovedClock())
+
+
+def test_a_price_that_is_held_in_memory_is_told_from_there(tmp_path):
+    async def work(stage):
+        market = stage.deps.market
+        apple = {listed.symbol: listed.address for listed in load()}["AAPL"]
+        _, charts = await market.look_at_each(market.pools.of(apple), reach=NEAR)
+        head = SimpleNamespace(number=1234, hash="0x12", timestamp=stage.deps.clock.seconds())
+        market.live.serve = lambda its: (head, [charts[pool] for pool in its]) if its[0].token == apple else None
+        asked_before = len(stage.node.seen)
+        assert [told.around["blockNumber"] for told in await PriceFeed(stage.deps).moved({"AAPL"})] == [1234]
+        assert len(stage.node.seen) == asked_before
+
+    on_stage(tmp_path, work, MIRROR="on")
 
 
 def test_the_price_of_a_chain_that_was_rolled_back_is_told_after_a_while(tmp_path):

@@ -4,10 +4,12 @@ import asyncio
 
 import psycopg
 import pytest
+from sqlalchemy import insert
 
 from tickyard.config.settings import SettingsError
-from tickyard.features.alerts.pinned_keys import other_keys, pin_keys
+from tickyard.features.alerts.pinned_keys import other_keys, pin_keys, without_key
 from tickyard.features.alerts.secret import AlertKeys
+from tickyard.features.alerts.store import alert
 from tickyard.kernel.clock import WallClock
 from tickyard.store.copying.backup import backup
 from tickyard.store.copying.restore import restore
@@ -51,6 +53,26 @@ def test_a_copy_knows_the_keys_of_its_alerts(where, other_where, tmp_path):
         store = open_store(other_where, CLOCK)
         assert await pin_keys(store, keys) == []
         assert await pin_keys(store, AlertKeys.fresh()) == [1]
+        await store.close()
+
+    asyncio.run(go())
+
+
+def test_alerts_whose_key_is_gone_are_counted_by_its_number(tmp_path):
+    async def go():
+        store = open_store(str(tmp_path / "tickyard.db"), CLOCK)
+        await lay(store)
+        now = CLOCK.now()
+        row = {
+            "symbol": "T", "condition": "above", "webhook_url": "https://hooks.acme.com/x", "host": "h", "domain": "d",
+            "client": "c", "token_id": 1, "price_e9": 1, "created_at": now, "expires_at": now,
+        }  # fmt: skip
+        versions = [(1, "active"), (2, "active"), (2, "fired"), (2, "active"), (7, "active")]
+        rows = [row | {"id": str(n), "key_version": v, "status": s} for n, (v, s) in enumerate(versions)]
+        async with store.begin() as tx:
+            await tx.execute(insert(alert), rows)
+        async with store.read() as tx:
+            assert await without_key(tx, AlertKeys.fresh()) == {2: 2, 7: 1}
         await store.close()
 
     asyncio.run(go())

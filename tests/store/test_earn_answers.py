@@ -88,6 +88,8 @@ def test_claims_are_shown_as_open_in_the_window_of_an_open_day(run, state, at, i
         ({"state": "accruing"}, "0x", UpstreamDown, "not taken yet", 30),
         ({"state": "skipped"}, "0x", BadRequest, "was skipped", None),
         ({"state": "sealed"}, "0x", UpstreamDown, "not open yet", 30),
+        # Sealed late: nobody knows the share yet, which is not the same as none.
+        ({"state": "taken", "pool_raw": None}, "0x", UpstreamDown, "not open yet", 30),
         ({"at": rules.opens_at(EPOCH) - timedelta(microseconds=1)}, "0x", BadRequest, "opens at", None),
         ({"at": rules.closes_at(EPOCH)}, "0x", BadRequest, "closed at", None),
         ({"pool_raw": 1}, "0x", BadRequest, "less than one base unit", None),

@@ -123,7 +123,9 @@ def test_the_index_reads_in_small_steps_and_undoes_a_reorganisation(run):
                                          POOR.address: THRESHOLD - 1}  # fmt: skip
         town.chain.reorganise(3, without={sent})
         town.mine(2)
-        await index.catch_up(await final_header(town.rpc, 0))
+        newest = await final_header(town.rpc, 0)
+        await index.catch_up(newest)
+        assert await index.mark() == (newest.number, newest.hash), "it goes on from where the branches part"
         assert await _balances(town) == {ALICE.address: 2 * THRESHOLD, BOB.address: THRESHOLD,
                                          POOR.address: THRESHOLD - 1}  # fmt: skip
         async with town.store.read() as tx:

@@ -132,7 +132,9 @@ def test_an_alarm_is_told_of_each_network_apart(ask):
     assert (stock.oldest_unknown, stock.uncredited, stock.orphans) == (NOON + timedelta(minutes=4), 1, 1)
     stock = ask(lambda store: take_stock(store, SECOND, later))
     assert (stock.oldest_unknown, stock.uncredited, stock.orphans) == (None, 1, 1)
-    assert ask(lambda store: take_stock(store, SECOND, NOON)).orphans == 0
+    seen = NOON + timedelta(minutes=8, seconds=2)
+    for until, orphans in ((seen, 0), (seen + timedelta(microseconds=1), 1)):
+        assert ask(lambda store, until=until: take_stock(store, SECOND, until)).orphans == orphans
     stock = ask(lambda store: take_stock(store, "eip155:1", later))
     assert (stock.oldest_unknown, stock.uncredited, stock.orphans) == (None, 0, 0)
 

@@ -54,8 +54,8 @@ class Node:
         return self.code
 
 
-def ask(node, signature=b"\x01" * 65, **how):
-    return asyncio.run(accepts(node, WALLET, DIGEST, signature, **how))
+def ask(node, signature=b"\x01" * 65, age_s=0):
+    return asyncio.run(accepts(node, WALLET, DIGEST, signature, age_s=age_s))
 
 
 @pytest.mark.parametrize("size", [1, 31, 32, 33, 65, 96])

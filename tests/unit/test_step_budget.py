@@ -18,6 +18,14 @@ def test_whatever_happens_an_hour_has_no_more_than_four_thousand_steps():
         assert steps_in_an_hour(news_after_s) <= 4_000 + 5
 
 
+def test_what_two_steps_cost_pays_for_the_one_and_for_a_spare_one():
+    budget = StepBudget()
+    budget.spend_one_after(2 * StepBudget.EARNED_S)
+    assert budget.has_spare
+    budget.spend_one_after(0)
+    assert not budget.has_spare
+
+
 def test_a_quiet_market_saves_up_for_a_busy_moment():
     budget = StepBudget()
     for _ in range(40):

@@ -16,7 +16,6 @@ import random
 import signal
 import socket
 import sys
-import traceback
 from types import SimpleNamespace
 
 import uvicorn
@@ -127,18 +126,12 @@ def main():
     os.write(1, b"ready\n")
     for line in sys.stdin:
         if os.fork() == 0:
-            live(job, int(line))
-
-
-def live(job, ahead_s):
-    try:
-        asyncio.run(serve(job, ahead_s))
-    except BaseException:
-        # Whoever waits for its pid and port must not wait for ever.
-        os.write(1, b"stillborn\n")
-        traceback.print_exc()
-    finally:
-        os._exit(0)
+            try:
+                asyncio.run(serve(job, int(line)))
+            finally:
+                # Whoever waits for its pid and port must not wait for ever.
+                os.write(1, b"stillborn\n")
+            os._exit(0)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ async def has_code(rpc: Rpc, account: str) -> bool:
     return _is_code(await rpc.call("eth_getCode", [account, "latest"]))
 
 
-async def accepts(rpc: Rpc, account: Address, digest: bytes, signature: bytes, *, age_s: int = 0) -> bool:
+async def accepts(rpc: Rpc, account: Address, digest: bytes, signature: bytes, *, age_s: int) -> bool:
     """Whether the account is a contract that takes this signature. `age_s`: so long ago it was made, at least.
     UpstreamDown when that cannot be told."""
     since, until = rpc.clock.seconds() - age_s, rpc.clock.monotonic() + _PATIENCE_S
