@@ -18,6 +18,7 @@ from tickyard.features.earn.tables import (
     earn_tally,
 )
 from tickyard.kernel.errors import UpstreamDown
+from tickyard.observe import metrics
 from tickyard.payout import ledger
 from tickyard.payout.halt import Halted, lift
 from tickyard.payout.judge import PayoutCaps
@@ -190,6 +191,27 @@ def test_an_agent_with_an_empty_memory_takes_over_what_another_had_sent(run):
         await town.ask(ALICE)
         other = town.agent()
         await town.pay(other)
+        town.mine()
+        assert (await town.pay(other)).confirmed == 1
+        assert town.held(ALICE) == 20_000
+
+    run(work)
+
+
+def test_a_desk_that_lost_its_books_is_opened_before_anybody_is_paid(run):
+    async def work(town):
+        await town.open_day()
+        with pytest.raises(UpstreamDown, match="reserved"):
+            await town.ask(ALICE, agent=False)
+        town.chain.edit(lambda state: (state.books.pop(EPOCH, None), state.pools.pop(EPOCH, None)))
+        other, refused = town.agent(), metrics.payout_refused._value.get()
+        did = await town.pay(other)
+        assert (did.opened, did.sent) == (1, 0)
+        assert (await town.pay(other)).sent == 0, "the opening is on its way"
+        assert metrics.payout_refused._value.get() == refused, "nothing was tried that the desk would refuse"
+        town.mine(1)
+        did = await town.pay(other)
+        assert (did.opened, did.sent) == (0, 1)
         town.mine()
         assert (await town.pay(other)).confirmed == 1
         assert town.held(ALICE) == 20_000

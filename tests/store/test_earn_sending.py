@@ -68,6 +68,23 @@ def test_only_so_many_payouts_wait_for_the_chain_and_the_next_goes_when_one_is_m
     run(work)
 
 
+def test_of_what_is_over_nothing_is_kept_when_the_next_goes_out(run):
+    async def work(town):
+        await town.open_day()
+        await town.ask(ALICE)
+        sending = town.hired._outbound
+        over, nonces = set(sending._raw), set(sending._sent_at)
+        assert over
+        assert nonces
+        town.mine()
+        assert (await town.pay()).confirmed == 1
+        await town.ask(BOB)
+        await town.pay()
+        assert (over & set(sending._raw), nonces & {*sending._sent_at, *sending._since}) == (set(), set())
+
+    run(work)
+
+
 def answer_with(town, word):
     def refuse(_raw):
         raise Refusal(word)
