@@ -17,6 +17,7 @@ from yards import rpcnode
 SINCE = Head(100, "0x" + "11" * 32, 1_800_000_000)
 HEAD = Head(101, "0x" + "22" * 32, 1_800_000_001)
 COLLECT = "0x" + keccak(text="Collect(address,address,int24,int24,uint128,uint128)").hex()
+BLOCK = {"number": "0x64", "hash": SINCE.hash, "timestamp": "0x6b49d200"}
 POOLS = [Address(f"0x{number:040x}") for number in range(1, 310)]
 
 
@@ -44,7 +45,7 @@ def run(scenario):
         clock, logs = WallClock(), LogNode()
         async with rpcnode.Node() as node:
             node.results["eth_getLogs"] = logs.logs
-            node.results["eth_getBlockByNumber"] = {"number": "0x64", "hash": SINCE.hash, "timestamp": "0x6b49d200"}
+            node.results["eth_getBlockByNumber"] = BLOCK
             async with Rpc([node.url], chain_id=4663, clock=clock) as rpc:
                 reader = PoolLogReader(rpc)
 
@@ -121,13 +122,15 @@ def moved(block, place=0, block_hash="0x" + "44" * 32):
     }
 
 
-def read_range(told, most=10_000, *, is_honest=True):
+def read_range(told, most=10_000, *, is_honest=True, since=BLOCK, queries=None):
     """What is read up to FAR from a node that has these logs, and tells so many at once."""
     asked = []
 
     def logs(params):
         first, last = (int(params[0][name], 16) for name in ("fromBlock", "toBlock"))
         asked.append((first, last))
+        if queries is not None:
+            queries.append(params[0])
         if not isinstance(told, list):
             return told
         found = [each for each in told if not is_honest or first <= int(each["blockNumber"], 16) <= last]
@@ -139,7 +142,7 @@ def read_range(told, most=10_000, *, is_honest=True):
         clock = WallClock()
         async with rpcnode.Node() as node:
             node.results["eth_getLogs"] = logs
-            node.results["eth_getBlockByNumber"] = {"number": "0x64", "hash": SINCE.hash, "timestamp": "0x6b49d200"}
+            node.results["eth_getBlockByNumber"] = since
             async with Rpc([node.url], chain_id=4663, clock=clock) as rpc:
                 found = await PoolLogReader(rpc).read(POOLS[:1], SINCE, FAR, clock.monotonic() + 5)
                 return None if found is None else [(each.block, each.place) for each in found]
@@ -183,6 +186,32 @@ def test_logs_of_blocks_that_were_not_asked_for_are_none(outside):
     assert read_range([moved(outside)], is_honest=False)[0] is None
 
 
-def test_what_is_no_list_is_the_nodes_failure():
+@pytest.mark.parametrize("told", [{}, {"logs": []}, "", None])
+def test_what_is_no_list_is_the_nodes_failure(told):
     with pytest.raises(UpstreamDown):
-        read_range({"logs": []})
+        read_range(told)
+
+
+def refuse(_params):
+    raise rpcnode.Refused(-32602, "invalid params")
+
+
+@pytest.mark.parametrize("since", [BLOCK | {"hash": "0x" + "12" * 32}, refuse], ids=["another", "refused"])
+def test_logs_that_do_not_go_on_from_our_block_are_none(since):
+    assert read_range([], since=since)[0] is None
+
+
+WORDS = (
+    "Initialize(uint160,int24)", "Swap(address,address,int256,int256,uint160,uint128,int24)",
+    "Mint(address,address,int24,int24,uint128,uint256,uint256)", "Burn(address,int24,int24,uint128,uint256,uint256)",
+    "Collect(address,address,int24,int24,uint128,uint128)", "CollectProtocol(address,address,uint128,uint128)",
+    "Flash(address,address,uint256,uint256,uint256,uint256)",
+)  # fmt: skip
+
+
+def test_only_what_moves_a_pool_is_asked_for():
+    queries = []
+    assert read_range([], queries=queries)[0] == []
+    (query,) = queries
+    assert {*query.pop("topics")[0]} == {"0x" + keccak(text=word).hex() for word in WORDS}
+    assert query == {"fromBlock": "0x65", "toBlock": "0xa3", "address": POOLS[:1]}
