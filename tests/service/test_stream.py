@@ -48,14 +48,15 @@ async def open_stream(folder, clock=None, **settings):
             "eth_blockNumber": lambda _: chain.rpc("eth_blockNumber", []),
             "eth_getBlockByNumber": lambda _: chain.rpc("eth_getBlockByNumber", []),
         }
-        standins, port = await open_port([IssuerStandIn(FaultBoard(), clock, load(), began=clock.now())])
+        faults = FaultBoard()
+        standins, port = await open_port([IssuerStandIn(faults, clock, load(), began=clock.now())])
         try:
             issuer = f"http://127.0.0.1:{port}/issuer"
             async with house.open_house(folder, node.url, issuer, clock, **settings) as deps:
                 app = build_app(Plan(CATALOG, deps), access_log=None)
                 keeping = asyncio.create_task(app.hub.keep())
                 async with serving.serving(app.edge) as url:
-                    stage = Stage(url, deps, app, chain, node)
+                    stage = Stage(url, deps, app, chain, node, faults)
                     yield stage
                     for told in stage.open:
                         await told.aclose()
@@ -66,8 +67,9 @@ async def open_stream(folder, clock=None, **settings):
 
 
 class Stage:
-    def __init__(self, url, deps, app, chain, node):
+    def __init__(self, url, deps, app, chain, node, faults):
         self.url, self.deps, self.app, self.chain, self.node = url, deps, app, chain, node
+        self.faults = faults
         self.open = []
         self.slot = slot_number(deps.clock.now()) - 400
 
@@ -637,6 +639,21 @@ def test_the_price_of_a_chain_that_was_rolled_back_is_told_after_a_while(tmp_pat
         move_up(stage, "AAPL")
         told = [await price_at(stage, feed, 990) for _ in range(6)]
         assert told == [[], [], [], [], [990], []]
+
+    on_stage(tmp_path, work, clock=MovedClock())
+
+
+def test_a_silent_issuer_costs_a_price_its_premium_and_nothing_else(tmp_path):
+    async def work(stage):
+        feed = PriceFeed(stage.deps)
+        assert await price_at(stage, feed, 1000) == [1000]
+        assert feed.latest["AAPL"]["premiumPct"] is not None
+        stage.faults.set("issuer", "down")
+        # Longer than the last quotes stand in for it.
+        stage.deps.clock.move(20)
+        move_up(stage, "AAPL")
+        assert await price_at(stage, feed, 1001) == [1001]
+        assert feed.latest["AAPL"]["premiumPct"] is None
 
     on_stage(tmp_path, work, clock=MovedClock())
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 from tickyard.deps import Deps
 from tickyard.features.history.stream.told import Told
 from tickyard.kernel.errors import UpstreamDown
+from tickyard.kernel.ids import Symbol
 from tickyard.kernel.units import percent_text
 from tickyard.kernel.wire import iso
 from tickyard.market.listing.asset import Asset
@@ -38,9 +39,9 @@ class PriceFeed:
             assets = [asset for asset in market.registry.all() if asset.address and _is_wanted(asset, symbols)]
             pools = {asset.symbol: market.pools.of(asset.address) for asset in assets if asset.address}
             seen = await self._look({symbol: its for symbol, its in pools.items() if its})
-            quotes = (await market.mids.all()).value if seen else {}
         except UpstreamDown:
             return []
+        quotes = await self._quotes() if seen else {}
         told = []
         for asset in assets:
             if asset.symbol not in seen:
@@ -59,6 +60,13 @@ class PriceFeed:
                 self._told_at[asset.symbol] = self._deps.clock.monotonic()
                 told.append(Told("price", {asset.symbol: None}, said))
         return told
+
+    async def _quotes(self) -> Mapping[Symbol, IssuerQuote]:
+        """None while the issuer is silent: the price is the pools' own, and only its premium hangs on the issuer."""
+        try:
+            return (await self._deps.market.mids.all()).value
+        except UpstreamDown:
+            return {}
 
     def _is_behind(self, symbol: str, block: NamedBlock) -> bool:
         """Whether a newer block's price has just been told: where a node fails, the next may be a few blocks behind,
