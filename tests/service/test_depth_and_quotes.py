@@ -54,6 +54,20 @@ def test_the_largest_trade_is_quoted_within_its_impact_and_a_larger_one_is_not(t
     in_yard(tmp_path, work)
 
 
+def test_where_a_token_does_not_move_there_is_no_largest_trade(tmp_path):
+    async def work(yard):
+        token = yard.deps.market.registry.find("MSFT").address
+        before = (await yard.get("/v1/depth/MSFT", maxImpactBps=200)).json()
+        yard.chain.says[token, "23b872dd"] = None
+        # Another question: the answer to the same one is kept for a second.
+        after = (await yard.get("/v1/depth/MSFT", maxImpactBps=201)).json()
+        assert float(before["largest"]["buyUsd"]) > 0
+        assert after["largest"] == {"buyUsd": "0.000000", "sellTokens": "0"}
+        assert after["pools"] == before["pools"], "how much lies where is known all the same"
+
+    in_yard(tmp_path, work)
+
+
 @pytest.mark.parametrize(
     ("path", "status"),
     [("/v1/depth/ZZZZ", 404), ("/v1/depth/AAPL?maxImpactBps=0", 400), ("/v1/depth/AAPL?maxImpactBps=5001", 400)],

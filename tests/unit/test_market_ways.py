@@ -17,7 +17,7 @@ from tickyard.kernel.errors import NoLiquidity, UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.kernel.units import TokenAmount, UsdgAmount
 from tickyard.market.market import Market, NamedBlock
-from tickyard.market.swaps.charts import Chart, ChartReading
+from tickyard.market.swaps.charts import FAR, Chart, ChartReading
 from tickyard.market.swaps.fills import Trade
 from tickyard.market.swaps.pools import Pool, PoolSpot
 
@@ -44,7 +44,7 @@ class World:
         self.roots = dict.fromkeys(pools, ROOT)
         self.served = None
         self.is_gone, self.at, self.got = False, AT, {POOL: 10**8 * UNITS - 9, OTHER: 10**8 * UNITS - 5}
-        self.log = []
+        self.log, self.stuck = [], []
         self.market = Market(None, None, self, self, self, MAINNET, self if live else None)
 
     def of(self, token):
@@ -65,7 +65,8 @@ class World:
     async def read(self, what, *, reach=None, block="latest", extra=(), max_calls_per_chunk=None, deadline=None):
         if what and isinstance(what[0], Pool):
             self.log.append(("charts", block, reach, deadline))
-            return ChartReading([chart(pool) for pool in what], [b"extra" for _ in extra], self.at)
+            words = [None if index in self.stuck else b"extra" for index, _ in enumerate(extra)]
+            return ChartReading([chart(pool) for pool in what], words, self.at)
         self.log.append(("calls", block, max_calls_per_chunk, deadline))
         if self.is_gone and block != "latest":
             raise UpstreamDown("no such block")
@@ -184,6 +185,20 @@ def test_a_look_at_a_named_block_is_at_the_mirrors_or_at_the_newest():
         assert run(bare.market.look_at_block([], reach=5)) == (NamedBlock.of(HEAD), [])
         assert bare.log == [], "of no pool nobody is asked"
     assert run(World().market.look_at_block([POOL], reach=5))[0] == NamedBlock.of(HEAD)
+
+
+def test_a_look_to_trade_is_into_the_mirror_only_where_all_tokens_move():
+    world = World(live=True)
+    world.served = (HEAD, ["chart"])
+    assert run(world.market.look_to_trade([POOL])) == (NamedBlock.of(HEAD), [("chart", True)])
+    assert world.log == [("serve", True)]
+    world.served = None
+    for stuck in ([], [0], [1], [0, 1]):
+        world.stuck = stuck
+        named, looked = run(world.market.look_to_trade([POOL, OTHER]))
+        assert [(each.spot.pool, can_trade) for each, can_trade in looked] == [(POOL, not stuck), (OTHER, True)]
+        assert (named, world.log[-1]) == (NamedBlock.of(HEAD), ("charts", HEAD.hash, FAR, 77.0))
+    assert run(World().market.look_to_trade([])) == (NamedBlock.of(HEAD), [])
 
 
 def test_of_many_pools_those_that_can_be_read_are_looked_at():

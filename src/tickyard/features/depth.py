@@ -24,7 +24,7 @@ from tickyard.kernel.wire import (
     TokenText,
     iso,
 )
-from tickyard.market.swaps.charts import FAR, TENTH, Chart
+from tickyard.market.swaps.charts import TENTH, Chart
 from tickyard.market.swaps.pools import PoolSpot
 from tickyard.market.swaps.quoting import BlockNumber, FeeTier
 
@@ -86,7 +86,8 @@ class Depth(Answer):
 async def get_depth(deps: Deps, ask: DepthAsk) -> Kept[Depth]:
     """Show what it takes to move one token's price by 0.1 to 10 %, up and down, in every pool and in all of them
     together, over the liquidity that is really there, exact, all at one block. With `maxImpactBps` also the largest
-    trade in one pool whose average price, fee included, is at most so much worse than the pool's price before it.
+    trade in one pool whose average price, fee included, is at most so much worse than the pool's price before it; zero
+    where its tokens do not move, because they are paused or the pool is blocked.
     `depthUsd` is the smaller of both directions at 1 %.
 
     Freshness: of the chain's newest block, reused for at most a second; asOf is the block's time.
@@ -94,7 +95,13 @@ async def get_depth(deps: Deps, ask: DepthAsk) -> Kept[Depth]:
     """
     asset = deps.market.registry.find(ask.symbol)
     pools = deps.market.pools.of(asset.address) if asset.address is not None else ()
-    head, charts = await deps.market.look_at_block(pools, reach=TENTH if ask.max_impact_bps is None else FAR)
+    if ask.max_impact_bps is None:
+        head, charts = await deps.market.look_at_block(pools, reach=TENTH)
+        largest = None
+    else:
+        head, looked = await deps.market.look_to_trade(pools)
+        charts = [chart for chart, _ in looked]
+        largest = _largest([chart for chart, can_trade in looked if can_trade], ask.max_impact_bps)
     spots = [chart.spot for chart in charts]
     shown = [_pool(spot) for spot in spots]
     answer = Depth(
@@ -104,7 +111,7 @@ async def get_depth(deps: Deps, ask: DepthAsk) -> Kept[Depth]:
         as_of=iso(head.at),
         pools=shown,
         all=AllDepth(up=_together(spots, 1), down=_together(spots, -1)),
-        largest=None if ask.max_impact_bps is None else _largest(charts, ask.max_impact_bps),
+        largest=largest,
     )
     return Kept(answer, _REUSE_S)
 

@@ -14,6 +14,7 @@ from tickyard.kernel.ids import Address
 from tickyard.market.listing.registry import Registry
 from tickyard.market.mids import Mids
 from tickyard.market.mirror.follow import LiveMarket
+from tickyard.market.mirror.held import moving_calls
 from tickyard.market.mirror.offers import fills_of
 from tickyard.market.reading import CallTemplate, ChainReader, ChainReading
 from tickyard.market.sampling.samples import LatestSamples
@@ -149,12 +150,30 @@ class Market:
         served = self.live.serve(pools) if self.live is not None and pools else None
         if served is not None:
             return NamedBlock.of(served[0]), served[1]
+        named, reading = await self._look_at_newest(pools, reach, ())
+        return named, reading.charts
+
+    async def look_to_trade(self, pools: Sequence[Pool]) -> tuple["NamedBlock", list[tuple[Chart, bool]]]:
+        """The same with all ticks that a trade may reach, and whether the pool can trade: where a token is paused, or
+        blocks the pool, nothing leaves it, whatever its curve."""
+        served = self.live.serve(pools, to_trade=True) if self.live is not None and pools else None
+        if served is not None:
+            return NamedBlock.of(served[0]), [(chart, True) for chart in served[1]]
+        moving = [call for pool in pools for call in moving_calls(pool, self.contracts)]
+        named, reading = await self._look_at_newest(pools, FAR, moving)
+        both = zip(reading.extra[::2], reading.extra[1::2], strict=True)
+        return named, [(chart, None not in moved) for chart, moved in zip(reading.charts, both, strict=True)]
+
+    async def _look_at_newest(
+        self, pools: Sequence[Pool], reach: int, extra: Sequence[Call]
+    ) -> tuple["NamedBlock", ChartReading]:
         deadline = self.reader.deadline()
         head = await self.reader.head(deadline=deadline)
         if not pools:
-            return NamedBlock.of(head), []
-        reading = await self.charts.read(pools, reach=reach, block=head.hash, deadline=deadline)
-        return NamedBlock.proven(head, reading.at), reading.charts
+            named = NamedBlock.of(head)
+            return named, ChartReading([], [], named.at)
+        reading = await self.charts.read(pools, reach=reach, block=head.hash, extra=extra, deadline=deadline)
+        return NamedBlock.proven(head, reading.at), reading
 
     async def look_at_each(self, pools: Sequence[Pool], *, reach: int) -> tuple["NamedBlock", dict[Pool, Chart]]:
         """Those pools that can be read, at the newest block."""

@@ -700,8 +700,9 @@ export abstract class Operations extends Group {
   /**
    * Show what it takes to move one token's price by 0.1 to 10 %, up and down, in every pool and in all of them
    * together, over the liquidity that is really there, exact, all at one block. With `maxImpactBps` also the largest
-   * trade in one pool whose average price, fee included, is at most so much worse than the pool's price before it.
-   * `depthUsd` is the smaller of both directions at 1 %.
+   * trade in one pool whose average price, fee included, is at most so much worse than the pool's price before it;
+   * zero where its tokens do not move, because they are paused or the pool is blocked. `depthUsd` is the smaller of
+   * both directions at 1 %.
    * Freshness: of the chain's newest block, reused for at most a second; asOf is the block's time.
    * Throws BadRequest, NotFound, UpstreamError.
    * `GET /v1/depth/{symbol}`
