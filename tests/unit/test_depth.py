@@ -11,7 +11,7 @@ import pytest
 
 from proof import SEED
 from tickyard.chain.v3.depth import _Bound, largest_trade, to_move, usdg_depth
-from tickyard.chain.v3.math import PoolState, swap
+from tickyard.chain.v3.math import PoolState, swap, word_edge
 from tickyard.chain.v3.quoter import price_limit
 from tickyard.chain.v3.ticks import sqrt_ratio_at, tick_at
 from tickyard.kernel.ids import Address
@@ -175,6 +175,38 @@ def test_the_largest_trade_takes_no_more_than_the_pool_can_pay(case):
 def fits(pool, amount, bps, limit, zero_for_one, is_buy):
     after = swap(pool, zero_for_one=zero_for_one, amount=amount, sqrt_price_limit=limit).sqrt_price_after
     return after != limit and impact(pool, amount, limit, zero_for_one, is_buy) <= Fraction(bps, 10_000)
+
+
+@pytest.mark.parametrize("fee", [100, 500, 3_000, 10_000])
+@pytest.mark.parametrize("token_is_0", [True, False])
+def test_no_larger_trade_fits_just_because_its_fee_is_a_whole_one(fee, token_is_0):
+    """Where little is allowed beyond the fee, the rounding of the fee is worth thousands of amounts."""
+    rng = Random(f"{SEED}/fee/{fee}/{token_is_0}")
+    for over in (1, 3, 20):
+        spacing = {100: 1, 500: 10, 3_000: 60, 10_000: 200}[fee]
+        depth_usd = 10 ** rng.uniform(0, 6)
+        pool = flat(depth_usd, token_is_0=token_is_0, fee=fee, spacing=spacing, reach=rng.choice([700, 20_000]))
+        bps, limit = fee // 100 + over, price_limit(pool.sqrt_price_x96, not token_is_0)
+        most = largest_trade(pool, bps, limit, token_is_0=token_is_0, is_buy=True)
+        assert not most or fits(pool, most, bps, limit, not token_is_0, True)
+        further = range(most + 1, most + 10**6 // fee + 2)
+        larger = [amount for amount in further if fits(pool, amount, bps, limit, not token_is_0, True)]
+        assert larger == [], f"{over} over the fee, {depth_usd} deep"
+
+
+@pytest.mark.parametrize("short_by", range(10_000, 50_000, 7_919))
+def test_the_fee_is_whole_from_the_edge_of_a_word_on(short_by):
+    """There is no tick, and the pool rounds there all the same."""
+    base = flat(3_000, token_is_0=True, fee=500, spacing=10)
+    edge = word_edge(base.tick, 10, zero_for_one=False)
+    root = sqrt_ratio_at(edge) - sqrt_ratio_at(edge) // 10**9 * short_by // 10
+    pool = replace(base, sqrt_price_x96=root, tick=edge - 1)
+    limit = price_limit(root, False)
+    to_edge = swap(pool, zero_for_one=False, amount=2**255 - 1, sqrt_price_limit=sqrt_ratio_at(edge)).amount_in
+    most = largest_trade(pool, 6, limit, token_is_0=True, is_buy=True)
+    assert most > to_edge
+    assert (most - to_edge) % 2_000 == 0
+    assert not any(fits(pool, amount, 6, limit, False, True) for amount in range(most + 1, most + 2_001))
 
 
 def by_whole_swaps(pool, bps, limit, zero_for_one, is_buy):

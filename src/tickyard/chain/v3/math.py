@@ -84,7 +84,7 @@ def swap(pool: PoolState, *, zero_for_one: bool, amount: int, sqrt_price_limit: 
 
     while remaining and price != limit:
         if liquidity:
-            edge = _word_edge(tick, pool.tick_spacing, zero_for_one=zero_for_one)
+            edge = word_edge(tick, pool.tick_spacing, zero_for_one=zero_for_one)
         else:
             edge = _dry_edge(tick, goal, limit, pool.tick_spacing, zero_for_one=zero_for_one)
         is_goal = goal >= edge if zero_for_one else goal <= edge
@@ -130,7 +130,7 @@ def _limit(price: int, asked: int | None, *, zero_for_one: bool) -> int:
     return asked
 
 
-def _word_edge(tick: int, spacing: int, *, zero_for_one: bool) -> int:
+def word_edge(tick: int, spacing: int, *, zero_for_one: bool) -> int:
     """The furthest tick that one word of the bitmap shows from here: its first going down, its last going up.
 
     Going down the current tick is itself a candidate; going up the search begins one spacing higher.
@@ -146,7 +146,7 @@ def _dry_edge(tick: int, goal: int, limit: int, spacing: int, *, zero_for_one: b
 
     It is the last edge before the word that holds the next initialised tick or the price limit.
     """
-    edge = _word_edge(tick, spacing, zero_for_one=zero_for_one)
+    edge = word_edge(tick, spacing, zero_for_one=zero_for_one)
     if zero_for_one:
         word_above = (max(goal, tick_at(limit)) // spacing | 255) + 1
         return min(edge, word_above * spacing)
