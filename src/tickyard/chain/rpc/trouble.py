@@ -105,6 +105,12 @@ _THROTTLE_CODES = frozenset({429, -32005, -32029, -32097})
 _LAGGING = re.compile(
     r"header not found|unknown block|block (?:\S+ )?not found|invalid block tag|after last accepted block", re.I
 )
+_AHEAD = re.compile(
+    r"(?:beyond|past|exceeds?) (?:the )?(?:current |latest |chain )*head|beyond the latest block|could not be found"
+    r"|invalid block range(?: params)?\Z",
+    re.I,
+)
+"""Logs of blocks that the node does not have yet. Every common client refuses them, with words much like its caps'."""
 _OUT_OF_ORDER = re.compile(
     r"must be authenticated|unauthori[sz]ed|api key|quota|internal (?:server |json-rpc )?error\.?\Z", re.I
 )
@@ -116,8 +122,11 @@ def judge(method: str, code: int, reason: str, data: Any) -> Trouble | RpcError:
     if error.is_revert:
         # The contract wrote this text: whatever words it holds say nothing about the node.
         return error
-    if method == "eth_getLogs" and _LOGS_CAP.search(reason):
-        return TooManyLogs(code, reason, data)
+    if method == "eth_getLogs":
+        if _AHEAD.search(reason):
+            return Lagging()
+        if _LOGS_CAP.search(reason):
+            return TooManyLogs(code, reason, data)
     if method == "batch" and _BATCH_SIZE.search(reason):
         return error
     if code in _THROTTLE_CODES or _THROTTLE.search(reason):
