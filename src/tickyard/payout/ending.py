@@ -97,7 +97,7 @@ class Endings:
             events = sorted(read_event(each, self.desk) for each in found.logs)
             await must_be_true(self.rpc, self.multicall, self.desk, events, final, is_all=last == final.number)
             await self._apply(lease, last, found.last_hash, events, ended)
-            self.stride.went_well(len(found.logs))
+            self.stride.went_well(len(found.logs), last - first + 1)
         return False
 
     async def _take_branch(self, lease: Lease, mark: tuple[int, str], final: Header, ended: Ended) -> None:

@@ -111,7 +111,7 @@ class HolderIndex:
                 raise UpstreamDown("the chain nodes show different branches")
             if is_checked:
                 mark = (last, chunk.last_hash)
-                self.stride.went_well(len(chunk.transfers))
+                self.stride.went_well(len(chunk.transfers), last - first + 1)
                 added += last - first + 1
         return added
 
