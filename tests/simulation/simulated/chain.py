@@ -107,6 +107,8 @@ class Chain(Blocks):
         first, last = int(query["fromBlock"], 16), int(query["toBlock"], 16)
         if last - first >= self.faults.log_range:
             raise Refusal("query exceeds block range limit")
+        if last > self._head:
+            raise Refusal(f"block range extends beyond current head block: requested {last}, head {self._head}")
         found = [
             log
             for block in self.blocks[first : min(last, self._head) + 1]
