@@ -21,6 +21,13 @@ def nonces(rows):
     return [int(row.key.nonce, 16) for row in rows]
 
 
+async def put(book, n, **values):
+    """A payment that may have been taken, as it would be later."""
+    await book.settling(claim(n))
+    async with book.store.begin() as tx:
+        await tx.execute(update(payment).where(payment.c.nonce == claim(n).key.nonce).values(**values))
+
+
 def test_whoever_comes_late_is_told_how_it_is_by_now(where):
     async def scenario(book, clock):
         slow = await book.settling()
@@ -64,6 +71,70 @@ def test_the_longest_due_come_first_and_never_what_is_running(where):
         clock.at = after(20) - MICRO
         assert nonces(await book.due(NETWORK, 10)) == [2]
         assert nonces(await book.due(OTHER_NETWORK, 10, is_forced=True)) == [5]
+
+    run(where, scenario)
+
+
+def test_what_was_looked_at_often_does_not_stand_before_what_is_new(where):
+    async def scenario(book, clock):
+        for n in range(1, 9):
+            await put(book, n, look_at=after(n), looks=9)
+        # Settled a moment ago: its block's state is forgotten within minutes.
+        await put(book, 20, look_at=after(50), state="settled", looks=0)
+        # In doubt, and looked at once.
+        await put(book, 21, look_at=after(40), looks=1)
+        # Not due yet, as new as it may be.
+        await put(book, 22, look_at=after(70))
+        clock.at = after(60)
+        assert nonces(await book.due(NETWORK, 4)) == [1, 2, 20, 21]
+        assert nonces(await book.due(NETWORK, 6)) == [1, 2, 3, 20, 21, 4]
+        assert nonces(await book.due(NETWORK, 1)) == [1]
+        assert nonces(await book.due(NETWORK, 100)) == [1, 2, 3, 4, 5, 6, 7, 8, 21, 20]
+
+    run(where, scenario)
+
+
+def test_what_no_node_answers_for_does_not_stay_new(where):
+    async def scenario(book, _clock):
+        row = await book.unknown()
+        seen = []
+        for _ in range(6):
+            await book.watch(row, has_looked=False)
+            row = await book.find(KEY)
+            seen.append((row.looks, row.look_at))
+        # It is not put off for long either: the node may be back any moment.
+        assert seen == [(looks, after(2**looks)) for looks in (1, 2, 3, 4, 4, 4)]
+        await book.force(looks=7)
+        await book.watch(await book.find(KEY), has_looked=False)
+        assert (await book.find(KEY)).looks == 7
+
+    run(where, scenario)
+
+
+def test_what_an_older_version_began_is_counted_as_new(where):
+    async def scenario(book, _clock):
+        row = await book.unknown()
+        await book.force(looks=None)
+        await book.adopt([OTHER_NETWORK])
+        assert (await book.find(KEY)).looks is None
+        await book.adopt([NETWORK])
+        assert await book.find(KEY) == row
+        # One that nobody waits for stays as it is.
+        await book.force(state="settled", proof="credited", look_at=None, looks=None)
+        await book.adopt([NETWORK])
+        assert (await book.find(KEY)).looks is None
+
+    run(where, scenario)
+
+
+def test_what_is_old_has_its_turn_whatever_comes_in(where):
+    async def scenario(book, clock):
+        for n in range(1, 4):
+            await put(book, n, look_at=after(n), looks=9)
+        for n in range(10, 20):
+            await put(book, n, look_at=after(30 + n))
+        clock.at = after(60)
+        assert nonces(await book.due(NETWORK, 4)) == [1, 2, 10, 11]
 
     run(where, scenario)
 

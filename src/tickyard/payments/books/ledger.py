@@ -25,6 +25,7 @@ from sqlalchemy import and_, bindparam, select, text, update
 from tickyard.kernel.clock import Clock
 from tickyard.payments.books import statements as sql
 from tickyard.payments.books.adopting import LOOK_PAUSE_MAX_S, adopt, first_of, is_there
+from tickyard.payments.books.due import find_due
 from tickyard.payments.books.reply import Reply
 from tickyard.payments.books.reserving import take
 from tickyard.payments.books.row import PaymentRow, Reservation, State, read_row
@@ -41,19 +42,10 @@ KEEP_ANSWERS: Final = timedelta(hours=24)
 RUNNING: Final = timedelta(seconds=30)
 _MARGIN: Final = timedelta(seconds=30)
 _PAUSE_MAX: Final = timedelta(seconds=30)
+_UNANSWERED_MAX: Final = 4
 # The worker's rounds ask these every few seconds, and mostly find nothing: they are put together once.
 _ABANDONED: Final = and_(text(IS_OPEN), payment.c.state == "running", payment.c.lease_until <= bindparam("now"))
 _IS_ABANDONED: Final = first_of(_ABANDONED)
-_DUE: Final = (
-    select(payment)
-    .where(
-        payment.c.network == bindparam("of_network"),
-        payment.c.look_at <= bindparam("until"),
-        payment.c.state != "running",
-    )
-    .order_by(payment.c.look_at)
-    .limit(bindparam("most"))
-)
 
 
 class Ledger:
@@ -108,7 +100,7 @@ class Ledger:
         """Write the answer down and say that money may move from here on. None: the row is no longer ours."""
         until = self.clock.now() + self._settling
         values: dict[str, Any] = {"state": "settling", "lease_until": until, "settles": 1, "look_at": until}
-        values["facilitator"] = facilitator
+        values |= {"looks": 0, "facilitator": facilitator}
         kept = sql.becomes(status=reply.status, content_type=reply.content_type, body=reply.body, request=row.request)
         if not await self._move(sql.START_SETTLING, _held(row, "running") | kept, values):
             return None
@@ -188,8 +180,10 @@ class Ledger:
         await self._move(sql.SEE, _held(row, "settled"), values)
 
     async def watch(self, row: PaymentRow, *, has_looked: bool = True, is_unexplained: bool = False) -> None:
-        """Nothing new: look again later, and later each time. A look at which nobody answered was none."""
-        looks = (row.looks or 0) + has_looked
+        """Nothing new: look again later, and later each time. A look at which nobody answered is hardly one, but
+        after a few a payment is no longer new: one that no node can answer for would come first for ever."""
+        before = row.looks or 0
+        looks = before + 1 if has_looked else max(before, min(before + 1, _UNANSWERED_MAX))
         values = {"look_at": self._next_look(looks), "looks": looks}
         values["unexplained"] = (row.unexplained or 0) + is_unexplained
         await self._move(sql.WATCH, _held(row, row.state), values)
@@ -223,11 +217,9 @@ class Ledger:
         await adopt(self.store, networks, now, now + self._settling)
 
     async def due(self, network: str, limit: int, *, is_forced: bool = False) -> Sequence[PaymentRow]:
-        """Payments of one network that somebody should look at now, longest due first. Forced: all that are open."""
+        """Payments of one network that somebody should look at now. Forced: all that are open."""
         until = datetime.max.replace(tzinfo=UTC) if is_forced else self.clock.now()
-        async with self.store.read() as tx:
-            found = await tx.execute(_DUE, {"of_network": network, "until": until, "most": limit})
-            return [read_row(each) for each in found.mappings()]
+        return await find_due(self.store, network, until, limit)
 
     async def forget_answers(self) -> int:
         """Drop answers that are no longer replayed, and who asked for them; how many. What is open keeps its own, and

@@ -95,6 +95,14 @@ Index(
     postgresql_where=text("look_at IS NOT NULL"),
 )
 Index(
+    "ix_payment_looks",
+    payment.c.network,
+    payment.c.looks,
+    payment.c.look_at,
+    sqlite_where=text("look_at IS NOT NULL"),
+    postgresql_where=text("look_at IS NOT NULL"),
+)
+Index(
     "ix_payment_answered",
     payment.c.begun_at,
     sqlite_where=text("body IS NOT NULL"),
