@@ -1,7 +1,7 @@
 import type { Payer as PayerOfClient, Reply, Send } from './client.js';
 import { SpendingLimit, Unreachable } from './errors.js';
 import { type Held, Kept, name, type Store } from './kept.js';
-import { fromBase64, payable, read, sign, type Signer } from './signing.js';
+import { behindMs, fromBase64, payable, read, sign, type Signer } from './signing.js';
 
 export type { Store } from './kept.js';
 export { read, type Signer } from './signing.js';
@@ -200,7 +200,9 @@ export class Payer implements PayerOfClient {
         resource: challenge.resource?.url ?? '',
       });
       const aheadS = await this.#aheadS();
-      const until = this.#now() + 1000 * offer.maxTimeoutSeconds;
+      // Chains go by the service's time: to a clock that is ahead of it a payment is over before it is.
+      const now = this.#now();
+      const until = now + 1000 * offer.maxTimeoutSeconds + behindMs(challenge, now);
       const headers = await sign(this.#signer, challenge, offer, aheadS);
       const held = { request, headers, amount: offer.amount, terms, until };
       // Before it is sent: a program that dies on the way must find it again.

@@ -42,6 +42,13 @@ export function read(header: string): Challenge {
   return challenge;
 }
 
+/** By how much the service's clock is behind ours, as its challenge says when it was made; a day at most. */
+export function behindMs(challenge: Challenge, now: number): number {
+  const offered = challenge.extensions?.['sign-in-with-x'] as { info?: { issuedAt?: unknown } } | null | undefined;
+  const said = Date.parse(String(offered?.info?.issuedAt));
+  return Number.isNaN(said) ? 0 : Math.min(Math.max(0, now - said), 1000 * LONGEST_S);
+}
+
 /** The offers that this house pays. */
 export function payable(challenge: Challenge, network: string | undefined): PaymentRequirements[] {
   const offers = (Array.isArray(challenge.accepts) ? challenge.accepts : []).filter(
