@@ -233,3 +233,23 @@ def test_demo_has_what_the_examples_need(world):
 
 def test_a_world_survives_json(world):
     assert World.from_json(world.world.to_json()) == world.world
+
+
+def test_a_call_has_the_gas_that_public_nodes_give_it(tmp_path):
+    """A wallet that loops for ever, asked with a whole block's gas, once took 22 GB of memory."""
+    asks_for_gas = "0x" + "22" * 20
+
+    async def gas_of(node, **asked):
+        return int(await node.call("eth_call", [{"to": asks_for_gas, **asked}, "latest"]), 16)
+
+    async def go():
+        async with await Node.start(chain_id=4663, now=WallClock().now(), run_dir=tmp_path) as node:
+            # gas; mstore(0, it); return(0, 32)
+            await node.call("hardhat_setCode", [asks_for_gas, "0x5a60005260206000f3"])
+            assert 49_000_000 < await gas_of(node) < 50_000_000
+            assert 49_000_000 < await gas_of(node, gas=hex(10**9)) < 50_000_000
+            assert await gas_of(node, gas=hex(10**6)) < 10**6
+            with pytest.raises(NodeError):
+                await gas_of(node, gas="much")
+
+    asyncio.run(go())

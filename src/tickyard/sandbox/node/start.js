@@ -15,6 +15,7 @@ const need = createRequire(`${process.cwd()}/`);
 const edr = need("@nomicfoundation/edr");
 const { WebSocketServer } = need("ws");
 const BLOCK_GAS = 1_000_000_000n;
+const CALL_GAS = 50_000_000n;
 
 // Who listens to which subscription, by its id as the engine counts them.
 const listeners = new Map();
@@ -62,9 +63,17 @@ async function open() {
   return context.createProvider(edr.GENERIC_CHAIN_TYPE, config, quiet, events, new edr.ContractDecoder());
 }
 
+// A call that may burn a whole block's gas in a loop costs the engine gigabytes: it gets what public nodes give it.
+function bounded(asked) {
+  const [call, ...rest] = asked.params ?? [];
+  if (!/^eth_(call|estimateGas)$/.test(asked.method) || !call || typeof call !== "object") return asked;
+  const isMore = call.gas === undefined || (/^0x[0-9a-f]+$/i.test(call.gas) && BigInt(call.gas) > CALL_GAS);
+  return isMore ? { ...asked, params: [{ ...call, gas: `0x${CALL_GAS.toString(16)}` }, ...rest] } : asked;
+}
+
 async function answer(provider, asked) {
   // Some clients leave out empty parameters, which every public node takes.
-  const { data } = await provider.handleRequest(JSON.stringify({ params: [], ...asked }));
+  const { data } = await provider.handleRequest(JSON.stringify({ params: [], ...bounded(asked) }));
   // The engine tells the result or the error alone; large ones as text, which is not parsed again.
   const text = typeof data === "string" ? data : JSON.stringify(data);
   return `{"jsonrpc":"2.0","id":${JSON.stringify(asked.id ?? null)},${text.slice(1)}`;
