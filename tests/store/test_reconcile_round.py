@@ -69,14 +69,17 @@ def test_nobody_to_look_at_costs_no_question(where):
     run(where, scenario)
 
 
-def test_a_chain_that_does_not_answer_counts_no_look(where):
+def test_looks_that_no_chain_has_answered_count_up_to_four(where):
     async def scenario(book, _clock):
         before = await book.unknown()
         await book.doubt(await book.settling(claim(2)))
         far = Far(None)
         assert await go_round(book, far) == {"waiting": 2}
         row = await book.find(KEY)
-        assert (row.looks, row.look_at, before.looks) == (0, after(1), None)
+        assert (row.looks, row.look_at, before.looks) == (1, after(2), 0)
+        for _ in range(9):
+            await book.watch(await book.find(KEY), has_looked=False)
+        assert (await book.find(KEY)).looks == 4
         assert far.rounds == [(2, False)]
 
     run(where, scenario)
