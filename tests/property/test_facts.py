@@ -24,19 +24,22 @@ ENDS = st.sampled_from(
     [date(2023, 12, 31), date(2024, 12, 28), date(2024, 12, 31), date(2026, 1, 3), date(2025, 6, 30)]
 )
 LENGTHS = st.sampled_from([365, 364, 371, 350, 380, 349, 381, 182])
-FORMS = st.sampled_from(["10-K", "10-K/A", "10-KT", "20-F", "10-Q"])
+FORMS = ("10-K", "10-K/A", "10-KT", "20-F", "10-Q")
 
 
 @st.composite
 def entries(draw):
-    end = draw(ENDS)
+    end, form = draw(ENDS), draw(st.sampled_from(FORMS))
+    filed = end + timedelta(days=draw(st.sampled_from([-5, 40, 41, 120, 500])))
+    # One filing has one form and one day, and there may be two of a kind on one day.
+    number = filed.toordinal() % 10_000 * 100 + FORMS.index(form) * 10 + draw(st.integers(1, 2))
     return Entry(
         start=end - timedelta(days=draw(LENGTHS) - 1),
         end=end,
         value=draw(st.integers(-1000, 10**6) | st.integers(1, 10**6) | st.none()),
-        accession=f"0000000001-26-{draw(st.integers(1, 4)):06d}",
-        form=draw(FORMS),
-        filed=end + timedelta(days=draw(st.sampled_from([-5, 40, 41, 120, 500]))),
+        accession=f"0000000001-26-{number:06d}",
+        form=form,
+        filed=filed,
     )
 
 

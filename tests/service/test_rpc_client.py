@@ -239,7 +239,7 @@ def test_the_size_of_batches_that_a_node_takes_is_learned_once():
 def test_a_node_that_takes_larger_batches_again_is_found_out():
     async def scenario(node, _):
         node.mode = "small-batches"
-        async with client(node) as rpc:
+        async with client(node, budget_s=10.0, try_s=10.0) as rpc:
             assert await rpc.batch([("eth_blockNumber", [])] * 100) == ["0x10"] * 100
             node.mode = "ok"
             for _ in range(200):
