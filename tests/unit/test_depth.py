@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from proof import SEED
-from tickyard.chain.v3.depth import _Bound, largest_trade, to_move, usdg_depth
+from tickyard.chain.v3.depth import _Bound, _steps_ahead, largest_trade, to_move, usdg_depth
 from tickyard.chain.v3.math import PoolState, swap, word_edge
 from tickyard.chain.v3.quoter import price_limit
 from tickyard.chain.v3.ticks import sqrt_ratio_at, tick_at
@@ -279,3 +279,20 @@ def impact(pool, amount, limit, zero_for_one, is_buy):
 
 def test_a_trade_at_exactly_the_worst_price_allowed_is_allowed():
     assert [_Bound(got=1, paid=3).is_kept(paid, 5) for paid in (14, 15, 16)] == [True, True, False]
+
+
+@pytest.mark.parametrize("zero_for_one", [True, False])
+def test_a_pool_stops_at_every_tick_and_at_every_edge_of_a_word(zero_for_one):
+    dice = Random(f"{SEED}/steps")
+    for spacing in (1, 10, 60, 200):
+        places = {*(dice.randrange(-1200, 1200) for _ in range(12)), -256, 0, 255, 256, 511}
+        ticks = tuple((place * spacing, dice.randrange(1, 9)) for place in sorted(places))
+        tick = dice.choice([0, -1, spacing, 255 * spacing, -256 * spacing, dice.randrange(-900, 900) * spacing + 1])
+        here = PoolState(sqrt_ratio_at(tick), tick, 1, 500, spacing, ticks)
+        # Of the bitmap's words, 256 places each: the first place going down, the last one going up.
+        edges = range(-1280 * spacing, 1280 * spacing, 256 * spacing)
+        stops = {edge if zero_for_one else edge + 255 * spacing: 0 for edge in edges} | dict(ticks)
+        ahead = sorted(stop for stop in stops if (stop <= tick) is zero_for_one)
+        expected = [(stop, stops[stop]) for stop in (reversed(ahead) if zero_for_one else ahead)]
+        found = itertools.islice(_steps_ahead(here, ticks, zero_for_one=zero_for_one), len(expected))
+        assert list(found) == expected

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 
 from tickyard.chain.v3.math import PoolState
@@ -16,6 +17,7 @@ from tickyard.features.trades.look import Fees, Look
 from tickyard.features.trades.note import Circumstances, Share
 from tickyard.features.trades.reasons import Revert
 from tickyard.features.trades.rehearse import Run, StepRun
+from tickyard.features.trades.wire import BuildAsk
 from tickyard.kernel.errors import NoLiquidity, UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.kernel.units import Price, TokenAmount, UsdgAmount
@@ -125,11 +127,15 @@ def test_gas_money_and_depth_are_short_when_they_are_less():
     plan = planned()
     assert codes(plan, gas_money=10**18) == []
     assert codes(plan, gas_money=10**18 + 1) == [("gas_short", "error")]
-    depth = plan.swap.fill.before.depth
-    floor_usd = 700
-    for liquidity, is_shallow in ((10**30, False), (10**30 * floor_usd * 10**6 // depth // 2, True)):
-        found = codes(planned(liquidity=liquidity), floor_usd=floor_usd)
-        assert (("pool_shallow", "warning") in found) is is_shallow
+    # The floor is in whole dollars, the depth in millionths of one.
+    floor_usd = plan.swap.fill.before.depth // 10**6
+    for floor, is_shallow in ((floor_usd, False), (floor_usd + 1, True)):
+        assert (("pool_shallow", "warning") in codes(plan, floor_usd=floor)) is is_shallow
+
+
+def test_who_names_no_slippage_gets_half_a_percent():
+    body = b'{"symbol": "AAPL", "side": "buy", "amount": "1", "recipient": "0x%s"}' % (b"11" * 20)
+    assert msgspec.json.decode(body, type=BuildAsk).slippage_bps == 50
 
 
 def test_an_announced_multiplier_and_an_approval_are_told_last():
