@@ -13,6 +13,9 @@ ASK, ANSWER = b'{"id":1}', b'{"result":"0x1"}'
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
 
+HANGS_UP = b""
+
+
 def whole(body, *lines):
     return OK + b"".join(line + b"\r\n" for line in lines) + b"Content-Length: %d\r\n\r\n" % len(body) + body
 
@@ -42,6 +45,8 @@ class Node:
                 size = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
                 self.requests.append(head + await reader.readexactly(size))
                 for piece in self.replies.pop(0):
+                    if piece is HANGS_UP:
+                        return
                     writer.write(piece)
                     await writer.drain()
             await reader.read()
@@ -150,6 +155,12 @@ def test_a_refusal_that_is_all_there_leaves_the_connection_good(exchange, line):
 
 def test_a_connection_that_ends_with_its_answer_is_not_used_again(exchange):
     answers, node, _ = exchange([whole(ANSWER, b"Connection: close")], [whole(ANSWER)], times=2)
+    assert answers == [ANSWER] * 2
+    assert node.connections == 2
+
+
+def test_an_answer_without_a_length_ends_with_its_connection(exchange):
+    answers, node, _ = exchange([OK + b"\r\n", ANSWER, HANGS_UP], [whole(ANSWER)], times=2)
     assert answers == [ANSWER] * 2
     assert node.connections == 2
 
