@@ -62,7 +62,9 @@ class CoverageMap:
         """The test files that import this one, the quickest first: who holds a table of words against another's runs
         none of its lines."""
         module = file.removeprefix("src/").removesuffix(".py").replace("/", ".")
-        imports = re.compile(rf"^from {re.escape(module)} import", re.MULTILINE)
+        room, _, name = module.rpartition(".")
+        by_name = rf"from {re.escape(room)} import [^\n]*\b{name}\b"
+        imports = re.compile(rf"^(?:from {re.escape(module)} import|{by_name})", re.MULTILINE)
         paths = (str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*.py"))
         found = [path for path in paths if not path.startswith(HEAVY) and imports.search((ROOT / path).read_text())]
         return sorted(found, key=lambda path: (self.cost_s([path]), path))
