@@ -13,8 +13,8 @@ ROOT: Final = Path(__file__).parents[2]
 FOLDER: Final = ROOT / ".coverage"
 UNKNOWN_S: Final = 1.0
 OVERHEAD_S: Final = 0.5
-# What is declared once and compared as a whole: the tables with the migrations, and with the rules for all of them.
-DECLARATIONS: Final = {"tables.py": ["tests/unit/test_store_tables.py", "tests/store/test_migrations.py"]}
+# What is declared once and compared as a whole: tables with the migrations, and with the rules for all of them.
+OF_TABLES: Final = ["tests/unit/test_store_tables.py", "tests/store/test_migrations.py"]
 # What these start takes longer than a constant is worth.
 HEAVY: Final = ("tests/chain/", "tests/browser/")
 
@@ -53,7 +53,7 @@ class CoverageMap:
                 return []
             users = self._tellers_first(self._naming(constant), file) if constant else []
             chosen = self._any([file]) or self._any(self._neighbours(file))
-            first = [*DECLARATIONS.get(Path(file).name, ()), *self._importing(file)]
+            first = [*(OF_TABLES if " = Table(" in (ROOT / file).read_text() else ()), *self._importing(file)]
             others = [*users, *self._tellers_first(chosen - set(users), file)]
             return [*first, *(test for test in others if test.partition("::")[0] not in first)]
         return self._tellers_first(chosen, file)

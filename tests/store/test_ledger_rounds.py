@@ -7,8 +7,9 @@ from msgspec.structs import replace
 from sqlalchemy import update
 
 from tickyard.kernel.errors import BadRequest, NotFound, UpstreamDown
+from tickyard.observe.metrics import REGISTRY
 from tickyard.payments.books.operations import PaymentAsk, get_payment, read_transaction
-from tickyard.payments.books.stock import orphans, show_stock, uncredited, unknown_age_s
+from tickyard.payments.books.stock import show_stock
 from tickyard.payments.books.tables import payment
 from tickyard.payments.refusal import IDENTIFIER_USED, Refusal
 from tickyard.payments.selling.pickup import Pickup
@@ -292,7 +293,9 @@ def test_a_payment_is_looked_up_by_either_transaction_and_only_where_money_came(
 
 def test_the_stock_is_shown_by_the_age_of_the_oldest_doubt_and_by_counts(where):
     def shown():
-        return [gauge.labels(NETWORK)._value.get() for gauge in (unknown_age_s, uncredited, orphans)]
+        # By the names that the alarms know.
+        names = ("payment_unknown_age_seconds", "payments_uncredited", "payment_orphans")
+        return [REGISTRY.get_sample_value(f"tickyard_{name}", {"network": NETWORK}) for name in names]
 
     async def scenario(book, clock):
         await show_stock(book, [NETWORK])
