@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -10,6 +11,7 @@ from tickyard.kernel.ids import Address, Symbol
 from tickyard.market.listing.asset import Asset, MultiplierSchedule
 from tickyard.market.listing.identity import ListingRefused, check_refresh, identity_of
 from tickyard.market.listing.kept import ListingBroken, decode_listing, encode_listing
+from tickyard.market.listing.registry import Registry
 from tickyard.sources.issuer.api import ListedAsset
 
 ONE = 10**18
@@ -147,3 +149,10 @@ def test_a_schedule_that_was_never_cleared_changes_nothing():
     assert (done.multiplier_e18(NOON), done.pending_multiplier_e18(NOON)) == (2 * ONE, None)
     again = asset(MultiplierSchedule(2 * ONE, 2 * ONE, SECOND + 60, SECOND))
     assert again.pending_multiplier_e18(NOON) is None
+
+
+def test_nothing_is_reused_past_the_second_at_which_a_multiplier_flips():
+    now = datetime.fromtimestamp(SECOND, UTC)
+    for flips_after_s, reuse_s in (((), 60), ((-1, 0), 60), ((1,), 1), ((59, 7, -7), 7), ((61,), 60)):
+        each = {n: MultiplierSchedule(ONE, 2 * ONE, SECOND + s, SECOND) for n, s in enumerate(flips_after_s)}
+        assert Registry.reuse_s(SimpleNamespace(_schedules=each), 60, now) == reuse_s

@@ -1,5 +1,6 @@
 """The figures of a token's statistics: supply, premium, pools. Worked out here with fractions."""
 
+import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -10,6 +11,7 @@ import pytest
 
 from tickyard.chain.v3.math import PoolState
 from tickyard.chain.v3.ticks import tick_at
+from tickyard.features import stats
 from tickyard.features.stats import _calls, _price, _stats, _without_token
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address, Symbol
@@ -122,3 +124,19 @@ def test_the_chains_multiplier_goes_before_the_lists():
         7 * ONE,
     )
     assert (asset().multiplier(AT).num, asset().multiplier(AT).den) == (2 * ONE, ONE)
+
+
+@pytest.mark.parametrize(("left_s", "reuse_s"), [(0, 0), (3, 3), (5, 5), (15, 5)])
+def test_all_stats_are_reused_for_as_long_as_their_quotes_and_five_seconds_at_most(monkeypatch, left_s, reuse_s):
+    monkeypatch.setattr(stats, "chosen", lambda *_: [])
+
+    async def look(pools, extra):
+        return SimpleNamespace(charts=[], extra=[], at=AT)
+
+    async def quotes():
+        return SimpleNamespace(value={})
+
+    mids = SimpleNamespace(all=quotes, reuse_s=lambda copy: left_s)
+    market = SimpleNamespace(registry=None, look=look, mids=mids)
+    kept = asyncio.run(stats.list_stats(SimpleNamespace(market=market), SimpleNamespace(symbols=None)))
+    assert (kept.answer.count, kept.seconds) == (0, reuse_s)
