@@ -89,6 +89,20 @@ def test_what_is_left_is_noted_when_the_process_stops_whatever_it_was_doing():
     run(scenario)
 
 
+def test_an_answer_that_leaves_after_the_closing_is_noted_too():
+    async def scenario(deliveries, books, clock):
+        deliveries.add("a")
+        await settle()
+        await deliveries.close()
+        deliveries.add("late")
+        await settle()
+        clock.bell.set()
+        await settle()
+        assert books.written == [["a"], ["late"]]
+
+    run(scenario)
+
+
 def test_a_store_that_does_not_answer_ends_nothing():
     async def scenario(deliveries, books, clock):
         books.trouble = UpstreamDown("no")

@@ -70,18 +70,8 @@ RELEASE: Final = _prepared(delete(payment).where(and_(HELD, payment.c.reason.is_
 RETURN: Final = _moving(HELD, "state", "look_at")
 START_SETTLING: Final = _moving(
     HELD,
-    *(
-        "state",
-        "lease_until",
-        "settles",
-        "status",
-        "content_type",
-        "body",
-        "request",
-        "facilitator",
-        "look_at",
-        "looks",
-    ),
+    *("state", "lease_until", "settles", "status", "content_type", "body", "request"),
+    *("facilitator", "look_at", "looks"),
 )
 # News about the nonce counts whoever brings it, also about a row that was called failed too soon.
 _OPEN: Final = or_(*(payment.c.state == state for state in ("settling", "unknown", "failed")))

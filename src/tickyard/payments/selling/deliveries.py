@@ -28,6 +28,7 @@ class Deliveries:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait({self._task})
+            self._task = None
         await self._write()
 
     async def _keep_writing(self) -> None:
