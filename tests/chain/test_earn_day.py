@@ -29,6 +29,7 @@ from tickyard.sandbox.world import place
 from tickyard.sandbox.world.holders import DESK, HOLDERS, holders, holding, payout_wallet
 from tickyard.sandbox.world.wallets import MAKER
 from tickyard.store.tables import to_micros
+from yards.patience import STUCK_S
 
 pytestmark = [pytest.mark.node, pytest.mark.database, pytest.mark.timeout(300)]
 
@@ -120,7 +121,7 @@ class Yard:
     async def claim(self, wallet, base):
         """As a patient client does: a 502 says when to come again, an answer lost on the way is asked for again."""
         body = {"address": wallet.address, "epoch": self.epoch, "signature": self.signatures[wallet.address]}
-        async with asyncio.timeout(100):
+        async with asyncio.timeout(STUCK_S):
             while True:
                 status, answer = await self.post(base, "/v1/earn/claim", body)
                 if status == 200:

@@ -14,6 +14,7 @@ from mcp.client.client import Client
 from tickyard.catalog import CATALOG
 from tickyard.doors.describe.examples import example_of, with_wallet
 from tickyard.doors.mcp.tools import Tool
+from yards.patience import STUCK_S
 
 pytestmark = pytest.mark.node
 
@@ -84,7 +85,7 @@ def check(name, is_error, structured, text, status, body):
 @pytest.mark.parametrize("mode", ["2026-07-28", "legacy"])
 def test_the_python_client_gets_from_every_tool_what_http_answers(up, calls, mode):
     async def run():
-        async with asyncio.timeout(100), Client(f"{up.base}/mcp", mode=mode) as client:
+        async with asyncio.timeout(STUCK_S), Client(f"{up.base}/mcp", mode=mode) as client:
             assert [tool.name for tool in (await client.list_tools()).tools] == list(TOOLS)
             for name, values in calls.items():
                 http = over_http(TOOLS[name], values)

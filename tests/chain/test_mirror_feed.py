@@ -13,6 +13,7 @@ from tickyard.market.reading import ChainReader
 from tickyard.market.swaps.fills import Trade
 from tickyard.sandbox.world.place import TRADING_DESK
 from yards.mirroring import Bustle, Followed, asked
+from yards.patience import STUCK_S
 
 pytestmark = pytest.mark.node
 
@@ -28,7 +29,7 @@ def test_a_swap_wakes_the_mirror_before_its_step_is_due(world):
         feed = LogFeed([url], chain_id=4663, topics=TOPICS, clock=clock)
         reader = ChainReader(followed.rpc, MAINNET.multicall3, clock)
         live = LiveMarket(followed.mirror, reader, followed.book, MAINNET, clock, feed)
-        async with asyncio.timeout(60), followed.rpc:
+        async with asyncio.timeout(STUCK_S), followed.rpc:
             await followed.book.discover([token])
             tasks = [asyncio.create_task(feed.keep()), asyncio.create_task(live.keep())]
             try:

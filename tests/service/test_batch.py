@@ -14,6 +14,7 @@ from tickyard.kernel.errors import BadRequest, NotFound, UpstreamDown
 from tickyard.kernel.operation import Operation
 from tickyard.market.batch import BATCH_MAX, read_symbols
 from yards import paperyard
+from yards.patience import STUCK_S
 
 FAILURES = (BadRequest, NotFound, UpstreamDown)
 
@@ -34,7 +35,7 @@ ROWS = (
 
 def in_yard(folder, work):
     async def run():
-        async with asyncio.timeout(60), paperyard.open_yard(folder) as yard:
+        async with asyncio.timeout(STUCK_S), paperyard.open_yard(folder) as yard:
             clock = WallClock()
             cache = FrontCache(clock)
             router = build_router((r.method, r.path, Endpoint(r, yard.deps, cache, clock)) for r in ROWS)
@@ -153,7 +154,7 @@ class Backdated(paperyard.LyingChain):
 @pytest.mark.parametrize("kind", ["quotes", "depth"])
 def test_a_header_with_another_time_than_its_block_is_not_believed(tmp_path, kind):
     async def run():
-        async with asyncio.timeout(60), paperyard.open_yard(tmp_path, chain=Backdated()) as yard:
+        async with asyncio.timeout(STUCK_S), paperyard.open_yard(tmp_path, chain=Backdated()) as yard:
             wanted = {"quotes": [{"symbol": "AAPL", "side": "buy", "amount": "100"}]}
             asked = yard.post("/v1/quotes", wanted) if kind == "quotes" else yard.get("/v1/depth/AAPL")
             answer = await asked

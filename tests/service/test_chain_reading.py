@@ -15,13 +15,14 @@ from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 from yards import rpcnode
 from yards.clocks import SkippingClock
+from yards.patience import STUCK_S
 
 TOKEN, ALICE, BOB = (Address("0x" + digit * 40) for digit in "abc")
 
 
 def with_node(results, work):
     async def run():
-        async with asyncio.timeout(30), rpcnode.Node() as node:
+        async with asyncio.timeout(STUCK_S), rpcnode.Node() as node:
             node.results = results
             rpc = Rpc([node.url], chain_id=4663, clock=SkippingClock(), budget_s=2.0, try_s=1.0, rng=Random(7))
             async with rpc:

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from yards import paperyard, rpcnode
+from yards.patience import STUCK_S
 
 WALLET = "0x875F7121A37a8Af309B8e85f297B46Aa19d85daD"
 BODY = {"symbol": "AAPL", "side": "buy", "amount": "100", "recipient": WALLET}
@@ -12,7 +13,7 @@ BODY = {"symbol": "AAPL", "side": "buy", "amount": "100", "recipient": WALLET}
 
 def in_yard(folder, work):
     async def run():
-        async with asyncio.timeout(60), paperyard.open_yard(folder) as yard:
+        async with asyncio.timeout(STUCK_S), paperyard.open_yard(folder) as yard:
             return await work(yard)
 
     return asyncio.run(run())

@@ -7,6 +7,7 @@ from eth_abi import decode, encode
 from tickyard.config.pinned import MAINNET
 from tickyard.sandbox.node.abi import call_data
 from yards import paperyard, rpcnode
+from yards.patience import STUCK_S
 
 WALLET = "0x875F7121A37a8Af309B8e85f297B46Aa19d85daD"
 BODY = {"symbol": "AAPL", "side": "buy", "amount": "100", "recipient": WALLET}
@@ -59,7 +60,7 @@ class Runner:
 
 def in_yard(folder, work):
     async def run():
-        async with asyncio.timeout(60), paperyard.open_yard(folder) as yard:
+        async with asyncio.timeout(STUCK_S), paperyard.open_yard(folder) as yard:
             runner = Runner(yard)
             quote = (await yard.get("/v1/quote", symbol="AAPL", side="buy", amount="100")).json()
             whole, _, part = quote["tokenAmount"].partition(".")

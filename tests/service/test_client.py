@@ -31,6 +31,7 @@ from tickyard.sandbox.commands.pay import pay_command
 from tickyard.terminal.commands import call_command, watch
 from yards import serving as _serving
 from yards.clocks import MovedClock
+from yards.patience import STUCK_S
 
 PRICE = example_of(next(row for row in CATALOG if row.name == "get_price").answer)
 
@@ -78,7 +79,7 @@ def error(status, code, **headers):
 @asynccontextmanager
 async def at(stand, **options):
     options = {"clock": QuickClock(), **options}
-    async with asyncio.timeout(30), _serving.serving(stand.app) as base, AsyncClient(base, **options) as client:
+    async with asyncio.timeout(STUCK_S), _serving.serving(stand.app) as base, AsyncClient(base, **options) as client:
         yield client
 
 
@@ -140,7 +141,7 @@ def test_the_other_client_needs_no_loop_and_can_live_beside_one():
             return symbol
 
     async def run():
-        async with asyncio.timeout(30), _serving.serving(stand.app) as base:
+        async with asyncio.timeout(STUCK_S), _serving.serving(stand.app) as base:
             return await asyncio.to_thread(use, base)
 
     assert asyncio.run(run()) == "AAPL"
@@ -274,7 +275,7 @@ def bought(*turns):
     async def run():
         stand = Stand()
         ends = []
-        async with asyncio.timeout(30), _serving.serving(stand.app) as base:
+        async with asyncio.timeout(STUCK_S), _serving.serving(stand.app) as base:
             for payer, *answers in turns:
                 if callable(payer):
                     payer = payer()
@@ -461,7 +462,7 @@ def test_the_pay_command_says_to_repeat_what_somebody_in_between_has_answered(an
 
     async def run():
         stand = Stand()
-        async with asyncio.timeout(30), _serving.serving(stand.app) as base:
+        async with asyncio.timeout(STUCK_S), _serving.serving(stand.app) as base:
             for answers in ([demo, challenge(), answer], [demo, paid()]):
                 stand.answers = answers
                 yield await pay_command(base, "/v1/x402/quote", None, None), capsys.readouterr().err
@@ -485,7 +486,7 @@ def test_the_pay_command_forgets_no_payment_before_its_answer_is_shown(tmp_path,
 
     async def run():
         stand = Stand()
-        async with asyncio.timeout(30), _serving.serving(stand.app) as base:
+        async with asyncio.timeout(STUCK_S), _serving.serving(stand.app) as base:
             for screen, answers in ((gone, [demo, challenge(), paid()]), (shown, [demo, paid()])):
                 stand.answers = answers
                 with (
@@ -586,7 +587,7 @@ def test_a_webhook_of_the_service_passes_the_public_library_and_ours():
 
 def run_command(stand, capsys, *words, **more):
     async def run():
-        async with asyncio.timeout(30), _serving.serving(stand.app) as base:
+        async with asyncio.timeout(STUCK_S), _serving.serving(stand.app) as base:
             operation, *values = words
             args = Namespace(**{"operation": operation, "values": values, "json": False, "url": base, **more})
             return await asyncio.to_thread(call_command, args)
@@ -682,7 +683,7 @@ def test_a_live_chart_outlives_a_silence_of_the_service():
     stand, out = Streamless(ok(HISTORY), error(502, "upstream_error", retry_after="11"), ok(HISTORY)), Screen()
 
     async def run():
-        async with asyncio.timeout(30), _serving.serving(stand.app) as base:
+        async with asyncio.timeout(STUCK_S), _serving.serving(stand.app) as base:
             with pytest.raises(Enough):
                 await watch("AAPL", "5m", base, out=out, clock=Impatient())
 
@@ -697,7 +698,7 @@ def test_watch_draws_the_candles_once_where_nobody_looks_on():
     stand, out = Stand(ok(HISTORY)), io.StringIO()
 
     async def run():
-        async with asyncio.timeout(30), _serving.serving(stand.app) as base:
+        async with asyncio.timeout(STUCK_S), _serving.serving(stand.app) as base:
             await watch("AAPL", "5m", base, out=out)
 
     asyncio.run(run())

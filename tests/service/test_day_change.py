@@ -10,6 +10,7 @@ from tickyard.kernel.clock import WallClock
 from tickyard.market.sampling.rounds import Round, slot_number
 from tickyard.store.tokens import token_ids
 from yards import paperyard
+from yards.patience import STUCK_S
 
 DAY = 288
 """Slots."""
@@ -19,7 +20,7 @@ def changes(folder, samples):
     """What the stats of these symbols say, each with its samples: (how many slots ago, price in nano-dollars)."""
 
     async def run():
-        async with asyncio.timeout(60), paperyard.open_yard(folder) as yard:
+        async with asyncio.timeout(STUCK_S), paperyard.open_yard(folder) as yard:
             deps, clock = yard.deps, WallClock()
             await _record(deps, samples, slot_number(clock.now()))
             seen = asyncio.Event()

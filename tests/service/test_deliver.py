@@ -27,6 +27,7 @@ from tickyard.store.opening import open_store
 from yards import parcels
 from yards import webhook_receiver as webhook
 from yards.clocks import MovedClock
+from yards.patience import STUCK_S
 from yards.schema import lay
 
 Receiver, StubResolver = webhook.Receiver, webhook.StubResolver
@@ -97,7 +98,7 @@ def run(tmp_path, authority):
             store = open_store(tmp_path / "tickyard.db", clock, Random(1))
             try:
                 await lay(store)
-                async with asyncio.timeout(100), Receiver(authority.serving("*.acme.com"), manner) as receiver:
+                async with asyncio.timeout(STUCK_S), Receiver(authority.serving("*.acme.com"), manner) as receiver:
                     return await work(World(store, clock, authority, receiver.port, resolver), receiver)
             finally:
                 await store.close()

@@ -5,11 +5,12 @@ import asyncio
 import pytest
 
 from yards import paperyard
+from yards.patience import STUCK_S
 
 
 def in_yard(folder, work):
     async def run():
-        async with asyncio.timeout(60), paperyard.open_yard(folder) as yard:
+        async with asyncio.timeout(STUCK_S), paperyard.open_yard(folder) as yard:
             return await work(yard)
 
     return asyncio.run(run())

@@ -16,6 +16,7 @@ from tickyard.kernel.ids import Address
 from tickyard.payments.offer.bazaar import paid_path
 from tickyard.payments.offer.terms import PaymentSettings, Terms
 from yards import paperyard, serving
+from yards.patience import STUCK_S
 
 pytestmark = pytest.mark.node
 
@@ -59,7 +60,7 @@ async def read(base):
 @pytest.fixture(scope="module")
 def readers(tmp_path_factory):
     async def run():
-        async with asyncio.timeout(100), open_service(tmp_path_factory.mktemp("yard")) as base:
+        async with asyncio.timeout(STUCK_S), open_service(tmp_path_factory.mktemp("yard")) as base:
             return base, await read(base)
 
     return asyncio.run(run())

@@ -11,6 +11,7 @@ from tickyard.payments.proof.reconcile import look_after
 from tickyard.payments.refusal import EXPIRED, NONCE_SPENT
 from tickyard.store.revenue import revenue
 from yards import paying
+from yards.patience import STUCK_S
 
 call = paying.call
 URL = "/v1/x402/item/AAPL"
@@ -21,7 +22,7 @@ LANDED = ["hang-landed", "cut-landed", "500-landed", "cut-body", "pending-landed
 
 def run(tmp_path, scenario, **options):
     async def bounded():
-        async with asyncio.timeout(30), paying.World(tmp_path / "x.db", **options) as world:
+        async with asyncio.timeout(STUCK_S), paying.World(tmp_path / "x.db", **options) as world:
             await scenario(world)
 
     asyncio.run(bounded())

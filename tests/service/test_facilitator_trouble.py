@@ -11,6 +11,7 @@ from aiohttp import web
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.payments.facilitators.facilitator import Facilitator, FacilitatorRefused, Settled, Unknown, Valid
+from yards.patience import STUCK_S
 
 NETWORK = "eip155:8453"
 HASH, PAYER = "0x" + "AB" * 32, "0x" + "Cd" * 20
@@ -85,7 +86,7 @@ async def hang(_request):
 def test_trouble_is_known_by_its_kind_and_watched(answer, kind):
     async def run():
         seen = []
-        async with asyncio.timeout(20), facing(answer, seen, is_there=answer is not None) as facilitator:
+        async with asyncio.timeout(STUCK_S), facing(answer, seen, is_there=answer is not None) as facilitator:
             assert await facilitator.settle(b"{}") == Unknown(kind)
             with pytest.raises(UpstreamDown, match="nothing was taken"):
                 await facilitator.verify(b"{}")
@@ -112,7 +113,7 @@ def test_trouble_is_known_by_its_kind_and_watched(answer, kind):
 def test_a_settlement_is_believed_when_all_of_it_is_there(body, outcome):
     async def run():
         seen = []
-        async with asyncio.timeout(20), facing(told(body), seen) as facilitator:
+        async with asyncio.timeout(STUCK_S), facing(told(body), seen) as facilitator:
             assert await facilitator.settle(b"{}") == outcome
         assert seen == [(f"facilitator-{NETWORK}-settle", "ok")]
 
@@ -125,9 +126,9 @@ def test_a_settlement_is_believed_when_all_of_it_is_there(body, outcome):
 )
 def test_a_word_about_a_payment_is_yes_or_no(body, outcome):
     async def run():
-        async with asyncio.timeout(20), facing(told(body), []) as facilitator:
+        async with asyncio.timeout(STUCK_S), facing(told(body), []) as facilitator:
             assert await facilitator.verify(b"{}") == outcome
-        async with asyncio.timeout(20), facing(told({"isValid": "yes"}), []) as facilitator:
+        async with asyncio.timeout(STUCK_S), facing(told({"isValid": "yes"}), []) as facilitator:
             with pytest.raises(UpstreamDown):
                 await facilitator.verify(b"{}")
 
@@ -138,7 +139,7 @@ def test_a_word_about_a_payment_is_yes_or_no(body, outcome):
 def test_a_refusal_may_come_with_a_status_of_its_own(status):
     async def run():
         body = {"isValid": False, "invalidReason": "why", "success": False, "errorReason": "why not"}
-        async with asyncio.timeout(20), facing(told(body, status), []) as facilitator:
+        async with asyncio.timeout(STUCK_S), facing(told(body, status), []) as facilitator:
             assert await facilitator.verify(b"{}") == FacilitatorRefused("why")
             assert await facilitator.settle(b"{}") == FacilitatorRefused("why not")
 
@@ -156,7 +157,7 @@ def test_a_payment_goes_to_the_address_that_was_given_as_json_and_past_no_proxy(
         return web.json_response({"isValid": True})
 
     async def run():
-        async with asyncio.timeout(20), facing(answer, [], path="/a%7Eb/") as facilitator:
+        async with asyncio.timeout(STUCK_S), facing(answer, [], path="/a%7Eb/") as facilitator:
             assert await facilitator.verify(b"[1]") == Valid()
 
     asyncio.run(run())
@@ -170,7 +171,7 @@ def test_a_facilitator_that_sends_payments_elsewhere_is_not_followed():
         return web.json_response(SETTLED)
 
     async def run():
-        async with asyncio.timeout(20), facing(answer, []) as facilitator:
+        async with asyncio.timeout(STUCK_S), facing(answer, []) as facilitator:
             assert await facilitator.settle(b"{}") == Unknown("status")
 
     asyncio.run(run())
@@ -184,7 +185,7 @@ def test_who_answers_nothing_is_not_asked_for_a_while_and_who_answers_is():
         return web.json_response({"isValid": True}, status=200 if len(asked) == 3 else 500)
 
     async def run():
-        async with asyncio.timeout(20), facing(answer, []) as facilitator:
+        async with asyncio.timeout(STUCK_S), facing(answer, []) as facilitator:
             ends = []
             for _ in range(10):
                 try:
@@ -200,7 +201,7 @@ def test_who_answers_nothing_is_not_asked_for_a_while_and_who_answers_is():
 
 def test_one_that_is_not_started_or_closed_asks_nobody():
     async def run():
-        async with asyncio.timeout(20), facing(told(SETTLED), []) as facilitator:
+        async with asyncio.timeout(STUCK_S), facing(told(SETTLED), []) as facilitator:
             await facilitator.close()
             await facilitator.close()
             with pytest.raises(RuntimeError, match="start"):

@@ -11,6 +11,7 @@ from tickyard.chain.rpc.feed import LogFeed
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address
 from tickyard.sandbox.standins.process import open_port
+from yards.patience import STUCK_S
 
 POOLS = frozenset({Address("0x" + "11" * 20), Address("0x" + "22" * 20)})
 NEWS = '{"jsonrpc": "2.0", "method": "eth_subscription", "params": {"subscription": "0x1", "result": {}}}'
@@ -89,7 +90,7 @@ async def fed(*tellers):
     )
     keeping = asyncio.create_task(feed.keep())
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(STUCK_S):
             yield feed
     finally:
         keeping.cancel()

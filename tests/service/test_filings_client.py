@@ -30,6 +30,7 @@ from tickyard.sources.filings.database import (
 from tickyard.store.opening import open_store
 from tickyard.store.shared_pace import SharedPace
 from yards.clocks import SkippingClock
+from yards.patience import STUCK_S
 from yards.schema import lay
 
 APPLE = 320193
@@ -96,7 +97,7 @@ async def client(server, where, *, contact="ops@example.com", clock=None, per_se
 
 def ask(server, tmp_path, use, **options):
     async def go():
-        async with asyncio.timeout(20), client(server, tmp_path / "tickyard.db", **options) as (filings, source):
+        async with asyncio.timeout(STUCK_S), client(server, tmp_path / "tickyard.db", **options) as (filings, source):
             return await use(filings, source)
 
     return asyncio.run(go())

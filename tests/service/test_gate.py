@@ -7,6 +7,7 @@ import pytest
 
 from tickyard.payments.offer.terms import FIRST, SECOND
 from yards import paying
+from yards.patience import STUCK_S
 from yards.payer import Wallet, as_header, envelope
 from yards.selling import BUILD, KEPT
 
@@ -18,7 +19,7 @@ JSON_BODY = ("content-type", "application/json")
 
 def run(tmp_path, scenario, **options):
     async def bounded():
-        async with asyncio.timeout(30), paying.World(tmp_path / "x.db", **options) as world:
+        async with asyncio.timeout(STUCK_S), paying.World(tmp_path / "x.db", **options) as world:
             await scenario(world)
 
     asyncio.run(bounded())

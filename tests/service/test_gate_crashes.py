@@ -17,6 +17,7 @@ from tickyard.payments.offer.terms import FIRST, SECOND
 from tickyard.payments.proof.reconcile import look_after
 from tickyard.store.sqlite.engine import SqliteStore
 from yards import paying
+from yards.patience import STUCK_S
 
 URL = "/v1/x402/item/AAPL"
 # A sale is over long before this many stages.
@@ -99,7 +100,10 @@ def run(tmp_path, scenario):
             store.reaper = reaper
             return store
 
-        async with asyncio.timeout(60), paying.World(tmp_path / "x.db", processes=0, open_store=open_store) as world:
+        async with (
+            asyncio.timeout(STUCK_S),
+            paying.World(tmp_path / "x.db", processes=0, open_store=open_store) as world,
+        ):
             world.deps.on_stage = reaper.stage
             for facilitator in world.facilitators.values():
                 facilitator.on_stage = reaper.stage

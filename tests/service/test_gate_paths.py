@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from yards import paying
+from yards.patience import STUCK_S
 
 call = paying.call
 
@@ -56,7 +57,7 @@ PAID = [
 
 def run(tmp_path, scenario):
     async def bounded():
-        async with asyncio.timeout(30), paying.World(tmp_path / "x.db") as world:
+        async with asyncio.timeout(STUCK_S), paying.World(tmp_path / "x.db") as world:
             await scenario(world)
 
     asyncio.run(bounded())

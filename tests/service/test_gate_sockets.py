@@ -11,6 +11,7 @@ import uvicorn
 
 from tickyard.doors.http.protocol import LimitedProtocol
 from yards import paying
+from yards.patience import STUCK_S
 from yards.serving import running
 
 HOST = "Host: api.example\r\nConnection: close\r\n"
@@ -57,7 +58,7 @@ HEADERS = [
 
 @contextlib.asynccontextmanager
 async def shop(tmp_path):
-    async with asyncio.timeout(60), paying.World(tmp_path / "x.db") as world:
+    async with asyncio.timeout(STUCK_S), paying.World(tmp_path / "x.db") as world:
         listening = socket.create_server(("127.0.0.1", 0), backlog=256)
         config = uvicorn.Config(
             world.app, http=LimitedProtocol, loop="none", ws="none", lifespan="off", log_config=None, access_log=False

@@ -30,6 +30,7 @@ from tickyard.kernel.operation import Kept, NoAsk, Operation
 from tickyard.kernel.wire import Answer, Ask, SymbolField
 from tickyard.observe.log import configure_logging
 from yards import serving as _serving
+from yards.patience import STUCK_S
 
 MODES = ("2026-07-28", "legacy")
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
@@ -118,7 +119,7 @@ async def house(**options):
     endpoints += [(method, "/mcp", door) for method in ("GET", "POST", "DELETE", "PUT")]
     app = Edge(build_router(endpoints), cache, clock, rate_limit=None, access_log=None, profile_header=None)
     try:
-        async with asyncio.timeout(60), _serving.serving(app) as base:
+        async with asyncio.timeout(STUCK_S), _serving.serving(app) as base:
             yield base
     finally:
         await door.close()

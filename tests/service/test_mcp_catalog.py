@@ -17,6 +17,7 @@ from tickyard.doors.mcp.door import McpDoor
 from tickyard.doors.mcp.tools import Tool
 from tickyard.kernel.clock import WallClock
 from yards import paperyard, serving, tools
+from yards.patience import STUCK_S
 
 TOOLS = [row for row in CATALOG if row.is_tool]
 # A made-up id has no alert, and a secret is shown once: these are called with what they need in the alert tests.
@@ -194,7 +195,7 @@ def test_a_text_from_the_issuer_is_data_and_nothing_else(tmp_path):
         return [{**asset, "tokenName": HOSTILE} if asset["tokenSymbol"] == "AAPL" else asset for asset in assets]
 
     async def run():
-        async with asyncio.timeout(60), paperyard.open_yard(tmp_path) as yard:
+        async with asyncio.timeout(STUCK_S), paperyard.open_yard(tmp_path) as yard:
             yard.issuer.edit = edit
             await yard.deps.market.registry.refresh()
             door = McpDoor(CATALOG, yard.deps, FrontCache(WallClock()), base_url="http://127.0.0.1", openapi=b"{}")

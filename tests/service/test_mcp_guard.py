@@ -13,6 +13,7 @@ from tickyard.config.settings import SettingsError
 from tickyard.doors.app import Plan, build_app
 from tickyard.doors.mcp.guard import HostGuard
 from yards import paperyard
+from yards.patience import STUCK_S
 
 NEEDED = {"TICKYARD_PROFILE": "sandbox", "TICKYARD_RPC_URLS": "http://127.0.0.1:1"}
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
@@ -28,7 +29,7 @@ def statuses(folder, calls, **given):
     read = settings(**given)
 
     async def run():
-        async with asyncio.timeout(60), paperyard.open_yard(folder) as yard:
+        async with asyncio.timeout(STUCK_S), paperyard.open_yard(folder) as yard:
             changed = {"base_url": read.base_url, "mcp_hosts": read.mcp_hosts, "mcp_origins": read.mcp_origins}
             deps = dataclasses.replace(yard.deps, settings=msgspec.structs.replace(yard.deps.settings, **changed))
             app = build_app(Plan(CATALOG, deps), access_log=None)

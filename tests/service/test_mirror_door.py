@@ -16,7 +16,7 @@ from tickyard.sandbox.standins.issuer import IssuerStandIn
 from tickyard.sandbox.standins.process import open_port
 from tickyard.sandbox.world.listing import load
 from yards import asgi, house, paperyard, rpcnode, serving
-from yards.patience import beside_naps
+from yards.patience import STUCK_S, beside_naps
 
 QUOTE = "/v1/quote?symbol=AAPL&side=buy&amount=100"
 JSON = {"content-type": "application/json"}
@@ -70,7 +70,7 @@ async def woken(deps):
 @pytest.mark.slow
 def test_a_quote_from_memory_asks_nobody_and_says_the_same(tmp_path):
     async def scenario():
-        async with asyncio.timeout(60), mirrored(tmp_path) as (_, _, deps, app):
+        async with asyncio.timeout(STUCK_S), mirrored(tmp_path) as (_, _, deps, app):
             asked = await asgi.ask_app(app, "GET", QUOTE)
             await woken(deps)
             before = deps.rpc.round_trips
@@ -98,7 +98,7 @@ def test_one_quote_in_five_hundred_is_compared_and_a_difference_drops_the_mirror
             assert (await asgi.ask_app(app, "POST", "/v1/quotes", headers=JSON, chunks=(many,))).status == 200
 
     async def scenario():
-        async with asyncio.timeout(60), mirrored(tmp_path) as (_, node, deps, app):
+        async with asyncio.timeout(STUCK_S), mirrored(tmp_path) as (_, node, deps, app):
             await asgi.ask_app(app, "GET", QUOTE)
             await woken(deps)
             # Other amounts: what was read at a block is so for ever, and this chain has but one.
@@ -136,7 +136,7 @@ async def told(base, target, *headers, method="GET"):
 
 def test_a_quote_written_at_once_is_the_quote_of_the_long_way(tmp_path):
     async def scenario():
-        async with asyncio.timeout(60), mirrored(tmp_path) as (clock, _, deps, app), serving.serving(app) as base:
+        async with asyncio.timeout(STUCK_S), mirrored(tmp_path) as (clock, _, deps, app), serving.serving(app) as base:
             # A host is looked at once, on the long way.
             assert (await told(base, QUOTE))[0] == "HTTP/1.1 200 OK"
             await woken(deps)
@@ -166,7 +166,7 @@ def test_a_quote_written_at_once_is_the_quote_of_the_long_way(tmp_path):
 @pytest.mark.slow
 def test_what_was_not_confirmed_lately_is_not_served(tmp_path):
     async def scenario():
-        async with asyncio.timeout(60), mirrored(tmp_path) as (clock, node, deps, app):
+        async with asyncio.timeout(STUCK_S), mirrored(tmp_path) as (clock, node, deps, app):
             await woken(deps)
             node.mode = "500"
             clock.ahead_s += 2
@@ -187,7 +187,7 @@ def test_a_node_that_falls_silent_under_a_fresh_mirror_is_waited_for_once(tmp_pa
     body = msgspec.json.encode(trade)
 
     async def scenario():
-        async with asyncio.timeout(60), mirrored(tmp_path) as (_, node, deps, app):
+        async with asyncio.timeout(STUCK_S), mirrored(tmp_path) as (_, node, deps, app):
             await woken(deps)
             node.mode = "hang"
             asked = asgi.ask_app(app, "POST", path, headers=JSON, chunks=(body,))
@@ -200,7 +200,7 @@ def test_a_node_that_falls_silent_under_a_fresh_mirror_is_waited_for_once(tmp_pa
 
 def test_when_nobody_asks_for_a_minute_nothing_is_followed(tmp_path):
     async def scenario():
-        async with asyncio.timeout(60), mirrored(tmp_path) as (clock, _, deps, app):
+        async with asyncio.timeout(STUCK_S), mirrored(tmp_path) as (clock, _, deps, app):
             await woken(deps)
             assert deps.market.live.mirror.hot()
             clock.ahead_s += QUIET_S + 1
@@ -217,7 +217,7 @@ def test_when_nobody_asks_for_a_minute_nothing_is_followed(tmp_path):
 @pytest.mark.slow
 def test_every_pool_is_held_as_soon_as_one_is_asked_about(tmp_path):
     async def scenario():
-        async with asyncio.timeout(60), mirrored(tmp_path) as (_, _, deps, app):
+        async with asyncio.timeout(STUCK_S), mirrored(tmp_path) as (_, _, deps, app):
             await woken(deps)
             mirror = deps.market.live.mirror
             while not all(pool.address in mirror._held for pool in deps.market.pools.every()):

@@ -12,6 +12,7 @@ from tickyard.kernel.ids import Address
 from tickyard.payments.proof.nonces import Nonces
 from tickyard.payments.signed.key import Key
 from yards import rpcnode
+from yards.patience import STUCK_S
 
 ASSET, PAYER = (Address("0x" + digit * 40) for digit in "12")
 YES, NO = "0x" + f"{1:064x}", "0x" + f"{0:064x}"
@@ -49,7 +50,7 @@ class Memory:
 
 def ask(memory, work):
     async def run():
-        async with asyncio.timeout(20), rpcnode.Node() as node:
+        async with asyncio.timeout(STUCK_S), rpcnode.Node() as node:
             node.results["eth_call"] = memory
             async with Rpc([node.url], chain_id=4663, clock=WallClock()) as rpc:
                 return await work(Nonces(rpc, is_eip3009=True))

@@ -7,6 +7,7 @@ import pytest
 
 from tickyard.payments.offer.terms import SECOND
 from yards import paying
+from yards.patience import STUCK_S
 
 call = paying.call
 URL = "/v1/x402/item/AAPL"
@@ -123,7 +124,7 @@ def test_every_line_of_the_table_is_true(tmp_path, row):
             assert status in (0, 500, 502)
 
     async def bounded():
-        async with asyncio.timeout(30), paying.World(tmp_path / "x.db", unsettled_per_minute=3) as world:
+        async with asyncio.timeout(STUCK_S), paying.World(tmp_path / "x.db", unsettled_per_minute=3) as world:
             await scenario(world)
 
     asyncio.run(bounded())

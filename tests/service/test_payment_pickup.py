@@ -12,6 +12,7 @@ from tickyard.payments.offer.terms import FIRST, SECOND, PaymentSettings, Terms
 from tickyard.payments.proof.reconcile import look_after
 from tickyard.payments.selling.pickup import newest_of
 from yards import paying
+from yards.patience import STUCK_S
 from yards.payer import Wallet, as_header, decoded, envelope, sign_in
 from yards.selling import BASE_URL, PAY_TO
 
@@ -23,7 +24,7 @@ BUYER, ELSEWHERE = ("203.0.113.9", 1234), ("198.51.100.7", 1234)
 
 def run(tmp_path, scenario, **options):
     async def bounded():
-        async with asyncio.timeout(30), paying.World(tmp_path / "x.db", **options) as world:
+        async with asyncio.timeout(STUCK_S), paying.World(tmp_path / "x.db", **options) as world:
             await scenario(world)
 
     asyncio.run(bounded())

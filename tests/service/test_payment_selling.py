@@ -31,6 +31,7 @@ from tickyard.payments.receipts import ReceiptKey
 from tickyard.sandbox.clock import CLOCK_FILE, SandboxClock
 from yards import paying, selling
 from yards.clocks import MovedClock
+from yards.patience import STUCK_S
 from yards.payer import as_header
 
 call = paying.call
@@ -41,7 +42,7 @@ ASKED = URL("https://far.example:8443/platform/v2/x402/verify")
 
 def run(tmp_path, scenario, **options):
     async def bounded():
-        async with asyncio.timeout(60), paying.World(tmp_path / "x.db", **options) as world:
+        async with asyncio.timeout(STUCK_S), paying.World(tmp_path / "x.db", **options) as world:
             await scenario(world)
 
     asyncio.run(bounded())

@@ -6,6 +6,7 @@ import pytest
 
 from tickyard.kernel.errors import UpstreamDown
 from yards import paperyard
+from yards.patience import STUCK_S
 
 GETTERS = ("0dfe1681", "d21220a7", "ddca3f43", "3850c7bd", "1a686502")
 
@@ -23,7 +24,7 @@ def test_a_pool_that_never_had_a_price_and_is_gone_keeps_no_new_one_from_joining
         late = next(pool for pool, (_, root, _) in chain.pools.items() if root)
         market = chain.pools[late][0]
         chain.by_pair.pop((market.token, market.fee))
-        async with asyncio.timeout(60), paperyard.open_yard(tmp_path, chain=chain) as yard:
+        async with asyncio.timeout(STUCK_S), paperyard.open_yard(tmp_path, chain=chain) as yard:
             book = yard.deps.market.pools
             tokens = sorted({market.token, *(pool.token for pool in book.every())})
             bare = next(pool for pool in book.every() if book.last_sqrt_price(pool) is None)
@@ -49,7 +50,7 @@ def test_a_pool_that_the_factory_names_and_nobody_finds_is_the_nodes_failure(tmp
         new = next(iter(chain.pools))
         market = chain.pools[new][0]
         chain.by_pair.pop((market.token, market.fee))
-        async with asyncio.timeout(60), paperyard.open_yard(tmp_path, chain=chain) as yard:
+        async with asyncio.timeout(STUCK_S), paperyard.open_yard(tmp_path, chain=chain) as yard:
             chain.by_pair[market.token, market.fee] = new
             chain.says |= {(new, getter): b"" for getter in GETTERS}
             with pytest.raises(UpstreamDown):

@@ -9,6 +9,7 @@ import pytest
 
 from tickyard.kernel.clock import WallClock
 from yards import paperyard
+from yards.patience import STUCK_S
 
 
 class SkippedClock(WallClock):
@@ -22,7 +23,7 @@ class SkippedClock(WallClock):
 
 def live(scenario, folder):
     async def run():
-        async with asyncio.timeout(60), paperyard.open_yard(folder, clock=SkippedClock()) as yard:
+        async with asyncio.timeout(STUCK_S), paperyard.open_yard(folder, clock=SkippedClock()) as yard:
             await scenario(yard)
 
     asyncio.run(run())

@@ -11,6 +11,7 @@ import pytest
 from tickyard.chain.address import checksum
 from tickyard.sandbox.world.listing import load
 from yards import house, paperyard
+from yards.patience import STUCK_S
 
 ELSEWHERE = "0x" + "ee" * 20
 SYMBOL = "HOOD"
@@ -61,7 +62,7 @@ async def address_of(yard, symbol=SYMBOL):
 def live(scenario, folder):
     async def run():
         async with (
-            asyncio.timeout(90),
+            asyncio.timeout(STUCK_S),
             paperyard.open_far_ends() as far,
             paperyard.open_yard(folder, far_ends=far) as yard,
         ):
@@ -193,7 +194,7 @@ def test_nothing_is_accepted_by_mistake(tmp_path):
 @pytest.mark.slow
 def test_a_damaged_list_is_dropped_and_read_again_and_who_is_who_stays_pinned(tmp_path):
     async def run():
-        async with asyncio.timeout(90), paperyard.open_far_ends() as far:
+        async with asyncio.timeout(STUCK_S), paperyard.open_far_ends() as far:
             async with paperyard.open_yard(tmp_path, far_ends=far) as yard:
                 old = await address_of(yard)
             books = sqlite3.connect(tmp_path / "tickyard.db")

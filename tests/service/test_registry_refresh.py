@@ -12,6 +12,7 @@ from tickyard.config.settings import SettingsError
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.observe import metrics
 from yards import paperyard
+from yards.patience import STUCK_S
 
 word = paperyard.paper.word
 ELSEWHERE = "0x" + "ee" * 20
@@ -21,7 +22,7 @@ BUY = {"symbol": SYMBOL, "side": "buy", "amount": "5"}
 
 def live(scenario, folder, **options):
     async def run():
-        async with asyncio.timeout(60), paperyard.open_yard(folder, **options) as yard:
+        async with asyncio.timeout(STUCK_S), paperyard.open_yard(folder, **options) as yard:
             await scenario(yard)
 
     asyncio.run(run())
@@ -192,7 +193,7 @@ def restart(folder, trouble, scenario):
     seen = {}
 
     async def run():
-        async with asyncio.timeout(60), paperyard.open_far_ends() as far:
+        async with asyncio.timeout(STUCK_S), paperyard.open_far_ends() as far:
             async with paperyard.open_yard(folder, far_ends=far) as yard:
                 seen["before"] = await the_truth(yard), (await yard.get(f"/v1/assets/{SYMBOL}")).json()
             trouble(far.issuer)
@@ -230,7 +231,7 @@ def test_two_replicas_that_are_told_different_things_serve_one_truth(tmp_path):
     """The second asks an issuer of its own, which lies: the pins of the first are its pins too."""
 
     async def run():
-        async with asyncio.timeout(60), paperyard.open_yard(tmp_path) as first, paperyard.open_far_ends() as lying:
+        async with asyncio.timeout(STUCK_S), paperyard.open_yard(tmp_path) as first, paperyard.open_far_ends() as lying:
             lying.issuer.edit = moved
             truth = await the_truth(first)
             async with paperyard.open_yard(tmp_path, far_ends=lying) as second:
@@ -244,7 +245,7 @@ def test_two_replicas_that_are_told_different_things_serve_one_truth(tmp_path):
 def test_what_one_replica_has_learnt_the_other_serves_while_its_issuer_is_down(tmp_path):
     async def run():
         async with (
-            asyncio.timeout(60),
+            asyncio.timeout(STUCK_S),
             paperyard.open_far_ends() as far,
             paperyard.open_yard(tmp_path, far_ends=far) as first,
             paperyard.open_yard(tmp_path, far_ends=far) as second,
@@ -261,7 +262,7 @@ def test_what_one_replica_has_learnt_the_other_serves_while_its_issuer_is_down(t
 @pytest.mark.slow
 def test_a_kept_list_that_is_damaged_is_an_error_that_says_what_to_do(tmp_path):
     async def run():
-        async with asyncio.timeout(60), paperyard.open_far_ends() as far:
+        async with asyncio.timeout(STUCK_S), paperyard.open_far_ends() as far:
             async with paperyard.open_yard(tmp_path, far_ends=far):
                 pass
             books = sqlite3.connect(tmp_path / "tickyard.db")
@@ -327,7 +328,7 @@ def renamed_and_broken(assets):
 @pytest.mark.parametrize("breaking", [second_address, fewer_decimals, nameless, unnamed, renamed_and_broken])
 def test_a_broken_entry_delists_nobody_and_is_alarmed(tmp_path, breaking):
     async def run():
-        async with asyncio.timeout(60), paperyard.open_far_ends() as far:
+        async with asyncio.timeout(STUCK_S), paperyard.open_far_ends() as far:
             async with paperyard.open_yard(tmp_path, far_ends=far) as yard:
                 before = await the_truth(yard)
                 far.issuer.edit = breaking

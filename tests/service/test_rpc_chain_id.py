@@ -8,6 +8,7 @@ from tickyard.chain.rpc.client import Rpc
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
 from yards import rpcnode
+from yards.patience import STUCK_S
 
 Node = rpcnode.Node
 
@@ -18,7 +19,7 @@ def client(*nodes, **options):
 
 def run(scenario):
     async def bounded():
-        async with asyncio.timeout(10), Node() as first, Node() as second:
+        async with asyncio.timeout(STUCK_S), Node() as first, Node() as second:
             await scenario(first, second)
 
     asyncio.run(bounded())

@@ -11,6 +11,7 @@ from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 from yards import rpcnode
 from yards.clocks import SkippingClock
+from yards.patience import STUCK_S
 
 Node = rpcnode.Node
 
@@ -30,7 +31,7 @@ def run(scenario):
     """Run `scenario(good, other)` with two nodes, bounded in time."""
 
     async def bounded():
-        async with asyncio.timeout(20), Node() as first, Node() as second:
+        async with asyncio.timeout(STUCK_S), Node() as first, Node() as second:
             await scenario(first, second)
 
     asyncio.run(bounded())

@@ -14,6 +14,7 @@ from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 from yards import asgi, house, paperyard, rpcnode
+from yards.patience import STUCK_S
 
 Node = rpcnode.Node
 CLOCK = WallClock()
@@ -41,7 +42,7 @@ def dates(node, age_s):
 
 def run(scenario, **options):
     async def bounded():
-        async with asyncio.timeout(30), Node() as first, Node() as second:
+        async with asyncio.timeout(STUCK_S), Node() as first, Node() as second:
             given = {"chain_id": 4663, "clock": CLOCK, "max_age_s": 60, "rng": Random(7)} | options
             async with Rpc([first.url, second.url], **given) as rpc:
                 await scenario(rpc, first, second)
@@ -186,7 +187,7 @@ def test_a_wrong_id_hangs_the_connection_up():
         assert node.connections == before + 1
 
     async def bounded():
-        async with asyncio.timeout(30), Node() as node, lone(node) as rpc:
+        async with asyncio.timeout(STUCK_S), Node() as node, lone(node) as rpc:
             await scenario(rpc, node, None)
 
     asyncio.run(bounded())
@@ -195,7 +196,7 @@ def test_a_wrong_id_hangs_the_connection_up():
 @pytest.mark.parametrize("mode", ["truncated", "bad-hex"])
 def test_so_does_an_answer_that_is_none(mode):
     async def bounded():
-        async with asyncio.timeout(30), Node() as node, lone(node) as rpc:
+        async with asyncio.timeout(STUCK_S), Node() as node, lone(node) as rpc:
             await rpc.block_number()
             node.script = [mode]
             await rpc.block_number()
@@ -213,7 +214,11 @@ def test_a_node_that_told_another_chain_for_a_moment_is_used_again_within_second
 
     async def bounded():
         clock = Later()
-        async with asyncio.timeout(30), Node(chain_id=1) as node, Rpc([node.url], chain_id=4663, clock=clock) as rpc:
+        async with (
+            asyncio.timeout(STUCK_S),
+            Node(chain_id=1) as node,
+            Rpc([node.url], chain_id=4663, clock=clock) as rpc,
+        ):
             with pytest.raises(UpstreamDown, match="another chain"):
                 await rpc.block_number()
             node.chain_id = 4663
@@ -230,7 +235,7 @@ QUOTE = "/v1/quote?symbol=HOOD&side=buy&amount=5"
 @pytest.mark.slow
 def test_the_service_quotes_fresh_figures_past_a_frozen_node_and_none_when_all_are_frozen(tmp_path):
     async def go():
-        async with asyncio.timeout(60), paperyard.open_far_ends() as frozen, paperyard.open_far_ends() as good:
+        async with asyncio.timeout(STUCK_S), paperyard.open_far_ends() as frozen, paperyard.open_far_ends() as good:
             urls = f"{frozen.node.url},{good.node.url}"
             async with house.open_house(tmp_path, urls, good.issuer_url, CLOCK) as deps:
                 app = build_app(Plan(CATALOG, deps), access_log=None).edge
@@ -259,7 +264,7 @@ def test_the_service_quotes_fresh_figures_past_a_frozen_node_and_none_when_all_a
 @pytest.mark.parametrize("dead", [0, 1, 2])
 def test_one_lie_about_the_height_is_not_held_against_the_others_for_ever(dead):
     async def scenario():
-        async with asyncio.timeout(30), Node() as liar, Node() as second, Node() as third:
+        async with asyncio.timeout(STUCK_S), Node() as liar, Node() as second, Node() as third:
             for node in (liar, second, third):
                 dates(node, 1)
             truth = liar.results["eth_getBlockByNumber"]

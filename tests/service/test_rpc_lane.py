@@ -8,6 +8,7 @@ import pytest
 from tickyard.chain.rpc.connection import Lane
 from tickyard.chain.rpc.trouble import Garbage, NodeUnreachable, Throttled, Trouble
 from tickyard.kernel.loop import Loop
+from yards.patience import STUCK_S
 
 ASK, ANSWER = b'{"id":1}', b'{"result":"0x1"}'
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -70,7 +71,7 @@ def exchange(run):
     """`exchange(*replies, times=)` -> the answers or the troubles, the node, the lane."""
 
     async def go(replies, times, path, user):
-        async with asyncio.timeout(10), Node(*replies) as node:
+        async with asyncio.timeout(STUCK_S), Node(*replies) as node:
             lane = Lane(f"http://{user}127.0.0.1:{node.port}{path}", 1000)
             answers = []
             for _ in range(times):
@@ -167,7 +168,7 @@ def test_an_answer_without_a_length_ends_with_its_connection(exchange):
 
 def test_half_an_answer_is_no_answer(run):
     async def go():
-        async with asyncio.timeout(10), Node([whole(ANSWER)[:-3]], [whole(ANSWER)]) as node:
+        async with asyncio.timeout(STUCK_S), Node([whole(ANSWER)[:-3]], [whole(ANSWER)]) as node:
             lane = Lane(f"http://127.0.0.1:{node.port}/", 1000)
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.1):

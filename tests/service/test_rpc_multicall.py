@@ -12,6 +12,7 @@ from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 from yards import rpcnode
+from yards.patience import STUCK_S
 
 MULTICALL = Address("0xca11bde05977b3631167028862be2a173976ca11")
 
@@ -49,7 +50,7 @@ def numbers(results):
 
 def run(contracts, scenario):
     async def bounded():
-        async with asyncio.timeout(10), rpcnode.Node() as node:
+        async with asyncio.timeout(STUCK_S), rpcnode.Node() as node:
             node.results["eth_call"] = contracts
             async with Rpc([node.url], chain_id=4663, clock=WallClock(), budget_s=2.0) as rpc:
                 await scenario(rpc)

@@ -17,6 +17,7 @@ from tickyard.sandbox.filings.server import FilingsStandIn
 from tickyard.sandbox.standins.faults import TARGETS, FaultBoard
 from tickyard.sandbox.standins.node_front import NodeFront
 from tickyard.sandbox.standins.process import PORT_FILE, Controls, open_port
+from yards.patience import STUCK_S
 
 CONTACT = {"User-Agent": "Tickyard ops@example.com"}
 
@@ -203,7 +204,7 @@ def process(tmp_path):
 
 
 async def port_of(path):
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(STUCK_S):
         while not path.exists():
             await WallClock().sleep(0.02)
     return json.loads(path.read_bytes())["port"]

@@ -8,6 +8,7 @@ from tickyard.kernel.clock import WallClock
 from tickyard.market.sampling.rounds import Round, slot_number
 from tickyard.store.tokens import token_ids
 from yards import paperyard
+from yards.patience import STUCK_S
 
 
 async def record(deps, symbol, ago, price, equity=None):
@@ -23,7 +24,7 @@ async def record(deps, symbol, ago, price, equity=None):
 
 def live(folder, scenario):
     async def run():
-        async with asyncio.timeout(60), paperyard.open_yard(folder) as yard:
+        async with asyncio.timeout(STUCK_S), paperyard.open_yard(folder) as yard:
             return await scenario(yard)
 
     return asyncio.run(run())

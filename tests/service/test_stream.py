@@ -34,6 +34,7 @@ from tickyard.store.tokens import token_ids
 from tickyard.terminal.commands import watch
 from yards import house, paperyard, rpcnode, serving
 from yards.clocks import MovedClock
+from yards.patience import STUCK_S
 
 
 @contextlib.asynccontextmanager
@@ -96,7 +97,7 @@ class Stage:
 
 def on_stage(folder, work, **settings):
     async def run():
-        async with asyncio.timeout(60), open_stream(folder, **settings) as stage:
+        async with asyncio.timeout(STUCK_S), open_stream(folder, **settings) as stage:
             return await work(stage)
 
     return asyncio.run(run())
@@ -511,7 +512,7 @@ def told_by(blocks, statuses=()):
 
     async def listen():
         async with (
-            asyncio.timeout(20),
+            asyncio.timeout(STUCK_S),
             serving.serving(service) as url,
             AsyncClient(url, clock=Quick()) as client,
         ):

@@ -25,6 +25,7 @@ from tickyard.store.opening import open_store
 from tickyard.worker.jobs import Job
 from tickyard.worker.runner import Runner
 from yards import house, paperyard, running
+from yards.patience import STUCK_S
 
 CLOCK = WallClock()
 SERVICE_TOKEN, DESK = "0x" + "5e" * 20, "0x" + "de" * 20
@@ -84,7 +85,7 @@ async def find(name, process, *, other_than=None):
 def test_each_task_of_a_process_is_killed_once_and_comes_back(process, tmp_path):
     async def go():
         async with (
-            asyncio.timeout(60),
+            asyncio.timeout(STUCK_S),
             paperyard.open_far_ends() as far,
             living(process, tmp_path, far) as (life, base),
         ):
@@ -113,7 +114,11 @@ async def ready(base):
 @pytest.mark.parametrize("process", PROCESSES)
 def test_the_tasks_named_here_are_all_that_are_looked_after(process, tmp_path):
     async def go():
-        async with asyncio.timeout(60), paperyard.open_far_ends() as far, living(process, tmp_path, far) as (life, _):
+        async with (
+            asyncio.timeout(STUCK_S),
+            paperyard.open_far_ends() as far,
+            living(process, tmp_path, far) as (life, _),
+        ):
             for name in TASKS[process]:
                 await find(name, life)
             supervised = {t.get_name()[14:] for t in asyncio.all_tasks() if t.get_name().startswith("supervisor of ")}
@@ -134,7 +139,7 @@ def test_a_job_that_fails_leaves_the_others_to_their_work(tmp_path):
         ran["good"] += 1
 
     async def go():
-        async with asyncio.timeout(30), paperyard.open_yard(tmp_path) as yard:
+        async with asyncio.timeout(STUCK_S), paperyard.open_yard(tmp_path) as yard:
             deps: Deps = yard.deps
             runner = Runner(deps, [Job("bad", 0.01, bad), Job("good", 0.01, good)])
             running_ = asyncio.create_task(runner.run())

@@ -8,7 +8,7 @@ import pytest
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
 from yards import paperyard
-from yards.patience import beside_naps
+from yards.patience import STUCK_S, beside_naps
 
 word = paperyard.paper.word
 ME = "0x" + "ab" * 20
@@ -26,7 +26,7 @@ BUDGET_S, SAY_S = 5.0, 1.0
 
 def live(scenario, tmp_path):
     async def run():
-        async with asyncio.timeout(60), paperyard.open_yard(tmp_path) as yard:
+        async with asyncio.timeout(STUCK_S), paperyard.open_yard(tmp_path) as yard:
             await scenario(yard)
 
     asyncio.run(run())

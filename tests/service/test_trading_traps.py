@@ -6,6 +6,7 @@ import pytest
 
 from tickyard.kernel.clock import WallClock
 from yards import paperyard
+from yards.patience import STUCK_S
 
 ME = "0x" + "ab" * 20
 SYMBOL = "HOOD"
@@ -13,7 +14,7 @@ SYMBOL = "HOOD"
 
 def live(scenario, tmp_path):
     async def run():
-        async with asyncio.timeout(60), paperyard.open_yard(tmp_path) as yard:
+        async with asyncio.timeout(STUCK_S), paperyard.open_yard(tmp_path) as yard:
             await scenario(yard)
 
     asyncio.run(run())

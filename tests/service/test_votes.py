@@ -27,6 +27,7 @@ from tickyard.sources.issuer.border import ListedAsset
 from tickyard.sources.votes import Votes
 from yards import rpcnode
 from yards.clocks import MovedClock
+from yards.patience import STUCK_S
 
 MULTICALL = "0xca11bde05977b3631167028862be2a173976ca11"
 WALLET = "0x" + "ab" * 20
@@ -160,7 +161,7 @@ def power(tokens, symbol=None, failing=()):
 
     async def go():
         clock = WallClock()
-        async with asyncio.timeout(10), rpcnode.Node() as node:
+        async with asyncio.timeout(STUCK_S), rpcnode.Node() as node:
             node.results["eth_call"] = call
             async with Rpc([node.url], chain_id=4663, clock=clock, budget_s=2.0) as rpc:
                 market = Market(Registry(), None, None, ChainReader(rpc, MULTICALL, clock), None, pinned.MAINNET)

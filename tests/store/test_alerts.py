@@ -42,6 +42,7 @@ from tickyard.store.opening import open_store
 from tickyard.store.tokens import token_ids
 from yards import parcels
 from yards.clocks import MovedClock
+from yards.patience import STUCK_S
 from yards.schema import lay
 
 RACES = count(500)
@@ -124,7 +125,7 @@ def run(where):
                 async with stores[0].begin() as tx:
                     tokens = await token_ids(tx, [AAPL, TSLA])
                 market = SimpleNamespace(registry=Listing(AAPL, TSLA, ("NOADDR", None)))
-                async with asyncio.timeout(100):
+                async with asyncio.timeout(STUCK_S):
                     return await work(*(House(store, market, desk, clock, tokens) for store in stores))
             finally:
                 for store in stores:

@@ -20,6 +20,7 @@ from tickyard.payments.refusal import Refusal
 from tickyard.payments.signed.key import Key
 from tickyard.store.revenue import revenue
 from yards import paying
+from yards.patience import STUCK_S
 from yards.selling import PAY_TO
 
 URL = "/v1/x402/item/AAPL"
@@ -33,7 +34,7 @@ HASH = "0x" + "99" * 32
 
 def run(where, scenario, **options):
     async def bounded():
-        async with asyncio.timeout(60), paying.World(where, **options) as world:
+        async with asyncio.timeout(STUCK_S), paying.World(where, **options) as world:
             await scenario(world, *(process.ledger for process in world.processes))
 
     asyncio.run(bounded())

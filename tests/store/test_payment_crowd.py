@@ -16,6 +16,7 @@ from tickyard.payments.signed.key import Key
 from tickyard.store.migrate import migrate
 from tickyard.store.sqlite.engine import SqliteStore
 from yards import paying
+from yards.patience import STUCK_S
 from yards.payer import Wallet, sign_in
 
 URL = "/v1/x402/item/AAPL"
@@ -26,7 +27,7 @@ KEYS = [Key(SECOND, Address("0x" + "aa" * 20), Address("0x" + "bb" * 20), f"0x{n
 def test_a_crowd_of_bad_payments_leaves_connections_to_others_and_hears_of_no_trouble(postgres_server):
     async def run():
         most = 0
-        async with asyncio.timeout(120), paying.World(postgres_server.new_database(), verify_s=60.0) as world:
+        async with asyncio.timeout(STUCK_S), paying.World(postgres_server.new_database(), verify_s=60.0) as world:
             store = world.processes[0].store
             world.facilitators[SECOND].modes["verify"] = "refuse"
 
@@ -47,7 +48,7 @@ def test_a_crowd_of_bad_payments_leaves_connections_to_others_and_hears_of_no_tr
 def test_a_crowd_that_signs_in_leaves_connections_to_others_and_hears_of_no_trouble(postgres_server):
     async def run():
         most = 0
-        async with asyncio.timeout(120), paying.World(postgres_server.new_database()) as world:
+        async with asyncio.timeout(STUCK_S), paying.World(postgres_server.new_database()) as world:
             store = world.processes[0].store
             offer = (await paying.call(world.app, "GET", URL)).json()["extensions"]["sign-in-with-x"]
             headers = [sign_in(offer, Wallet(), SECOND) for _ in range(200)]

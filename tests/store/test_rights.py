@@ -13,6 +13,7 @@ from tickyard.store.engine import StoreRefused
 from tickyard.store.leases import try_write
 from tickyard.store.opening import open_store
 from yards import asgi, house, operators, paperyard
+from yards.patience import STUCK_S
 from yards.schema import lay
 
 MIGRATE = "run `tickyard migrate` first"
@@ -205,7 +206,7 @@ def test_rights_that_are_taken_away_are_a_502_and_not_ready_until_they_are_given
 
     async def go():
         async with (
-            asyncio.timeout(60),
+            asyncio.timeout(STUCK_S),
             paperyard.open_far_ends() as far,
             house.open_house(tmp_path, far.node.url, far.issuer_url, WallClock(), DATABASE_URL=served) as deps,
         ):

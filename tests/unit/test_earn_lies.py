@@ -13,6 +13,7 @@ from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 from yards import rpcnode
+from yards.patience import STUCK_S
 
 DESK = Address("0x" + "de" * 20)
 ACCOUNT = "0x" + "00" * 12 + "ab" * 20
@@ -53,7 +54,7 @@ def asked(answers, work):
 
     async def run():
         left = iter(answers)
-        async with asyncio.timeout(10), rpcnode.Node() as node:
+        async with asyncio.timeout(STUCK_S), rpcnode.Node() as node:
             node.results["eth_call"] = lambda _params: "0x" + next(left).hex()
             async with Rpc([node.url], chain_id=4663, clock=WallClock(), budget_s=2.0) as rpc:
                 return await work(rpc)

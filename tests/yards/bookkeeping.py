@@ -15,6 +15,7 @@ from tickyard.payments.books.tables import payment
 from tickyard.payments.proof.transfer import PaidTransfer
 from tickyard.payments.signed.key import Key
 from tickyard.store.opening import open_store
+from yards.patience import STUCK_S
 from yards.schema import lay
 
 NETWORK, OTHER_NETWORK = "eip155:8453", "eip155:4663"
@@ -74,7 +75,7 @@ def run(where, scenario):
         store = open_store(where, clock)
         await lay(store)
         try:
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(STUCK_S):
                 await scenario(Book(store, clock, settle_s=30.0), clock)
         finally:
             await store.close()

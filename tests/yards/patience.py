@@ -4,6 +4,10 @@ import asyncio
 
 NAPS = 50
 
+STUCK_S = 280
+"""Seconds after which a test is stuck. The slowest machine so far took twelve times the time of the usual one, so this
+says nothing about speed; it is a little below pytest's own limit, and its traceback shows what was waited for."""
+
 
 async def beside_naps(clock, budget_s, work):
     """What the work answers, the seconds that it took, and those that the budget takes in small naps meanwhile.

@@ -11,6 +11,7 @@ from tickyard.payments.offer.terms import FIRST, SECOND, Terms
 from tickyard.store.opening import open_store
 from yards.clocks import MovedClock
 from yards.facilitator import Chain, ScriptedFacilitator
+from yards.patience import STUCK_S
 from yards.payer import Wallet, as_header, envelope
 from yards.schema import lay
 from yards.selling import ITEM, SETTINGS, Deps, Process
@@ -83,7 +84,7 @@ def run(folder, scenario, **options):
     """One world, lived through by a scenario within a minute."""
 
     async def bounded():
-        async with asyncio.timeout(60), World(folder / "x.db", **options) as world:
+        async with asyncio.timeout(STUCK_S), World(folder / "x.db", **options) as world:
             await scenario(world)
 
     asyncio.run(bounded())

@@ -28,6 +28,7 @@ from tickyard.store.engine import Store
 from tickyard.store.opening import open_store
 from tickyard.store.shared_pace import SharedPace
 from yards.clocks import MovedClock, SkippingClock
+from yards.patience import STUCK_S
 from yards.schema import lay
 
 START = datetime.combine(AS_OF, time(15, 30), UTC)
@@ -79,7 +80,7 @@ class Yard:
     filings: Library
 
     async def research(self, symbol):
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(STUCK_S):
             return (await get_research(self, ResearchAsk(symbol=symbol))).answer
 
 

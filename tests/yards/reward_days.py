@@ -31,6 +31,7 @@ from tickyard.store.engine import Store
 from tickyard.store.leases import take
 from tickyard.store.opening import open_store
 from tickyard.store.revenue import credit
+from yards.patience import STUCK_S
 from yards.schema import lay
 
 EPOCH = 20261114
@@ -194,7 +195,7 @@ async def live_in_town(where, folder, work):
             chain.give(TOKEN, wallet.address, amount)
         town.employ()
         town.mine()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(STUCK_S):
             return await work(town)
     finally:
         await store.close()

@@ -10,12 +10,13 @@ from tickyard.doors.mcp.door import McpDoor
 from tickyard.doors.routes import Endpoint, build_router
 from tickyard.kernel.clock import WallClock
 from yards import paperyard, serving
+from yards.patience import STUCK_S
 
 
 @contextlib.asynccontextmanager
 async def open_tools(folder):
     """The whole catalog behind both doors, over a chain of paper; yields its base URL."""
-    async with asyncio.timeout(100), paperyard.open_yard(folder) as yard:
+    async with asyncio.timeout(STUCK_S), paperyard.open_yard(folder) as yard:
         clock = WallClock()
         cache = FrontCache(clock)
         door = McpDoor(CATALOG, yard.deps, cache, base_url="http://127.0.0.1", openapi=b"{}")
