@@ -60,6 +60,7 @@ def test_a_sample_far_from_the_equity_is_named_with_both_prices(tmp_path):
 
 def test_without_a_node_there_is_a_status_that_says_so(tmp_path):
     async def scenario(yard):
+        await yard.deps.rpc.head()
         yard.node.mode = "html"
         answer = await yard.get("/v1/status")
         assert answer.status == 200
@@ -68,5 +69,6 @@ def test_without_a_node_there_is_a_status_that_says_so(tmp_path):
     told = live(tmp_path, scenario)
     assert told["block"] is None
     node = next(each for each in told["upstreams"] if each["name"] == "node")
-    assert (node["lastOkAt"], node["ageSeconds"]) == (None, None)
+    assert node["lastOkAt"] is not None, "it was well a moment ago, and null means never"
+    assert node["ageSeconds"] in range(60)
     assert (told["lastSlot"], told["coverage24h"]) == (None, [])

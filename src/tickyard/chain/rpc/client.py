@@ -7,6 +7,7 @@ in time when every node is gone. A caller with several calls to make takes one `
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from itertools import count
 from random import Random
 from typing import Any, Self, TypeVar
@@ -68,6 +69,7 @@ class Rpc:
         self.chain_id = chain_id
         self.clock = clock
         self.highest_block = 0
+        self.head_read_at: datetime | None = None
         self._batch_size = BatchSize(max_batch)
         self._max_lag = max_lag
         self._ids = count(1)
@@ -239,6 +241,7 @@ class Rpc:
             head = await self._nodes.ask(
                 "eth_getBlockByNumber", body, lambda answer: read(answer, accept), deadline, shows_age=True
             )
+        self.head_read_at = self.clock.now()
         self._nodes.seek_newer(head.timestamp)
         return head
 

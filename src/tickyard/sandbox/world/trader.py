@@ -20,8 +20,9 @@ from tickyard.sandbox.world.world import World
 
 # The node keeps a trace of every instruction: a few small transactions are cheaper to it than a large one.
 _SWAPS_PER_TRANSACTION = 10
-_DEEPEST_PER_ROUND = 45
-_OTHERS_PER_ROUND = 15
+# Its states stay with it, some 20 KB a swap: with so many, two hours of a laptop's market are a sixth of its memory.
+_DEEPEST_PER_ROUND = 30
+_OTHERS_PER_ROUND = 8
 _NOISE_BPS = 12
 # The pool's own limits, exclusive.
 _SQRT_MIN = 4295128739
