@@ -659,6 +659,39 @@ def test_a_silent_issuer_costs_a_price_its_premium_and_nothing_else(tmp_path):
     on_stage(tmp_path, work, clock=MovedClock())
 
 
+def test_a_slow_issuer_keeps_no_price_back(tmp_path):
+    async def work(stage):
+        feed = PriceFeed(stage.deps)
+        assert await price_at(stage, feed, 1000) == [1000]
+        stage.deps.market.mids.all = asyncio.Event().wait
+        move_up(stage, "AAPL")
+        assert await price_at(stage, feed, 1001) == [1001]
+        assert feed.latest["AAPL"]["premiumPct"] is not None
+
+    on_stage(tmp_path, work, clock=MovedClock())
+
+
+@pytest.mark.slow
+def test_the_issuer_is_asked_beside_the_prices_while_somebody_follows_them(tmp_path):
+    async def work(stage):
+        mids, asked = stage.deps.market.mids, asyncio.Event()
+        ask, quoted = mids.all, []
+
+        async def counted():
+            quoted.append(stage.deps.clock.monotonic())
+            if len(quoted) == 3:
+                asked.set()
+            return await ask()
+
+        mids.all = counted
+        assert quoted == []
+        told = stage.listen(symbols=["AAPL"], events=["price"])
+        await anext(told)
+        await asked.wait()
+
+    on_stage(tmp_path, work)
+
+
 @pytest.mark.slow
 def test_a_status_does_not_tell_the_block_at_which_the_mirror_fell_asleep(tmp_path):
     async def work(stage):

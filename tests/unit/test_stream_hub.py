@@ -340,7 +340,7 @@ def test_the_first_word_says_when_to_come_back(run):
     run(work)
 
 
-def test_rounds_prices_and_signs_of_life_are_each_looked_after(run):
+def test_rounds_prices_quotes_and_signs_of_life_are_each_looked_after(run):
     async def work(stage):
         seen = []
 
@@ -354,8 +354,9 @@ def test_rounds_prices_and_signs_of_life_are_each_looked_after(run):
 
         await stage.join()
         stage.hub._tell_durable, stage.hub._tell_prices = strand("durable", 2), strand("prices", 2)
+        stage.hub._prices.ask_issuer = strand("quotes", 2)
         keeping = asyncio.ensure_future(stage.hub.keep())
-        while seen.count("durable") < 3 or seen.count("prices") < 3:
+        while min(map(seen.count, ("durable", "prices", "quotes"))) < 3:
             await stage.clock.sleep(0)
         keeping.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -33,6 +33,10 @@ class Mids:
         """Every symbol's quote, without the day's figures."""
         return await self._all.get(None)
 
+    def at_hand(self) -> Copy[dict[Symbol, IssuerQuote]] | None:
+        """Every symbol's quote without asking anybody; None: there are none that may be told."""
+        return self._all.held(None)
+
     def reuse_s(self, copy: Copy[dict[Symbol, IssuerQuote]]) -> int:
         """For how many seconds an answer made from all quotes may be reused."""
         return self._all.seconds_left(copy)

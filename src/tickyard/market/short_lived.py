@@ -79,9 +79,13 @@ class Copies(Generic[K, V]):
         try:
             return await self._flight.share(key, lambda: self._refresh(key))
         except UpstreamDown:
-            if (copy := self._held(key, self._stale_s)) is not None:
+            if (copy := self.held(key)) is not None:
                 return copy
             raise
+
+    def held(self, key: K) -> Copy[V] | None:
+        """What may be told of it without asking the source."""
+        return self._held(key, self._stale_s)
 
     def seconds_left(self, copy: Copy[V]) -> int:
         """How long an answer made from this copy may be reused without breaking a promise."""

@@ -143,6 +143,10 @@ class Hub:
     def _present(self) -> list[Listener]:
         return [listener for listener in self._listeners if listener.is_here]
 
+    @property
+    def _following(self) -> list[Listener]:
+        return [listener for listener in self._listeners if "price" in listener.events]
+
     def _snapshot(self, listener: Listener, here: Cursor) -> bytes:
         newest = here.round[0]
         around = {
@@ -169,7 +173,7 @@ class Hub:
         """Tell what happens, for ever. Each thing by itself: a node or an issuer that is silent for seconds keeps back
         neither what the store knows nor the signs of life, and a store that is keeps back no sign of life."""
         async with asyncio.TaskGroup() as strands:
-            for strand in (self._keep_durable, self._keep_prices, self._keep_beating):
+            for strand in (self._keep_durable, self._keep_prices, self._keep_quotes, self._keep_beating):
                 strands.create_task(strand())
 
     async def _keep_durable(self) -> None:
@@ -184,6 +188,12 @@ class Hub:
     async def _keep_prices(self) -> None:
         while True:
             await self._tell_prices()
+            await self._deps.clock.sleep(PRICES_S)
+
+    async def _keep_quotes(self) -> None:
+        while True:
+            if self._following:
+                await self._prices.ask_issuer()
             await self._deps.clock.sleep(PRICES_S)
 
     async def _keep_beating(self) -> None:
@@ -245,13 +255,11 @@ class Hub:
         return Told("status", {}, said)
 
     async def _tell_prices(self) -> None:
-        wanting = [listener for listener in self._listeners if "price" in listener.events]
-        if not wanting:
-            # What nobody follows is not the newest for long.
-            self._prices.latest.clear()
+        if not self._following:
+            self._prices.forget()
             return
         symbols: set[str] | None = set()
-        for listener in wanting:
+        for listener in self._following:
             if listener.symbols is None:
                 symbols = None
                 break

@@ -1,5 +1,6 @@
 """Prices as they move: each symbol's deepest pool, at most once a second."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -28,6 +29,18 @@ class PriceFeed:
         self.latest: dict[str, dict[str, Any]] = {}
         """What was last told of each symbol that somebody follows."""
         self._told_at: dict[str, float] = {}
+        self._has_asked = False
+
+    def forget(self) -> None:
+        """Nobody follows a price now: what was told is not the newest for long, nor what the issuer said."""
+        self.latest.clear()
+        self._has_asked = False
+
+    async def ask_issuer(self) -> None:
+        """Have its quotes at hand, so that no price waits for it."""
+        with contextlib.suppress(UpstreamDown):
+            await self._deps.market.mids.all()
+        self._has_asked = True
 
     async def moved(self, symbols: set[str] | None) -> list[Told]:
         """An event for each of these symbols whose price is another than the one last told."""
@@ -62,11 +75,12 @@ class PriceFeed:
         return told
 
     async def _quotes(self) -> Mapping[Symbol, IssuerQuote]:
-        """None while the issuer is silent: the price is the pools' own, and only its premium hangs on the issuer."""
-        try:
-            return (await self._deps.market.mids.all()).value
-        except UpstreamDown:
-            return {}
+        """Those at hand, none while the issuer is silent: the price is the pools' own, and only its premium hangs on
+        the issuer. The first price is told with it, and waits for as long as that takes."""
+        if not self._has_asked:
+            await self.ask_issuer()
+        held = self._deps.market.mids.at_hand()
+        return held.value if held is not None else {}
 
     def _is_behind(self, symbol: str, block: NamedBlock) -> bool:
         """Whether a newer block's price has just been told: where a node fails, the next may be a few blocks behind,
