@@ -161,6 +161,16 @@ def test_accepted_books_are_remembered_through_restarts(tmp_path):
             memory.accept(other)
 
 
+def test_books_that_were_accepted_for_one_desk_are_not_paid_by_another(tmp_path):
+    path, first, second = tmp_path / "accepted.jsonl", "0x" + "d1" * 20, "0x" + "d2" * 20
+    AcceptedBooks(path, first).accept(_books(a=5, b=7))
+    AcceptedBooks(path, first).accept(_books(a=5, b=7))
+    with pytest.raises(Halted, match=f"for the desk {first}"):
+        AcceptedBooks(path, second).accept(_books(a=5, b=7))
+    path.write_text(path.read_text().replace(first, ""))
+    AcceptedBooks(path, second).accept(_books(a=5, b=7))
+
+
 @pytest.mark.parametrize("cut", range(1, 100, 7))
 def test_a_torn_line_swallows_neither_the_one_before_nor_the_one_after(tmp_path, cut):
     path = tmp_path / "accepted.jsonl"

@@ -13,13 +13,16 @@ class Accepted(msgspec.Struct, frozen=True):
     epoch: int
     digest: str
     pool_raw: int
+    desk: str = ""
+    """Empty: accepted before this was written down."""
 
 
 class AcceptedBooks:
     """One JSON line per epoch, appended and synced before anything of that epoch is signed."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, desk: str = "") -> None:
         self._path = path
+        self._desk = desk
         self._known: dict[int, Accepted] = {}
         self._is_torn = False
         if path.exists():
@@ -30,12 +33,15 @@ class AcceptedBooks:
                 self._remember(line)
 
     def accept(self, books: Books) -> None:
-        """Take these books for good. Raises Halted when others were taken for the same epoch."""
+        """Take these books for good. Raises Halted when others were taken for the same epoch, or for another desk."""
         known = self._known.get(books.epoch)
         if known is None:
-            self._append(Accepted(books.epoch, books.digest, books.pool_raw))
+            self._append(Accepted(books.epoch, books.digest, books.pool_raw, self._desk))
         elif (known.digest, known.pool_raw) != (books.digest, books.pool_raw):
             raise Halted(f"the books of epoch {books.epoch} are not the ones that were accepted before ({self._path})")
+        elif known.desk and known.desk != self._desk:
+            # Whom that one has paid, this one would pay again.
+            raise Halted(f"epoch {books.epoch} was accepted for the desk {known.desk} before ({self._path})")
 
     def _append(self, entry: Accepted) -> None:
         line = (b"\n" if self._is_torn else b"") + msgspec.json.encode(entry) + b"\n"

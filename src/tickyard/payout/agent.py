@@ -29,6 +29,7 @@ from tickyard.payout.judge import Allowance, CapReached, Claim, ClaimRefused, Pa
 from tickyard.payout.sending import Outbound
 from tickyard.payout.signing.signer import Signer
 from tickyard.payout.telling import Waits
+from tickyard.payout.turn import Turn
 from tickyard.store.engine import Store
 from tickyard.store.leases import Lease, guard
 
@@ -103,18 +104,20 @@ class Agent:
     _outbound: Outbound = field(init=False)
     _endings: Endings = field(init=False)
     _waits: Waits = field(init=False)
+    _turn: Turn = field(init=False)
 
     def __post_init__(self) -> None:
         self._outbound = Outbound(self.store, self.rpc, self.signer, self.terms.chain_id, self.desk, self._read_books)
         self._endings = Endings(self.store, self.rpc, self.multicall, self.desk, self.terms.usdg, self.first_block)
         self._waits = Waits(self.store, self.signer.address)
+        self._turn = Turn(self.desk)
 
     def _is_stopped(self) -> bool:
         """A person wants nothing to be signed: looked at before every batch."""
         return self.stop_file is not None and self.stop_file.exists()
 
     async def run_once(self, lease: Lease) -> Did:
-        """One round. Raises Halted, LostLease, or UpstreamDown when the node or the store is in trouble."""
+        """One round. Raises Halted, LostLease, NotOurTurn, or UpstreamDown for trouble of node or store."""
         did = Did()
         await self._waits.tell(self._finished, self._outbound.mined)
         if self._is_stopped():
@@ -123,7 +126,8 @@ class Agent:
         self._left_raw = None
         async with self.store.read() as tx:
             await must_not_be_halted(tx)
-            epochs = [each for each in await ledger.payable_epochs(tx) if each[0] not in self._finished]
+            await self._turn.must_be_ours(tx)
+            epochs = [each for each in await ledger.payable_epochs(tx, self.desk) if each[0] not in self._finished]
             batches = await ledger.live_batches(tx)
         try:
             if self.store.clock.monotonic() >= self._final_at:

@@ -24,7 +24,7 @@ OF_CLAIM: Final = and_(
 )
 # What every round asks, made once: building a statement costs more than running it.
 _PAYABLE: Final = Query(
-    select(earn_epoch.c.id, earn_epoch.c.state)
+    select(earn_epoch.c.id, earn_epoch.c.state, earn_epoch.c.desk)
     .where(text("earn_epoch.state IN ('sealed', 'open', 'closed')"), earn_epoch.c.digest.is_not(None))
     .order_by(earn_epoch.c.id)
 )
@@ -92,8 +92,10 @@ class PayoutLine:
     amount_raw: int
 
 
-async def payable_epochs(tx: Transaction) -> list[tuple[int, str]]:
-    return [(epoch, state) for epoch, state in await tx.fetch(_PAYABLE, {})]
+async def payable_epochs(tx: Transaction, desk: Address | None = None) -> list[tuple[int, str]]:
+    """All of them, or those that this desk pays."""
+    found = await tx.fetch(_PAYABLE, {})
+    return [(epoch, state) for epoch, state, its_desk in found if desk is None or its_desk in (None, desk)]
 
 
 async def read_books(store: Store, epoch: int) -> tuple[Books, str]:

@@ -11,6 +11,7 @@ from tickyard.observe import metrics
 from tickyard.observe.log import log
 from tickyard.payout.agent import Agent
 from tickyard.payout.halt import Halted
+from tickyard.payout.turn import NotOurTurn
 from tickyard.store.leases import RENEW_S, Lease, LostLease, release, renew, take
 
 LEASE: Final = "payout"
@@ -24,6 +25,7 @@ class Pauses:
     trouble_s: float = 1.0
     halted_s: float = 5.0
     stand_by_s: float = RENEW_S
+    aside_s: float = 3 * RENEW_S
     renew_s: float = RENEW_S
 
 
@@ -38,6 +40,10 @@ async def run_agent(agent: Agent, owner: str, pace: Pauses = PACE) -> None:
             await _work(agent, lease, pace)
         except LostLease:
             log.warning("another payout agent has taken over")
+        except NotOurTurn as turn:
+            log.error("this payout agent steps aside for another", why=str(turn))
+            # So long that whoever stands by has looked: if there is one, it pays now.
+            await agent.store.clock.sleep(pace.aside_s)
 
 
 async def _take(agent: Agent, owner: str, pace: Pauses) -> Lease:
@@ -46,6 +52,7 @@ async def _take(agent: Agent, owner: str, pace: Pauses) -> Lease:
             lease = await take(agent.store, LEASE, owner)
             if lease is not None:
                 return lease
+            _know_nothing()
         await agent.store.clock.sleep(pace.stand_by_s)
 
 
@@ -78,15 +85,25 @@ async def _work(agent: Agent, lease: Lease, pace: Pauses) -> None:
                         confirmed=did.confirmed, failed=did.failed,
                     )  # fmt: skip
             await agent.store.clock.sleep(pause_s)
+    except NotOurTurn:
+        # Who waits goes on waiting until somebody else is seen to have the lease.
+        metrics.payout_halted.set(0)
+        raise
+    except BaseException:
+        _know_nothing()
+        raise
     finally:
         keeping.cancel()
         with contextlib.suppress(asyncio.CancelledError, LostLease, UpstreamDown):
             await keeping
-        # Whoever stands by knows nothing, and must not ring for ever with what it knew.
-        for gauge in (metrics.payout_halted, metrics.payout_oldest_s, metrics.payout_unpaid_s):
-            gauge.set(0)
         with contextlib.suppress(UpstreamDown):
             await release(agent.store, lease)
+
+
+def _know_nothing() -> None:
+    """Whoever stands by must not ring for ever with what it knew."""
+    for gauge in (metrics.payout_halted, metrics.payout_oldest_s, metrics.payout_unpaid_s):
+        gauge.set(0)
 
 
 async def _keep(agent: Agent, lease: Lease, pace: Pauses) -> None:

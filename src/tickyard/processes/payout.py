@@ -60,7 +60,7 @@ async def pay_out(settings: Settings) -> None:
             desk=desk_of(settings),
             multicall=settings.contracts.multicall3,
             caps=_caps(settings),
-            accepted=AcceptedBooks(settings.data_path / "accepted-books.jsonl"),
+            accepted=AcceptedBooks(settings.data_path / "accepted-books.jsonl", desk_of(settings)),
             finality=settings.final_after,
             first_block=settings.payout_desk_first_block,
             stop_file=settings.data_path / "payout.stop",

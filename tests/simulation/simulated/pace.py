@@ -92,6 +92,8 @@ class SimulatedPace:
             return rng.uniform(200, 2000)
         return min(rng.uniform(5_000, 40_000), self._midnight_s + rng.uniform(1, 2000))
 
+    aside_s = stand_by_s
+
     @property
     def renew_s(self):
         # Longer than a lease lasts: whoever stands by takes over in the middle of things.

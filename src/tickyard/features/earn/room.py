@@ -2,7 +2,9 @@
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
+
+from sqlalchemy import Row
 
 from tickyard.chain.blocks import Finality
 from tickyard.chain.rpc.client import Rpc
@@ -36,6 +38,10 @@ class EarnRoom:
     """Epochs that are late, and why: each is said once."""
     reading: asyncio.Lock = field(default_factory=asyncio.Lock)
     """The index is read by one task at a time."""
+
+    def desk_of(self, epoch: Row[Any]) -> Address:
+        """The desk that pays this epoch, whichever one the settings name by now."""
+        return self.desk if epoch.desk is None else Address(epoch.desk)
 
 
 class EarnDeps(Protocol):

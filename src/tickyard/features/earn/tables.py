@@ -74,6 +74,8 @@ earn_epoch: Final = Table(
     Column("rollover_raw", BigInteger, nullable=True),
     Column("pool_raw", BigInteger, nullable=True),
     Column("digest", String, nullable=True),
+    # The desk that pays it, from the seal on. Null: sealed before this was written down.
+    Column("desk", String, nullable=True),
     Column("rolled_raw", BigInteger, nullable=True),
     Column("taken_at", Instant, nullable=True),
     Column("sealed_at", Instant, nullable=True),

@@ -84,7 +84,14 @@ async def read_epochs(
     rpc: Rpc, multicall: Address, desk: Address, epochs: Sequence[int], block: Block = "latest"
 ) -> list[DeskEpoch]:
     """Several epochs at one block, in the order asked."""
-    calls = [Call(desk, getter + uint_word(epoch)) for epoch in epochs for getter in (_BOOKS, _POOL, _SPENT)]
+    return await read_days(rpc, multicall, [(desk, epoch) for epoch in epochs], block)
+
+
+async def read_days(
+    rpc: Rpc, multicall: Address, days: Sequence[tuple[Address, int]], block: Block = "latest"
+) -> list[DeskEpoch]:
+    """Several epochs, each of the desk that pays it."""
+    calls = [Call(desk, getter + uint_word(epoch)) for desk, epoch in days for getter in (_BOOKS, _POOL, _SPENT)]
     words = [_must(answer) for answer in await aggregate(rpc, multicall, calls, block=block)]
     return [
         DeskEpoch(words[at].hex(), read_uint(words[at + 1]), read_uint(words[at + 2]))

@@ -5,7 +5,7 @@ from typing import Final
 from sqlalchemy import select
 
 from tickyard.chain.blocks import header
-from tickyard.features.earn.books.desk import read_epochs, read_till
+from tickyard.features.earn.books.desk import read_days, read_till
 from tickyard.features.earn.days.opening import owed_raw
 from tickyard.features.earn.room import EarnDeps
 from tickyard.features.earn.tables import earn_epoch, earn_tally
@@ -13,7 +13,7 @@ from tickyard.observe import metrics
 
 _EPOCHS: Final = 7
 _NEWEST: Final = (
-    select(earn_epoch.c.id, earn_epoch.c.state, earn_epoch.c.pool_raw, earn_tally.c.paid_raw)
+    select(earn_epoch.c.id, earn_epoch.c.state, earn_epoch.c.desk, earn_epoch.c.pool_raw, earn_tally.c.paid_raw)
     .join(earn_tally, earn_tally.c.epoch == earn_epoch.c.id, isouter=True)
     .where(earn_epoch.c.pool_raw.is_not(None))
     .order_by(earn_epoch.c.id.desc())
@@ -29,7 +29,8 @@ async def tell_funds(deps: EarnDeps) -> None:
         rows = (await tx.execute(_NEWEST)).all()
         owed = await owed_raw(tx)
     till = await read_till(deps.rpc, room.multicall, room.desk, room.terms.usdg, head.hash)
-    on_desk = await read_epochs(deps.rpc, room.multicall, room.desk, [row.id for row in rows], head.hash)
+    days = [(room.desk_of(row), row.id) for row in rows]
+    on_desk = await read_days(deps.rpc, room.multicall, days, head.hash)
     for row, desk in zip(rows, on_desk, strict=True):
         # The account has paid what is mined; the books wait until it is final.
         owed -= desk.spent_raw - (int(row.paid_raw or 0) if row.state == "closed" else row.pool_raw)

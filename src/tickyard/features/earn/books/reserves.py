@@ -10,7 +10,7 @@ from tickyard.chain.address import checksum
 from tickyard.chain.blocks import header
 from tickyard.chain.quantity import quantity
 from tickyard.chain.rpc.trouble import RpcError
-from tickyard.features.earn.books.desk import NO_BOOKS, read_epochs, read_till
+from tickyard.features.earn.books.desk import NO_BOOKS, read_days, read_till
 from tickyard.features.earn.days.opening import owed_raw
 from tickyard.features.earn.room import EarnDeps
 from tickyard.features.earn.tables import earn_epoch, earn_tally
@@ -75,7 +75,8 @@ async def get_earn_reserves(deps: EarnDeps, _ask: NoAsk) -> Kept[Reserves]:
         paid = int((await tx.execute(select(func.sum(earn_tally.c.paid_raw)))).scalar_one() or 0)
         now = await deps.store.now(tx)
     till = await read_till(deps.rpc, room.multicall, room.desk, room.terms.usdg, head.hash)
-    on_desk = await read_epochs(deps.rpc, room.multicall, room.desk, [row.id for row in rows], head.hash)
+    days = [(room.desk_of(row), row.id) for row in rows]
+    on_desk = await read_days(deps.rpc, room.multicall, days, head.hash)
     sealed = [row for row in rows if row.state in ("pooled", "sealed", "open", "closing")]
     answer = Reserves(
         block_number=head.number,
@@ -108,7 +109,14 @@ async def get_earn_reserves(deps: EarnDeps, _ask: NoAsk) -> Kept[Reserves]:
 async def _epochs(tx: Transaction) -> list[Row[Any]]:
     """The newest with a pool, newest first."""
     found = await tx.execute(
-        select(earn_epoch.c.id, earn_epoch.c.state, earn_epoch.c.digest, earn_epoch.c.pool_raw, earn_tally.c.paid_raw)
+        select(
+            earn_epoch.c.id,
+            earn_epoch.c.state,
+            earn_epoch.c.digest,
+            earn_epoch.c.desk,
+            earn_epoch.c.pool_raw,
+            earn_tally.c.paid_raw,
+        )
         .join(earn_tally, earn_tally.c.epoch == earn_epoch.c.id, isouter=True)
         .where(earn_epoch.c.pool_raw.is_not(None))
         .order_by(earn_epoch.c.id.desc())

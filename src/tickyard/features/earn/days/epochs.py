@@ -138,12 +138,14 @@ async def _advance(deps: EarnDeps, epoch: int, state: str, now: datetime, done: 
 
 async def _close(deps: EarnDeps, epoch: int) -> str:
     room = deps.earn
+    async with deps.store.read() as tx:
+        desk = room.desk_of((await tx.execute(select(earn_epoch.c.desk).where(earn_epoch.c.id == epoch))).one())
     head = await header(deps.rpc, "latest")
-    (on_desk,) = await read_epochs(deps.rpc, room.multicall, room.desk, [epoch], head.hash)
+    (on_desk,) = await read_epochs(deps.rpc, room.multicall, desk, [epoch], head.hash)
 
     async def paid_to(accounts: Sequence[str]) -> Sequence[int]:
         whom = [(epoch, Address(account)) for account in accounts]
-        return await read_paid(deps.rpc, room.multicall, room.desk, whom, head.hash)
+        return await read_paid(deps.rpc, room.multicall, desk, whom, head.hash)
 
     return await close(deps.store, epoch, DeskView(head.number, on_desk.spent_raw, paid_to))
 

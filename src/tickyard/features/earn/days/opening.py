@@ -34,7 +34,8 @@ async def open_claims(deps: EarnDeps, epoch: int) -> str:
     async with deps.store.read() as tx:
         row = (await tx.execute(select(earn_epoch).where(earn_epoch.c.id == epoch))).one()
         owed = await owed_raw(tx)
-    till = await read_till(deps.rpc, room.multicall, room.desk, room.terms.usdg)
+    desk = room.desk_of(row)
+    till = await read_till(deps.rpc, room.multicall, desk, room.terms.usdg)
     if till.is_paused:
         return "the desk is paused"
     if not await _is_solvent(deps, till, row.pool_raw + owed, row.eligible_wallets):
@@ -42,7 +43,7 @@ async def open_claims(deps: EarnDeps, epoch: int) -> str:
             "claims stay closed: the payout account cannot pay the pool", epoch=epoch, usdg_raw=row.pool_raw + owed
         )
         return "not solvent"
-    (on_desk,) = await read_epochs(deps.rpc, room.multicall, room.desk, [epoch])
+    (on_desk,) = await read_epochs(deps.rpc, room.multicall, desk, [epoch])
     if not on_desk.is_open:
         return "the desk has no books of it yet"
     if (on_desk.books, on_desk.pool_raw) != (row.digest, row.pool_raw):

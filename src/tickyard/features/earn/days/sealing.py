@@ -49,7 +49,7 @@ async def write_books(deps: EarnDeps, epoch: int) -> bool:
         async with deps.store.read() as view:
             row = (await view.execute(select(earn_epoch).where(earn_epoch.c.id == epoch))).one()
             digest = await _write_parts(deps, view, row, writer)
-        return await _finish(deps.store, epoch, writer, digest)
+        return await _finish(deps, epoch, writer, digest)
     except Overtaken:
         return False
 
@@ -79,11 +79,11 @@ async def _add_part(store: Store, epoch: int, writer: str, part: int, body: byte
         await tx.execute(insert(earn_books), {"epoch": epoch, "part": part, "body": body})
 
 
-async def _finish(store: Store, epoch: int, writer: str, digest: str) -> bool:
-    async with store.begin() as tx:
+async def _finish(deps: EarnDeps, epoch: int, writer: str, digest: str) -> bool:
+    async with deps.store.begin() as tx:
         sealed = await tx.execute(
             update(earn_epoch)
             .where(earn_epoch.c.id == epoch, earn_epoch.c.state == "pooled", earn_epoch.c.writer == writer)
-            .values(state="sealed", digest=digest)
+            .values(state="sealed", digest=digest, desk=deps.earn.desk)
         )
         return sealed.rowcount == 1

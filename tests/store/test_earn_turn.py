@@ -1,0 +1,133 @@
+"""Whose turn it is: an epoch is paid by the desk that it was sealed for, and by the key that the desk names."""
+
+import asyncio
+
+import pytest
+from sqlalchemy import select, update
+
+from tickyard.features.earn import rules
+from tickyard.features.earn.days.epochs import run_due
+from tickyard.features.earn.tables import earn_epoch, earn_line
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.payout.agent import Agent
+from tickyard.payout.branch import unpaid_again
+from tickyard.payout.turn import NotOurTurn
+from yards.reward_days import ALICE, DEPTH, DESK, EPOCH, MULTICALL, TERMS, live_in_town
+
+NEXT = rules.next_epoch(EPOCH)
+OTHER_DESK = "0x" + "d2" * 20
+
+
+@pytest.fixture
+def run(where, tmp_path):
+    return lambda work: asyncio.run(live_in_town(where, tmp_path, work))
+
+
+def for_other_desk(town) -> Agent:
+    agent = town.agent()
+    return Agent(town.store, town.rpc, town.signer, TERMS, OTHER_DESK, MULTICALL, town.caps, agent.accepted, DEPTH)
+
+
+async def states(town):
+    async with town.store.read() as tx:
+        return [row.state for row in await tx.execute(select(earn_line.c.state).order_by(earn_line.c.address))]
+
+
+async def set_desk(town, epoch, desk):
+    async with town.store.begin() as tx:
+        await tx.execute(update(earn_epoch).where(earn_epoch.c.id == epoch).values(desk=desk))
+
+
+async def close_day(town):
+    town.clock.move(rules.closes_at(EPOCH))
+    town.mine()
+    assert (await run_due(town, town.clock.now())).closed == [EPOCH]
+
+
+def test_the_desk_that_a_day_is_sealed_for_pays_it_to_its_end(run):
+    async def work(town):
+        await town.open_day()
+        await town.ask(ALICE)
+        town.mine(1)
+        # Paid, and not final: of this the other desk knows nothing, and would pay it again.
+        other = for_other_desk(town)
+        for _ in range(2):
+            with pytest.raises(NotOurTurn, match=f"epoch {EPOCH} is paid by the desk {DESK}"):
+                await town.pay(other)
+        assert await states(town) == ["sent"]
+        await close_day(town)
+        with pytest.raises(NotOurTurn):
+            await town.pay(other)
+        assert (await town.pay()).confirmed == 1
+        did = await town.pay(other)
+        assert did.is_idle
+        assert (town.held(ALICE), await states(town)) == (20_000, ["confirmed"])
+
+    run(work)
+
+
+def test_a_claim_that_nobody_has_looked_at_by_the_closing_keeps_its_desk(run):
+    async def work(town):
+        await town.open_day()
+        with pytest.raises(UpstreamDown, match="reserved"):
+            await town.ask(ALICE, agent=False)
+        await close_day(town)
+        with pytest.raises(NotOurTurn):
+            await town.pay(for_other_desk(town))
+
+    run(work)
+
+
+def test_days_of_two_desks_are_paid_one_after_the_other(run):
+    async def work(town):
+        await town.open_day()
+        await town.ask(ALICE)
+        await close_day(town)
+        async with town.store.begin() as tx:
+            tomorrow = update(earn_epoch).where(earn_epoch.c.id == NEXT)
+            await tx.execute(tomorrow.values(state="sealed", desk=OTHER_DESK, digest="x"))
+        with pytest.raises(NotOurTurn, match=f"epoch {EPOCH} is paid by the desk {DESK}"):
+            await town.pay(for_other_desk(town))
+        # Ours is older: it ends, and the day of the other desk is not touched.
+        did = await town.pay()
+        assert (did.confirmed, did.opened) == (1, 0)
+        with pytest.raises(NotOurTurn, match=f"epoch {NEXT} is paid by the desk {OTHER_DESK}"):
+            await town.pay()
+
+    run(work)
+
+
+def test_the_worker_asks_the_desk_of_the_day_whatever_the_settings_say_by_then(run):
+    async def work(town):
+        await run_due(town, town.clock.now())
+        await town.earn_money(30_000)
+        await town.to(rules.snapshot_at(EPOCH))
+        assert (await town.to(rules.opens_at(EPOCH))).sealed == [EPOCH]
+        # There is no desk at this address: whoever asks it learns nothing.
+        town.earn.desk = OTHER_DESK
+        await town.pay()
+        town.mine(1)
+        assert (await run_due(town, town.clock.now())).opened == [EPOCH]
+        await town.ask(ALICE)
+        town.mine()
+        await town.pay()
+        await close_day(town)
+        assert (await town.books())["paidUsd"] == "0.020000"
+
+    run(work)
+
+
+def test_after_a_branch_was_lost_only_days_of_this_desk_are_held_against_it(run):
+    async def work(town):
+        await town.open_day()
+        await town.ask(ALICE)
+        town.mine()
+        await town.pay()
+        assert await states(town) == ["confirmed"]
+        await set_desk(town, EPOCH, OTHER_DESK)
+        town.chain.edit(lambda state: state.paid.clear())
+        final = town.chain.blocks[-1]
+        again = await unpaid_again(town.store, town.rpc, MULTICALL, DESK, town.lease, final)
+        assert (again, await states(town)) == ((0, None), ["confirmed"])
+
+    run(work)
