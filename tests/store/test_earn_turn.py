@@ -9,10 +9,14 @@ from tickyard.features.earn import rules
 from tickyard.features.earn.days.epochs import run_due
 from tickyard.features.earn.tables import earn_epoch, earn_line
 from tickyard.kernel.errors import UpstreamDown
+from tickyard.observe import metrics
 from tickyard.payout.agent import Agent
 from tickyard.payout.branch import unpaid_again
+from tickyard.payout.run import LEASE, run_agent
+from tickyard.payout.signing.signer import LocalSigner
 from tickyard.payout.turn import NotOurTurn
-from yards.reward_days import ALICE, DEPTH, DESK, EPOCH, MULTICALL, TERMS, live_in_town
+from tickyard.store.leases import lease, release
+from yards.reward_days import ALICE, BOB, DEPTH, DESK, EPOCH, MULTICALL, TERMS, live_in_town
 
 NEXT = rules.next_epoch(EPOCH)
 OTHER_DESK = "0x" + "d2" * 20
@@ -129,5 +133,49 @@ def test_after_a_branch_was_lost_only_days_of_this_desk_are_held_against_it(run)
         final = town.chain.blocks[-1]
         again = await unpaid_again(town.store, town.rpc, MULTICALL, DESK, town.lease, final)
         assert (again, await states(town)) == ((0, None), ["confirmed"])
+
+    run(work)
+
+
+def test_an_agent_whose_key_the_desk_does_not_name_lets_the_right_one_pay(run):
+    async def work(town):
+        await town.open_day()
+        await release(town.store, town.lease)
+        old = asyncio.create_task(run_agent(town.agent(), "old"))
+        tasks = [old]
+
+        async def owner():
+            async with town.store.read() as tx:
+                return (await tx.execute(select(lease.c.owner).where(lease.c.name == LEASE))).scalar_one()
+
+        async def until(is_so):
+            while not await is_so():
+                assert not any(task.done() for task in tasks)
+                await asyncio.wait(tasks, timeout=0.002)
+
+        async def is_old():
+            return await owner() == "old"
+
+        async def is_paid():
+            town.mine(1)
+            return town.held(BOB) == 10_000
+
+        async def rings():
+            return metrics.payout_oldest_s._value.get() > 0
+
+        try:
+            await until(is_old)
+            town.signer = LocalSigner(b"\x08" * 32)
+            town.employ()
+            with pytest.raises(UpstreamDown, match="reserved"):
+                await town.ask(BOB, agent=False)
+            await until(rings)
+            tasks.append(asyncio.create_task(run_agent(town.agent(), "new")))
+            await until(is_paid)
+            assert await owner() == "new"
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
 
     run(work)

@@ -14,7 +14,7 @@ from tickyard.chain.blocks import header
 from tickyard.chain.quantity import quantity
 from tickyard.chain.rpc.client import Rpc
 from tickyard.chain.rpc.trouble import RpcError
-from tickyard.features.earn.books.desk import open_call, pay_call
+from tickyard.features.earn.books.desk import open_call, pay_call, read_payer
 from tickyard.features.earn.books.digest import Books
 from tickyard.features.earn.days.opening import first_offer
 from tickyard.kernel.errors import UpstreamDown
@@ -25,6 +25,7 @@ from tickyard.payout import ledger
 from tickyard.payout.halt import Halted, must_not_be_halted
 from tickyard.payout.signing.signer import Signer
 from tickyard.payout.signing.transaction import CallTransaction, transaction_hash
+from tickyard.payout.turn import NotOurTurn
 from tickyard.store.engine import Store
 from tickyard.store.leases import Lease, guard
 
@@ -219,6 +220,8 @@ class Outbound:
             needed = quantity(await self.rpc.call("eth_estimateGas", [call]))
         except RpcError as error:
             self._tell_unwanted(error.reason)
+            if (payer := await read_payer(self.rpc, self.desk)) != self.signer.address:
+                raise NotOurTurn(f"the desk names another payer than this key: {payer}") from None
             return None
         return needed * 5 // 4 + _PLAIN_GAS
 
