@@ -230,6 +230,8 @@ def test_a_failure_after_the_closing_goes_to_the_next_pool_once(run):
         assert (await run_due(town, town.clock.now())).closed == [EPOCH]
         town.mine()
         assert (await town.pay()).failed == 1
+        assert (await town.program())["accruing"]["rolloverUsd"] == "0.030000"
+        assert (await get_earn_reserves(town, NoAsk())).answer.owed_usd == "0.000000", "it is shown once"
         with pytest.raises(BadRequest, match="closed"):
             await town.ask(ALICE)
         following = rules.next_epoch(EPOCH)

@@ -12,6 +12,7 @@ from tickyard.chain.quantity import quantity
 from tickyard.chain.rpc.trouble import RpcError
 from tickyard.features.earn.books.desk import NO_BOOKS, read_days, read_till
 from tickyard.features.earn.days.opening import owed_raw
+from tickyard.features.earn.days.pool import late_raw
 from tickyard.features.earn.room import EarnDeps
 from tickyard.features.earn.tables import earn_epoch, earn_tally
 from tickyard.features.earn.wire import EpochId
@@ -71,7 +72,8 @@ async def get_earn_reserves(deps: EarnDeps, _ask: NoAsk) -> Kept[Reserves]:
     head = await header(deps.rpc, "latest")
     async with deps.store.read() as tx:
         rows = await _epochs(tx)
-        owed = await owed_raw(tx)
+        # What failed late is nobody's claim any more: it is in what accrues.
+        owed = await owed_raw(tx) - await late_raw(tx)
         paid = int((await tx.execute(select(func.sum(earn_tally.c.paid_raw)))).scalar_one() or 0)
         now = await deps.store.now(tx)
     till = await read_till(deps.rpc, room.multicall, room.desk, room.terms.usdg, head.hash)

@@ -97,8 +97,13 @@ async def accrued(tx: Transaction, epoch: int) -> Accrued:
     found = await tx.execute(_sum_of(_uncredited(theirs), revenue.c.amount_raw))
     amount, calls = found.one()
     rest = (await tx.execute(_sum_of(_unrolled(), earn_epoch.c.rolled_raw))).one()
-    late = (await tx.execute(_sum_of(_late(), earn_close.c.amount_raw))).one()
-    return Accrued(int(amount or 0), calls, int(rest[0] or 0) + int(late[0] or 0))
+    return Accrued(int(amount or 0), calls, int(rest[0] or 0) + await late_raw(tx))
+
+
+async def late_raw(tx: Transaction) -> int:
+    """Of claims that failed for good after the closing, what the next pool will take."""
+    amount, _ = (await tx.execute(_sum_of(_late(), earn_close.c.amount_raw))).one()
+    return int(amount or 0)
 
 
 async def _credit(tx: Transaction, epoch: int) -> int:
