@@ -13,7 +13,7 @@ from tickyard.config.settings import Settings, SettingsError
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address
 from tickyard.payout.deploy import compiled, deployment
-from tickyard.processes.payout import pay_out
+from tickyard.processes.payout import deploy, pay_out
 from tickyard.sandbox.contracts.build import DESK_SOURCE, compiled_desk
 from tickyard.wiring.earn import open_earn
 
@@ -90,3 +90,26 @@ def test_a_deployment_is_the_creation_code_and_three_addresses():
     assert made["chainId"] == 4663
     assert made["data"] == compiled().creation + "".join(each[2:].rjust(64, "0") for each in (usdg, owner, payer))
     assert "to" not in made
+
+
+@pytest.mark.parametrize(
+    ("owner", "why"),
+    [
+        ("0x5fbDB2315678afecb367f032d93F642f64180aa3", "has a wrong checksum"),
+        ("0x" + "0" * 40, "is a placeholder"),
+        ("0x5fbd", "must be 0x followed by 40 hex digits"),
+        ("", "must be 0x followed by 40 hex digits"),
+    ],
+)
+def test_no_desk_is_made_for_an_owner_or_payer_that_was_mistyped(owner, why):
+    good = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
+    with pytest.raises(SettingsError, match=f"--owner {why}"):
+        asyncio.run(deploy(Settings(), owner, good))
+    with pytest.raises(SettingsError, match=f"--payer {why}"):
+        asyncio.run(deploy(Settings(), good, owner))
+
+
+def test_a_deployment_is_printed_for_good_addresses(capsys):
+    good = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
+    assert asyncio.run(deploy(Settings(), good, good.lower())) == 0
+    assert json.loads(capsys.readouterr().out)["data"].endswith(2 * good[2:].lower().rjust(64, "0"))

@@ -11,7 +11,8 @@ from random import Random
 from tickyard.chain.address import checksum
 from tickyard.chain.rpc.client import Rpc
 from tickyard.config.settings import Settings, SettingsError
-from tickyard.kernel.ids import Address, is_address
+from tickyard.config.wallet import problem_with
+from tickyard.kernel.ids import Address
 from tickyard.observe.log import log
 from tickyard.observe.metrics import serve_metrics
 from tickyard.payout.accepted import AcceptedBooks
@@ -98,8 +99,9 @@ async def deploy(settings: Settings, owner: str, payer: str) -> int:
     """Print the unsigned deployment of a desk, or check the one that the settings name."""
     if owner or payer:
         for name, text in (("--owner", owner), ("--payer", payer)):
-            if not is_address(text):
-                raise SettingsError(f"{name} must be 0x followed by 40 hex digits")
+            # The owner of a desk is never changed: a typo in it could not be mended.
+            if (problem := problem_with(text)) is not None:
+                raise SettingsError(f"{name} {problem}")
         made = deployment(settings.contracts.usdg, Address(owner.lower()), Address(payer.lower()), settings.chain_id)
         print(json.dumps(made, indent=2))
         print("sign and send this from any account; then set TICKYARD_PAYOUT_DESK to the address it made, and let the "
