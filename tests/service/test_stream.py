@@ -648,13 +648,13 @@ def test_a_silent_issuer_costs_a_price_its_premium_and_nothing_else(tmp_path):
     async def work(stage):
         feed = PriceFeed(stage.deps)
         assert await price_at(stage, feed, 1000) == [1000]
-        assert feed.latest["AAPL"]["premiumPct"] is not None
+        assert feed.latest["AAPL"].around["premiumPct"] is not None
         stage.faults.set("issuer", "down")
         # Longer than the last quotes stand in for it.
         stage.deps.clock.move(20)
         move_up(stage, "AAPL")
         assert await price_at(stage, feed, 1001) == [1001]
-        assert feed.latest["AAPL"]["premiumPct"] is None
+        assert feed.latest["AAPL"].around["premiumPct"] is None
 
     on_stage(tmp_path, work, clock=MovedClock())
 
@@ -666,7 +666,7 @@ def test_a_slow_issuer_keeps_no_price_back(tmp_path):
         stage.deps.market.mids.all = asyncio.Event().wait
         move_up(stage, "AAPL")
         assert await price_at(stage, feed, 1001) == [1001]
-        assert feed.latest["AAPL"]["premiumPct"] is not None
+        assert feed.latest["AAPL"].around["premiumPct"] is not None
 
     on_stage(tmp_path, work, clock=MovedClock())
 

@@ -133,11 +133,11 @@ def test_a_newcomer_gets_a_snapshot_of_what_they_asked_for(run):
         stage.hub._cursor = None
         await stage.record(SLOT, AAPL=200, MSFT=30)
         await stage.act(1)
-        stage.hub._prices.latest["AAPL"] = {"price": "201"}
+        stage.hub._prices.latest["AAPL"] = priced("AAPL", "201")
         _, [(at, name, shown)] = await stage.join("b")
         assert (name, shown["chainId"], Cursor.parse(at).round) == ("snapshot", 4663, (SLOT, 999))
         assert shown["prices"] == [
-            {"symbol": "AAPL", "price": 200, "live": {"price": "201"}},
+            {"symbol": "AAPL", "price": 200, "live": {"symbol": "AAPL", "price": "201"}},
             {"symbol": "MSFT", "price": 30, "live": None},
         ]
         assert shown["lastSlot"] == (EPOCH + timedelta(minutes=5 * SLOT)).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -374,7 +374,7 @@ def test_only_the_prices_that_somebody_follows_are_asked_for(run):
             return [Told("price", {"AAPL": None}, {"symbol": "AAPL", "price": "7"})]
 
         stage.hub._prices.moved = moved
-        stage.hub._prices.latest["AAPL"] = {"price": "1"}
+        stage.hub._prices.latest["AAPL"] = priced("AAPL", "1")
         deaf, _ = await stage.join("a", events=frozenset({"sample"}))
         await stage.hub._tell_prices()
         assert (asked, stage.hub._prices.latest) == ([], {})
@@ -388,6 +388,41 @@ def test_only_the_prices_that_somebody_follows_are_asked_for(run):
         await stage.join("d", events=frozenset({"price"}))
         await stage.hub._tell_prices()
         assert asked[1] is None
+
+    run(work)
+
+
+def priced(symbol, price):
+    return Told("price", {symbol: None}, {"symbol": symbol, "price": price})
+
+
+def test_who_comes_back_hears_the_prices_that_moved_while_they_were_away(run):
+    async def work(stage):
+        await stage.record(SLOT, AAPL=1, MSFT=1)
+        live = stage.hub._prices.latest
+        both, follows = frozenset({"AAPL", "MSFT"}), frozenset({"price", "sample"})
+        await stage.join("stays", events=follows)
+        leaving, [(last_id, _, _)] = await stage.join("leaves", both, follows)
+        stage.hub.leave(leaving)
+        live.update(AAPL=priced("AAPL", "7"), MSFT=priced("MSFT", "8"))
+        await stage.record(SLOT + 1, AAPL=7, MSFT=8)
+        await stage.hub._tell_durable()
+        _, [sample, *prices] = await stage.join("leaves", frozenset({"AAPL"}), follows, last_id)
+        assert sample[1] == "sample"
+        assert prices == [(None, "price", {"symbol": "AAPL", "price": "7"})]
+        _, past = await stage.join("other", both, frozenset({"sample"}), last_id)
+        assert [name for _, name, _ in past] == ["sample"]
+
+    run(work)
+
+
+def test_a_newcomer_hears_the_price_of_a_symbol_that_was_never_sampled(run):
+    async def work(stage):
+        await stage.record(SLOT, AAPL=1)
+        stage.hub._prices.latest.update(AAPL=priced("AAPL", "7"), MSFT=priced("MSFT", "8"))
+        _, [(_, _, snapshot), *prices] = await stage.join()
+        assert [(each["symbol"], each["live"]["price"]) for each in snapshot["prices"]] == [("AAPL", "7")]
+        assert prices == [(None, "price", {"symbol": "MSFT", "price": "8"})]
 
     run(work)
 

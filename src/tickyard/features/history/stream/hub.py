@@ -6,7 +6,7 @@ memory, once a second at most, and are not kept: who was away hears the newest.
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Container
 from typing import Any, Final
 
 from tickyard.deps import Deps
@@ -87,7 +87,7 @@ class Hub:
                 yield self._gap(reason)
             here = self._here()
             listener.cursor, listener.is_here = here, True
-            yield self._snapshot(listener, here)
+            yield self._snapshot(listener, here) + self._live(listener, besides=self._samples)
             return
         while True:
             here = self._here()
@@ -112,6 +112,8 @@ class Hub:
             if listener.cursor.is_at_least(here) and self._here() == here:
                 # Nothing was awaited since the comparison, so nothing was told that they did not hear.
                 listener.is_here = True
+                if data := self._live(listener):
+                    yield data
                 return
 
     async def _between(self, since: Cursor, until: Cursor) -> tuple[list[Told], list[Told]]:
@@ -154,10 +156,16 @@ class Hub:
             "chainId": self._deps.settings.chain_id,
             "lastSlot": iso(slot_start(newest)) if newest else None,
         }
-        live = {symbol: {**item, "live": self._prices.latest.get(symbol)} for symbol, item in self._samples.items()}
+        last = {symbol: told.around for symbol, told in self._prices.latest.items()}
+        live = {symbol: {**item, "live": last.get(symbol)} for symbol, item in self._samples.items()}
         told = Told("snapshot", live, around, "prices")
         nothing = Told("snapshot", {}, {**around, "prices": []})
         return framed(told, listener.symbols, here.text()) or framed(nothing, None, here.text())
+
+    def _live(self, listener: Listener, besides: Container[str] = ()) -> bytes:
+        """The prices as they were last told, of all symbols but these. Prices are not kept: whoever was away while one
+        moved would else take the one before it for the newest until it moves again."""
+        return listener.framed(told for symbol, told in self._prices.latest.items() if symbol not in besides)
 
     def _gap(self, reason: str) -> bytes:
         return framed(Told("gap", {}, {"reason": reason}), None, None)

@@ -26,7 +26,7 @@ class PriceFeed:
     def __init__(self, deps: Deps) -> None:
         self._deps = deps
         self._looked_at: float | None = None
-        self.latest: dict[str, dict[str, Any]] = {}
+        self.latest: dict[str, Told] = {}
         """What was last told of each symbol that somebody follows."""
         self._told_at: dict[str, float] = {}
         self._has_asked = False
@@ -68,10 +68,11 @@ class PriceFeed:
             if self._is_behind(asset.symbol, block):
                 continue
             said = self._said(asset, price.text(), block, quotes.get(asset.symbol))
-            if self.latest.get(asset.symbol, {}).get("price") != said["price"]:
-                self.latest[asset.symbol] = said
+            before = self.latest.get(asset.symbol)
+            if before is None or before.around["price"] != said["price"]:
+                self.latest[asset.symbol] = Told("price", {asset.symbol: None}, said)
                 self._told_at[asset.symbol] = self._deps.clock.monotonic()
-                told.append(Told("price", {asset.symbol: None}, said))
+                told.append(self.latest[asset.symbol])
         return told
 
     async def _quotes(self) -> Mapping[Symbol, IssuerQuote]:
@@ -86,7 +87,7 @@ class PriceFeed:
         """Whether a newer block's price has just been told: where a node fails, the next may be a few blocks behind,
         and what was the price before the last one is no move."""
         told = self.latest.get(symbol)
-        if told is None or block.number >= told["blockNumber"]:
+        if told is None or block.number >= told.around["blockNumber"]:
             return False
         return self._deps.clock.monotonic() - self._told_at[symbol] < _BEHIND_S
 
