@@ -671,6 +671,24 @@ def test_a_slow_issuer_keeps_no_price_back(tmp_path):
     on_stage(tmp_path, work, clock=MovedClock())
 
 
+def test_the_first_price_is_read_when_the_issuer_has_answered(tmp_path):
+    async def work(stage):
+        mids = stage.deps.market.mids
+        ask = mids.all
+
+        async def slow():
+            answer = await ask()
+            stage.chain.block = 1040
+            return answer
+
+        mids.all = slow
+        feed = PriceFeed(stage.deps)
+        assert await price_at(stage, feed, 1000) == [1040]
+        assert feed.latest["AAPL"].around["premiumPct"] is not None
+
+    on_stage(tmp_path, work, clock=MovedClock())
+
+
 @pytest.mark.slow
 def test_the_issuer_is_asked_beside_the_prices_while_somebody_follows_them(tmp_path):
     async def work(stage):

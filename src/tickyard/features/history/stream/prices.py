@@ -7,7 +7,6 @@ from typing import Any, Final
 from tickyard.deps import Deps
 from tickyard.features.history.stream.told import Told
 from tickyard.kernel.errors import UpstreamDown
-from tickyard.kernel.ids import Symbol
 from tickyard.kernel.units import percent_text
 from tickyard.kernel.wire import iso
 from tickyard.market.listing.asset import Asset
@@ -48,13 +47,18 @@ class PriceFeed:
         for symbol in self.latest.keys() - symbols if symbols is not None else ():
             # What nobody follows is not the newest for long.
             del self.latest[symbol]
+        if not self._has_asked:
+            # The first price is told with its premium, and is looked at when that can be: it grows old over nothing.
+            await self.ask_issuer()
         try:
             assets = [asset for asset in market.registry.all() if asset.address and _is_wanted(asset, symbols)]
             pools = {asset.symbol: market.pools.of(asset.address) for asset in assets if asset.address}
             seen = await self._look({symbol: its for symbol, its in pools.items() if its})
         except UpstreamDown:
             return []
-        quotes = await self._quotes() if seen else {}
+        held = market.mids.at_hand()
+        # None while the issuer is silent: the price is the pools' own, and only its premium hangs on the issuer.
+        quotes = held.value if held is not None else {}
         told = []
         for asset in assets:
             if asset.symbol not in seen:
@@ -74,14 +78,6 @@ class PriceFeed:
                 self._told_at[asset.symbol] = self._deps.clock.monotonic()
                 told.append(self.latest[asset.symbol])
         return told
-
-    async def _quotes(self) -> Mapping[Symbol, IssuerQuote]:
-        """Those at hand, none while the issuer is silent: the price is the pools' own, and only its premium hangs on
-        the issuer. The first price is told with it, and waits for as long as that takes."""
-        if not self._has_asked:
-            await self.ask_issuer()
-        held = self._deps.market.mids.at_hand()
-        return held.value if held is not None else {}
 
     def _is_behind(self, symbol: str, block: NamedBlock) -> bool:
         """Whether a newer block's price has just been told: where a node fails, the next may be a few blocks behind,
