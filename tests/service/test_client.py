@@ -671,11 +671,15 @@ class Streamless(Stand):
 
 
 class Impatient(QuickClock):
-    """Leaves after the second look."""
+    """Leaves after so many pauses."""
+
+    def __init__(self, most=2):
+        super().__init__()
+        self.most = most
 
     async def sleep(self, seconds):
         await super().sleep(seconds)
-        if len(self.pauses) == 2:
+        if len(self.pauses) == self.most:
             raise Enough
 
 
@@ -692,6 +696,44 @@ def test_a_live_chart_outlives_a_silence_of_the_service():
     assert "upstream_error" not in first
     assert "upstream_error it is" in second
     assert "┃" in second
+
+
+class Streaming(Stand):
+    """Its stream says what was told last, and nothing more for an hour."""
+
+    async def answer(self, request):
+        if request.url.path != "/v1/stream":
+            return await super().answer(request)
+        shown = {"prices": [{"symbol": "AAPL", "price": 1, "live": {"symbol": "AAPL", "price": "5"}}]}
+        return Response(f"retry: 3600000\nevent: snapshot\ndata: {json.dumps(shown)}\n\n")
+
+
+def test_watch_shows_a_price_as_the_present_one_until_the_service_is_silent():
+    stand = Streaming(ok(HISTORY), ok(HISTORY), error(502, "upstream_error", retry_after="11"), ok(HISTORY))
+    shown = asyncio.Event()
+
+    class Shown(Screen):
+        def write(self, text):
+            if "now 5" in text:
+                shown.set()
+            return super().write(text)
+
+    class UntilShown(Impatient):
+        async def sleep(self, seconds):
+            await shown.wait()
+            await super().sleep(seconds)
+
+    out = Shown()
+
+    async def run():
+        async with asyncio.timeout(STUCK_S), _serving.serving(stand.app) as base:
+            with pytest.raises(Enough):
+                await watch("AAPL", "5m", base, out=out, clock=UntilShown(most=3))
+
+    asyncio.run(run())
+    screens = out.getvalue().split("\x1b[H\x1b[2J")[1:]
+    assert ["now 5" in screen for screen in screens] == [False, True, False, False]
+    assert ["upstream_error" in screen for screen in screens] == [False, False, True, False]
 
 
 def test_watch_draws_the_candles_once_where_nobody_looks_on():

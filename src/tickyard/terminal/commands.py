@@ -151,6 +151,7 @@ async def watch(
                 # A chart that has begun outlives a restart of the service.
                 if not history:
                     raise
+                ticker.price = None
                 trouble = f"  ({error})"
             size = shutil.get_terminal_size((100, 30))
             screen = chart_screen(history, size.columns, size.lines, colours=out.isatty(), trouble=trouble)
@@ -197,11 +198,14 @@ class _LivePrice:
             async for event in self._client.stream(symbols=[self._symbol], events=["price", "sample"]):
                 if event.name == "price":
                     self.price = str(event.data["price"])
-                if event.name != "snapshot":
-                    self._moved.set()
+                elif event.name == "snapshot":
+                    # What others were told already is not told again before it moves.
+                    told = [item["live"] for item in event.data["prices"] if item.get("live")]
+                    self.price = str(told[0]["price"]) if told else None
+                self._moved.set()
         except TickyardError:
             # A service without a stream: the chart is drawn every few seconds, as ever.
-            return
+            self.price = None
 
 
 def chart_screen(history: dict[str, Any], columns: int, lines: int, *, colours: bool, trouble: str = "") -> str:
