@@ -10,6 +10,7 @@ from tickyard.payments.books.stock import show_stock
 from tickyard.payments.offer.terms import FIRST, SECOND
 from tickyard.payments.proof.reconcile import look_after
 from yards import paying, rpcnode
+from yards.payer import Wallet
 
 call, run = paying.call, paying.run
 URL = "/v1/x402/item/AAPL"
@@ -139,3 +140,50 @@ def test_what_is_said_of_a_nonce_without_a_log_does_not_depend_on_who_is_looked_
         assert await worker(world, 0) == {"settled": 1, "waiting": 1}
 
     run(tmp_path, scenario)
+
+
+@BOTH
+def test_a_payer_whose_blocks_are_crowded_keeps_nobody_else_from_their_credit(tmp_path, network):
+    """Transfers of nothing cost little, and a node shows only so many logs at once."""
+
+    async def scenario(world):
+        chain, far, loud = world.chains[network], world.facilitators[network], Wallet()
+        logs = chain.node.results["eth_getLogs"]
+
+        def few(params):
+            found = logs(params)
+            if len(found) > 20:
+                raise rpcnode.Refused(-32005, "query returned more than 20 results")
+            return found
+
+        chain.node.results["eth_getLogs"] = few
+
+        async def buy(wallet, mode):
+            far.script["settle"] = [mode]
+            paid = await call(world.app, "GET", URL, world.payment(network=network, wallet=wallet))
+            if mode == "cut":
+                chain.pay(*far._parts(far.asked["settle"][-1]))
+            if wallet is loud:
+                crowd(chain, loud.address, 21)
+            return paid.status
+
+        assert [await buy(loud, "ok") for _ in range(4)] == [200] * 4
+        assert await buy(loud, "cut") == 502
+        assert [await buy(world.wallet, "ok") for _ in range(4)] == [200] * 4
+        pass_by(world, network, 4)
+        assert await worker(world, 0) == {"credited": 4, "waiting": 5}
+        # What is hidden so is neither paid nor unpaid, however often and late somebody looks.
+        for _ in range(20):
+            pass_by(world, network, 60)
+            assert await worker(world, 0, is_forced=True) == {"waiting": 5}
+        chain.node.results["eth_getLogs"] = logs
+        assert await worker(world, 0, is_forced=True) == {"credited": 4, "settled": 1}
+
+    run(tmp_path, scenario)
+
+
+def crowd(chain, payer, count):
+    """Transfers of nothing in the newest block, in a payer's name."""
+    paid = chain.transfers[-1]
+    nothing = (chain.asset, [paid["topics"][0], f"0x{payer[2:].lower():0>64}", paid["topics"][2]], f"0x{0:064x}")
+    chain._mine([nothing] * count, "0x1", None, [])

@@ -32,6 +32,9 @@ class Noon(WallClock):
         return self.at
 
 
+OTHERS = [Address(f"0x{n:040x}") for n in range(1, 9)]
+
+
 class Yard:
     """A hundred blocks, ten seconds each, with a payment in every one: block 1000 + n pays with nonce n."""
 
@@ -42,6 +45,7 @@ class Yard:
             self.chain.clock.at = self.time_of(1000 + n)
             self.chain.pay(PAYER, n, 10_000)
         self.rpc = Askable(self.chain)
+        self.crowds = []
         self.times = BlockTimes()
         for number in known:
             self.times.learn(number, self.time_of(number))
@@ -50,9 +54,21 @@ class Yard:
     def time_of(self, number):
         return NOW + 10 * (number - 1000)
 
-    def span(self, n, since, until):
+    def crowd(self, number, payer):
+        """Somebody's transfers of nothing in the payer's name: more in one block than the node shows at once."""
+
+        def is_crowded(query):
+            is_theirs = f"0x{payer[2:]:0>64}" in query["topics"][1]
+            return is_theirs and int(query["fromBlock"], 16) <= number <= int(query["toBlock"], 16)
+
+        self.crowds.append(is_crowded)
+        self.rpc.refused["eth_getLogs"] = lambda params: (
+            TooManyLogs(-32005, "too many") if any(each(params[0]) for each in self.crowds) else ...
+        )
+
+    def span(self, n, since, until, payer=PAYER):
         """A payment with nonce n that may be in the blocks from `since` to `until`."""
-        key = Key(self.chain.network, self.chain.asset, PAYER, f"0x{n:064x}")
+        key = Key(self.chain.network, self.chain.asset, payer, f"0x{n:064x}")
         then = datetime.fromtimestamp(NOW, UTC)
         row = PaymentRow(key, "unknown", "h", then, "f", "r", 10_000, PAY_TO, 0, 0, then, 1, None, None)
         return Span(self.time_of(since), self.time_of(until), row)
@@ -62,7 +78,9 @@ class Yard:
         return self.places(asyncio.run(self.reader.read(spans, head)))
 
     def blocks(self, *wanted):
-        return self.places(asyncio.run(self.reader.blocks([(self.span(n, 1, 1).row, at) for n, at in wanted])))
+        entries, hidden = asyncio.run(self.reader.blocks([(self.span(n, 1, 1).row, at) for n, at in wanted]))
+        assert not hidden
+        return self.places(entries)
 
     def places(self, entries):
         """The blocks of the logs of transfers, in order."""
@@ -136,9 +154,9 @@ def test_the_next_time_a_node_is_asked_for_little_more_than_it_has_shown():
     yard.chain.refuse_logs_over = 50
     yard.read(yard.span(5, 1003, 1200))
     assert yard.ranges == [(1002, 1050), (1002, 1100), (1051, 1099), (1100, 1100)]
-    # An eighth more than half of what was refused.
+    # An eighth more than was shown.
     yard.read(yard.span(5, 1003, 1200))
-    assert yard.ranges == [(1002, 1028), (1002, 1056), (1029, 1055), (1056, 1056), (1057, 1100)]
+    assert yard.ranges == [(1002, 1029), (1002, 1057), (1030, 1057), (1058, 1100)]
     yard.chain.refuse_logs_over = None
     for _ in range(100):
         yard.read(yard.span(5, 1003, 1200))
@@ -162,6 +180,61 @@ def test_a_single_block_of_too_many_logs_is_the_nodes_failure():
     yard.rpc.refused["eth_getLogs"] = TooManyLogs(-32005, "too many")
     with pytest.raises(UpstreamDown):
         yard.read(yard.span(5, 1005, 1010))
+
+
+@BOTH
+@pytest.mark.parametrize("crowded", [[1050], [1050, 1051], [1001], [1100], list(range(1040, 1072))])
+def test_blocks_that_are_crowded_in_one_payers_name_are_shown_for_all_others(network, crowded):
+    yard = Yard(network)
+    for at in crowded:
+        yard.crowd(at, OTHERS[3])
+        yard.crowd(at, OTHERS[4])
+    spans = [yard.span(5, 1002, 1200), *(yard.span(1, 1002, 1200, payer=each) for each in OTHERS)]
+    assert yard.read(*spans) == list(range(1001, 1101))
+    # The crowd says nothing of how much the node shows at once: what lies beside it is read as before.
+    yard.rpc.asked.clear()
+    assert yard.read(*spans) == list(range(1001, 1101))
+    assert max(last - first for first, last in yard.ranges) >= 24
+    assert len(yard.ranges) <= 16 + 4 * len(crowded)
+
+
+def test_of_more_crowded_blocks_than_anybody_fills_it_is_the_node_that_shows_nothing():
+    yard = Yard(SECOND)
+    for at in range(1040, 1073):
+        yard.crowd(at, OTHERS[3])
+    with pytest.raises(UpstreamDown):
+        yard.read(yard.span(5, 1002, 1200), yard.span(1, 1002, 1200, payer=OTHERS[3]))
+
+
+@BOTH
+def test_a_payment_in_a_block_that_is_crowded_in_its_payers_name_is_named(network):
+    yard = Yard(network)
+    yard.crowd(1007, OTHERS[3])
+    mine, theirs = yard.span(7, 1, 1).row, yard.span(1, 1, 1, payer=OTHERS[3]).row
+    entries, hidden = asyncio.run(yard.reader.blocks([(mine, 1007), (theirs, 1007), (mine, 1009)]))
+    assert (yard.places(entries), hidden) == ([1007, 1009], {theirs.key})
+    # Single blocks say nothing of how many are shown at once.
+    assert yard.reader._widest == 1_000_000
+
+
+def test_a_node_that_showed_one_block_at_a_time_is_asked_for_more_by_and_by():
+    yard = Yard(SECOND)
+    yard.chain.refuse_logs_over = 1
+    assert yard.read(yard.span(5, 1002, 1200)) == list(range(1001, 1101))
+    yard.chain.refuse_logs_over = None
+    for _ in range(40):
+        yard.read(yard.span(5, 1002, 1200))
+    assert yard.ranges == [(1001, 1100)]
+
+
+def test_a_node_that_showed_nothing_at_all_was_busy_and_is_asked_as_before():
+    yard = Yard(SECOND)
+    yard.rpc.refused["eth_getLogs"] = TooManyLogs(-32005, "query timed out")
+    with pytest.raises(UpstreamDown):
+        yard.read(yard.span(5, 1002, 1200))
+    yard.rpc.refused.clear()
+    yard.read(yard.span(5, 1002, 1200))
+    assert yard.ranges == [(1001, 1100)]
 
 
 @BOTH

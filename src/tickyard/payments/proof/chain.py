@@ -236,7 +236,8 @@ class ChainProof:
             blocks |= await self._nonces.first_used(early, tip.number)
         found: dict[Key, Finding] = {row.key: Spent(is_told=True) for row, block in blocks.items() if block == 0}
         found |= {row.key: Unclear() for row, block in blocks.items() if block is None}
-        entries = await self._logs.blocks([(row, block) for row, block in blocks.items() if block])
+        entries, hidden = await self._logs.blocks([(row, block) for row, block in blocks.items() if block])
+        found |= {key: Unclear() for key in hidden}
         left = [row for row in rows if row.key not in found]
         return found | (
             self._by_end(left, entries) if self._is_eip3009 else await self._by_permit(left, blocks, entries)
