@@ -182,6 +182,27 @@ def test_a_payer_whose_blocks_are_crowded_keeps_nobody_else_from_their_credit(tm
     run(tmp_path, scenario)
 
 
+@BOTH
+def test_a_round_goes_on_while_more_payments_are_due_than_are_looked_at_together(tmp_path, network):
+    """Else what is sold faster than one look a round is credited later and later, and in the end never."""
+
+    async def scenario(world):
+        chain, other = world.chains[network], FIRST if network == SECOND else SECOND
+        for _ in range(7):
+            assert (await call(world.app, "GET", URL, world.payment(network=network))).status == 200
+        assert (await call(world.app, "GET", URL, world.payment(network=other))).status == 200
+        pass_by(world, network, 4)
+        # A node that does not answer is not asked again and again.
+        chain.node.mode = "429"
+        assert await worker(world, 0, limit=2) == {"credited": 1, "waiting": 2}
+        chain.node.mode = "ok"
+        world.processes[0].proofs[network].bears = 100
+        pass_by(world, network, 60)
+        assert await worker(world, 0, limit=2) == {"credited": 7}
+
+    run(tmp_path, scenario)
+
+
 def crowd(chain, payer, count):
     """Transfers of nothing in the newest block, in a payer's name."""
     paid = chain.transfers[-1]

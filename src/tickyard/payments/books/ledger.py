@@ -216,9 +216,11 @@ class Ledger:
         now = self.clock.now()
         await adopt(self.store, networks, now, now + self._settling)
 
-    async def due(self, network: str, limit: int, *, is_forced: bool = False) -> Sequence[PaymentRow]:
-        """Payments of one network that somebody should look at now. Forced: all that are open."""
-        until = datetime.max.replace(tzinfo=UTC) if is_forced else self.clock.now()
+    async def due(
+        self, network: str, limit: int, *, by: datetime | None = None, is_forced: bool = False
+    ) -> Sequence[PaymentRow]:
+        """Payments of one network that somebody should look at by then, or by now. Forced: all that are open."""
+        until = datetime.max.replace(tzinfo=UTC) if is_forced else by or self.clock.now()
         return await find_due(self.store, network, until, limit)
 
     async def forget_answers(self) -> int:

@@ -1,10 +1,12 @@
 """The worker's round over payments: it looks, books and gives up. It never asks anybody for money.
 
 One network at a time, so that none waits for another; each row when it is due, so that none stands in another's way.
+When more are due than are looked at together, the round goes on: a node forgets the states that prove what is new.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from tickyard.chain.blocks import Finality
 from tickyard.kernel.errors import UpstreamDown
@@ -14,6 +16,10 @@ from tickyard.payments.books.row import PaymentRow
 from tickyard.payments.proof.booking import credit, mark_missing
 from tickyard.payments.proof.chain import AT_ONCE, ChainProof
 from tickyard.payments.proof.verdict import Verdict, judge
+
+_WINDOWS_MAX: Final = 20
+"""How often a round looks at the next ones; what is left then is due in the round after it."""
+_UNANSWERED: Final = "unanswered"
 
 
 async def look_after(
@@ -30,9 +36,17 @@ async def look_after(
     """
     ended: Counter[str] = Counter(released=await ledger.release_abandoned())
     await ledger.adopt(chains)
-    for network, chain in chains.items():
-        most = min(limit, chain.bears)
-        ended += await _look_at(ledger, chain, await ledger.due(network, most, is_forced=is_forced), finality)
+    # Of what a round itself makes due the next one learns.
+    behind, began = dict(chains), ledger.clock.now()
+    for _ in range(1 if is_forced else _WINDOWS_MAX):
+        for network, chain in list(behind.items()):
+            most = min(limit, chain.bears)
+            rows = await ledger.due(network, most, by=began, is_forced=is_forced)
+            ends = await _look_at(ledger, chain, rows, finality)
+            ended += ends
+            if len(rows) < most or _UNANSWERED in ends:
+                del behind[network]
+    ended["waiting"] += ended.pop(_UNANSWERED, 0)
     return +ended
 
 
@@ -58,7 +72,7 @@ async def _look_at(ledger: Ledger, chain: ChainProof, rows: Sequence[PaymentRow]
         log.warning("the chain of payments does not answer", network=chain.network, rows=len(rows))
         for row in rows:
             await ledger.watch(row, has_looked=False)
-        ended["waiting"] += len(rows)
+        ended[_UNANSWERED] += len(rows)
         return ended
     chain.note_round(len(rows), is_done=True)
     for row in idle:
