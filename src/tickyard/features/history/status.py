@@ -81,7 +81,7 @@ async def get_status(deps: Deps, _ask: NoAsk) -> Kept[Status]:
         block=block,
         upstreams=[
             _upstream("issuer", deps.market.registry.refreshed_at, now),
-            _upstream("node", now if block else deps.rpc.head_read_at, now),
+            _upstream("node", deps.rpc.head_read_at, now),
         ],
         last_slot=iso(slot_start(newest)) if newest is not None else None,
         slots_per_day=DAY_SLOTS,
