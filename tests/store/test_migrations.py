@@ -96,6 +96,33 @@ def test_a_step_only_adds_so_that_the_previous_code_goes_on():
                 assert node.attr in allowed, f"{path.name} calls op.{node.attr}"
 
 
+@pytest.mark.parametrize("read_from", [["0xd1"], ["0xd1", "0xd2"], []], ids=["one desk", "two desks", "none"])
+def test_an_epoch_that_was_sealed_earlier_belongs_to_the_only_desk_there_was(where, read_from):
+    before = [
+        "ALTER TABLE earn_epoch DROP COLUMN desk",
+        "UPDATE alembic_version SET version_num = '0016'",
+        "INSERT INTO earn_epoch (id, state, digest) VALUES (1, 'closed', 'ab'), (2, 'accruing', NULL)",
+        *(
+            f"INSERT INTO earn_desk_mark (desk, block_number, block_hash) VALUES ('{desk}', 7, '0x07')"
+            for desk in read_from
+        ),
+    ]
+
+    async def go():
+        store = open_store(where, WallClock())
+        await migrate.migrate(store)
+        async with store.begin() as tx:
+            for statement in before:
+                await tx.execute(text(statement))
+        await migrate.migrate(store)
+        async with store.read() as tx:
+            found = [desk for (desk,) in await tx.execute(text("SELECT desk FROM earn_epoch ORDER BY id"))]
+        await store.close()
+        return found
+
+    assert asyncio.run(go()) == ["0xd1" if len(read_from) == 1 else None, None]
+
+
 def test_steps_are_numbered_without_gaps_or_branches():
     previous = None
     for number, path in enumerate(VERSIONS, start=1):
