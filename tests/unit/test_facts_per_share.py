@@ -1,5 +1,6 @@
 """Profit per share of real filers in a wrong scale or with a turned sign: it is the odd one, and harms no other figure."""
 
+from datetime import date
 from decimal import Decimal
 
 import pytest
@@ -101,3 +102,14 @@ def test_an_average_that_is_in_thousands_every_year_is_no_witness_for_itself():
     left = {name: units for name, units in case.filer.facts.concepts.items() if not name.startswith("dei:")}
     found = study(case.filer.company, CompanyFacts(case.cik, left, case.filer.facts.unread), case.today)
     assert found.shares.value == 1_300_375_000
+
+
+@pytest.mark.parametrize(
+    ("day", "value"),
+    [("2018-03-01", 3_915_000_000), ("2019-03-01", 5_859_000_000), ("2020-03-01", 8_118_000_000)],
+)
+def test_a_minority_too_small_for_cents_a_share_is_judged_by_the_years_before(day, value):
+    """It tags its owners' part with the name of the whole, and a minority that its statement of income does not know."""
+    found = ask("MA@2021", today=date.fromisoformat(day))
+    assert found.net_income.value == value
+    assert "netIncome" not in (found.note or "")

@@ -20,11 +20,12 @@ from tickyard.features.research.income.divided import (
     bears_out,
     divided_instead,
     has_digits_of,
-    is_nearer,
+    is_told_by_neither,
     is_what_was_divided,
     made_of,
     per_share_of,
 )
+from tickyard.features.research.income.minority import is_owners_before, is_told_by_shares, minority_of
 from tickyard.features.research.income.profits import refute
 from tickyard.sources.filings.border import Entry
 
@@ -50,7 +51,7 @@ def choose_net_income(years: Years, today: date) -> Figure:
 def income_of(years: Years, end: date) -> Figure:
     """The net income of the year that ends on this day."""
     told = years.statements(concepts.NET_INCOME, end)
-    statements = [each for each in told if not _is_odd(each, told)]
+    statements = [each for each in told if not _is_odd(years, each, told)]
     if not statements:
         return Figure(None, (f"netIncome: not reported as a standard concept for the year ended {end}.",))
     # An amendment may repeat one line only: the filing that sets the owners' part apart is the better witness.
@@ -58,19 +59,19 @@ def income_of(years: Years, end: date) -> Figure:
     if _is_restated(statements[:place], statements[place]):
         place = 0
     statement = statements[place]
-    taken = _owners_part(statement)
+    taken = _owners_part(years, statement)
     refused, note = [], None
     if (reason := _refuted(years, statement, taken)) is not None:
         refused, note = _losers(statement, None, reason), f"netIncome: {reason[:1].lower()}{reason[1:]}"
         better = next((each for each in statements if _sets_right(years, each, taken[1].value)), None)
         if better is None:
             return Figure(None, (note,), tuple(refused))
-        statement, taken = better, _owners_part(better)
+        statement, taken = better, _owners_part(years, better)
     concept, row, remark, why = taken
     others = [each for each in statements if each is not statement and each is not statements[place]]
     elsewhere = [
         *same_year_elsewhere(concepts.NET_INCOME, others, "Another filing of the same year is the one taken."),
-        *same_year_elsewhere(concepts.NET_INCOME, [each for each in told if _is_odd(each, told)], FRAGMENT),
+        *same_year_elsewhere(concepts.NET_INCOME, [each for each in told if _is_odd(years, each, told)], FRAGMENT),
     ]
     if row.value is None:
         losers = _losers(statement, None, "The amount could not be read or is given more than once.")
@@ -80,12 +81,12 @@ def income_of(years: Years, end: date) -> Figure:
     return Figure(fact_of(years, concept, row, row.value), (remark,) if remark else (), judged)
 
 
-def _is_odd(statement: Statement, told: list[Statement]) -> bool:
+def _is_odd(years: Years, statement: Statement, told: list[Statement]) -> bool:
     """Whether a lone line says quite another thing than the newest whole statement of the year."""
     whole = next((each for each in told if not each.is_fragment), None)
     if whole is None or not statement.is_fragment:
         return False
-    one, other = _owners_part(statement)[1].value, _owners_part(whole)[1].value
+    one, other = _owners_part(years, statement)[1].value, _owners_part(years, whole)[1].value
     return one is not None and other is not None and not are_alike(one, other)
 
 
@@ -117,7 +118,7 @@ def _is_not_divided(statement: Statement, common: Number) -> bool:
 
 def _sets_right(years: Years, statement: Statement, refuted: Number | None) -> bool:
     """Whether a filing tells what another one told in a wrong scale or with a turned sign: it has the same digits."""
-    taken = _owners_part(statement)
+    taken = _owners_part(years, statement)
     value = taken[1].value
     if value is None or refuted is None or _refuted(years, statement, taken) is not None:
         return False
@@ -132,17 +133,17 @@ def _is_restated(newer: list[Statement], older: Statement) -> bool:
     owners = older.first(concepts.OWNERS_PROFITS)
     if told is None:
         return False
-    return told not in (whole, owners) and (whole is not None or _minority(older) is None)
+    return told not in (whole, owners) and (whole is not None or minority_of(older) is None)
 
 
 def _settles(statement: Statement) -> bool:
     """Whether it says what the owners' part is, or that it cannot be told from what it says."""
     if any(name in statement.rows for name in concepts.OWNERS_PROFITS):
         return True
-    return any(name in statement.rows for name in concepts.WHOLE_PROFITS) and _minority(statement) is not None
+    return any(name in statement.rows for name in concepts.WHOLE_PROFITS) and minority_of(statement) is not None
 
 
-def _owners_part(statement: Statement) -> _Taken:
+def _owners_part(years: Years, statement: Statement) -> _Taken:
     for name in concepts.OWNERS_PROFITS:
         row = statement.rows.get(name)
         if row is not None:
@@ -150,17 +151,17 @@ def _owners_part(statement: Statement) -> _Taken:
     for name in concepts.WHOLE_PROFITS:
         row = statement.rows.get(name)
         if row is not None:
-            return _of_whole(statement, name, row)
+            return _of_whole(years, statement, name, row)
     name = next(each for each in concepts.NET_INCOME if each in statement.rows)
     return name, statement.rows[name], _TO_COMMON, "The only profit that the filing tags."
 
 
 def _unless_whole(statement: Statement, name: str, row: Entry) -> _Taken:
     """The owners' part as tagged, unless it is the whole profit under another name, or no part of it that is known."""
-    whole, minority = statement.first(concepts.WHOLE_PROFITS), _minority(statement)
+    whole, minority = statement.first(concepts.WHOLE_PROFITS), minority_of(statement)
     if row.value is not None and minority and whole in (None, row.value):
         rest = row.value - minority
-        if _is_told_by_shares(statement, rest, row.value):
+        if is_told_by_shares(statement, rest, row.value):
             return _less(statement, name, row, rest)
     if row.value is not None and minority is not None and whole is not None and _is_stranger(statement, row.value):
         concept = next(each for each in concepts.WHOLE_PROFITS if statement.get(each) is not None)
@@ -176,7 +177,7 @@ def _is_stranger(statement: Statement, owners: Number) -> bool:
 
     A minority's part may be told only in part: then it has several names, or profit per share bears the owners' out.
     """
-    whole, minority, made = statement.first(concepts.WHOLE_PROFITS), _minority(statement), made_of(statement)
+    whole, minority, made = statement.first(concepts.WHOLE_PROFITS), minority_of(statement), made_of(statement)
     names = (*concepts.MINORITY, *concepts.MINORITY_DIVIDED)
     if whole is None or minority is None or len({statement.get(name) for name in names} - {None}) > 1:
         return False
@@ -196,9 +197,9 @@ def _is_stranger(statement: Statement, owners: Number) -> bool:
     return is_about or slip(made, owners, _ALIKE) is not None
 
 
-def _of_whole(statement: Statement, name: str, row: Entry) -> _Taken:
+def _of_whole(years: Years, statement: Statement, name: str, row: Entry) -> _Taken:
     """The whole profit, less the minority owners' part where that is told."""
-    minority = _minority(statement, row.value)
+    minority = minority_of(statement, row.value)
     if row.value is None:
         return name, row, None, ""
     if minority is None:
@@ -206,20 +207,15 @@ def _of_whole(statement: Statement, name: str, row: Entry) -> _Taken:
     if not minority:
         return name, row, None, "The whole profit: minority owners had no part in it."
     rest = row.value - minority
-    if _is_told_by_shares(statement, row.value, rest):
+    if is_told_by_shares(statement, row.value, rest):
         # Some filers tag the owners' part with the name of the whole.
         return name, row, None, "Profit per share times shares gives this amount: it is the owners' part already."
+    if is_told_by_neither(statement, row.value, rest) and is_owners_before(years, statement, name):
+        return name, row, None, "Profit per share of a year before shows that the filer tags the owners' part so."
     if not has_digits_of(statement, rest) and has_digits_of(statement, row.value + minority):
         # Some tag what is taken off with a minus.
         return _less(statement, name, row, row.value + minority)
     return _less(statement, name, row, rest)
-
-
-def _is_told_by_shares(statement: Statement, one: Number, other: Number) -> bool:
-    """Whether profit per share tells that one of two profits is the owners', and not the other."""
-    if has_digits_of(statement, one) or has_digits_of(statement, other):
-        return not has_digits_of(statement, other)
-    return is_nearer(statement, one, other)
 
 
 def _without_minority(statement: Statement, name: str, row: Entry, whole: Number) -> _Taken:
@@ -242,22 +238,6 @@ def _less(statement: Statement, name: str, row: Entry, rest: Number) -> _Taken:
     if told == [concepts.MINORITY_CONTINUING] and not is_what_was_divided(statement, rest):
         remark = f"{remark} {_CONTINUING}"
     return f"{name} - minority owners' part", part, remark, "The whole profit less the minority owners' part."
-
-
-def _minority(statement: Statement, whole: Number | None = None) -> Number | None:
-    """The minority owners' part. Different amounts under several names may be parts of it, or one of another: they are
-    added up when only their sum leaves of the whole profit what was divided among the shares."""
-    names = (*concepts.MINORITY, *concepts.MINORITY_DIVIDED)
-    parts = {value for name in names if (value := statement.get(name)) is not None}
-    found = statement.first(concepts.MINORITY)
-    if found is None:
-        divided = [value for name in concepts.MINORITY_DIVIDED if (value := statement.get(name)) is not None]
-        found = sum(divided) if divided else None
-    # What is little may as well be preferred dividends.
-    is_little = whole is None or found is None or concepts.size(sum(parts) - found) * 100 <= concepts.size(whole)
-    if whole is None or found is None or is_little or is_what_was_divided(statement, whole - found):
-        return found
-    return sum(parts) if is_what_was_divided(statement, whole - sum(parts)) else found
 
 
 def _losers(

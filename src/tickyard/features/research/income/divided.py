@@ -47,6 +47,11 @@ def is_nearer(statement: Statement, one: Number, other: Number) -> bool:
     return off * 100 <= concepts.size(one) * 2 and far > 4 * off
 
 
+def is_told_by_neither(statement: Statement, one: Number, other: Number) -> bool:
+    """Whether two profits lie so near to each other that cents a share bear out both."""
+    return has_digits_of(statement, one) and has_digits_of(statement, other)
+
+
 def is_what_was_divided(statement: Statement, profit: Number) -> bool:
     """Whether the shareholders' part comes to this amount, with preferred dividends or without."""
     preferred = statement.first(concepts.PREFERRED_DIVIDENDS) or 0
