@@ -95,6 +95,16 @@ def test_an_amendment_that_slips_gives_way_to_the_report_it_amends():
     assert (found.value, found.form) == (right.value, "10-K")
 
 
+@pytest.mark.parametrize("factor", [2, 8, 20])
+@pytest.mark.parametrize("name", ["AMD@2026-04-27", "GIS@2021", "AAPL@2021", "COP@2021"])
+def test_after_a_reverse_split_the_table_and_the_cover_before_are_no_answer(name, factor):
+    """An amendment is filed months after its report, and its cover alone knows what happened since."""
+    right = ask(name).shares
+    found = ask(name, slipped(CASES[name].filer.facts, COVER, right.accession, lambda value: value // factor))
+    assert found.shares is None
+    assert "as after a reverse split" in found.note
+
+
 THOUSANDS = """
     Revenues USD 5m 2023-01-01 2023-12-31 10-K 2024-02-20
     NetIncomeLoss USD -45m 2023-01-01 2023-12-31 10-K 2024-02-20

@@ -30,9 +30,10 @@ def is_told_by_shares(statement: Statement, one: Number, other: Number) -> bool:
 
 
 def is_owners_before(years: Years, statement: Statement, name: str) -> bool:
-    """Whether the newest year before of which profit per share tells, in the same filing or else in any, had the owners'
-    part under the name of the whole. A minority may be too small for the cents of one year, but not of them all."""
-    own, others = [], []
+    """Whether the newest year before of which profit per share tells, in the same filing or else in any, had the
+    owners' part under the name of the whole: a minority may be too small for the cents of one year, not of all."""
+    own: list[Statement] = []
+    others: list[Statement] = []
     for end in (each for each in years.ends((name,)) if each < statement.end):
         for told in years.statements((name,), end):
             (own if told.accession == statement.accession else others).append(told)

@@ -92,6 +92,8 @@ def doubt(count: Number, seen: Witnesses, *, is_cover: bool) -> Doubt | None:
         return _against_before(count, seen.before) or _against_float(count, held)
     if is_cover and seen.balance is not None and _is_within(count, seen.balance, 9, 11):
         return None  # two counts of one day each; the average is of a time before
+    if is_cover and (fallen := _against_fall(count, seen.before, table)) is not None:
+        return fallen
     others = [*table, seen.before] if seen.before is not None and not slip(seen.before, count) else table
     if is_cover and len(others) > 1:
         return _against_all(count, others, table)
@@ -109,6 +111,14 @@ def _against_all(count: Number, others: list[Number], table: list[Number]) -> Do
     if count * _TENTHS > max(others) * _SHELL:
         return _against_average(count, max(table), most=_FAR_MORE)
     return Doubt(ShareVerdict.DISPUTE, "is far above the average number of shares and the other counts, which agree")
+
+
+def _against_fall(count: Number, before: Number | None, table: list[Number]) -> Doubt | None:
+    """Who leaves a class out of its covers does so every time. Where the cover before counted what the table does, and
+    this one far less, shares were put together since: a table, and an amendment's report, is of before."""
+    if before is None or not _agree([before, *table]) or any(count * _TENTHS >= each * _LESS for each in table):
+        return None
+    return Doubt(ShareVerdict.DISPUTE, "is far below the cover before and the table, as after a reverse split")
 
 
 def _against_before(count: Number, before: Number | None) -> Doubt | None:
