@@ -30,7 +30,7 @@ def made(text):
 @pytest.mark.parametrize(("name", "concepts"), [
     ("QSR@2021", ["us-gaap:Revenues"]),
     ("GIS@2021", ["us-gaap:RevenueFromContractWithCustomerExcludingAssessedTax"]),
-    ("NJR@2021", ["us-gaap:RegulatedAndUnregulatedOperatingRevenue"]),
+    ("NJR@2021", ["us-gaap:RegulatedAndUnregulatedOperatingRevenue", "us-gaap:RevenueNotFromContractWithCustomer"]),
     ("UBSI@2021", ["us-gaap:InterestIncomeExpenseNet", "us-gaap:NoninterestIncome"]),
     # Left over and spent was less, and nothing was spent on goods: this is before what is given back to customers.
     ("MA@2021", ["us-gaap:Revenues"]),
@@ -97,6 +97,73 @@ def test_less_than_was_spent_on_the_goods_is_revenue_where_there_was_a_loss():
         NetIncomeLoss USD -70m {YEAR}
     """)
     assert found.revenue.value == 80_000_000
+
+
+OUTSIDE = [
+    ("contracts", "RevenueNotFromContractWithCustomer"),
+    ("contracts", "RevenueFromCollaborativeArrangementExcludingRevenueFromContractWithCustomer"),
+    ("RegulatedOperatingRevenue", "UnregulatedOperatingRevenue"),
+]
+
+
+@pytest.mark.parametrize(("part", "other"), OUTSIDE)
+def test_parts_that_exclude_each_other_are_no_total_unless_their_sum_is_proved(part, other):
+    parts = f"""
+        {part} USD 200m {YEAR}
+        {other} USD 500m {YEAR}
+        NetIncomeLoss USD 50m {YEAR}
+    """
+    found = made(parts)
+    assert found.revenue is None
+    assert "only a part" in found.note
+    proved = made(f"""{parts}
+        OperatingExpenses USD 620m {YEAR}
+        OperatingIncomeLoss USD 80m {YEAR}
+    """)
+    assert proved.revenue.value == 700_000_000
+    assert "which tags no total" in proved.note
+
+
+def test_contracts_and_what_is_outside_of_them_make_the_total_of_a_real_utility():
+    found = ask_without("NJR@2021", "us-gaap:RegulatedAndUnregulatedOperatingRevenue")
+    assert found.revenue.value == CASES["NJR@2021"]["revenue"]["value"]
+    assert "which tags no total" in found.note
+
+
+def test_contracts_are_a_total_beside_the_little_that_hedges_bring():
+    found = made(f"""
+        contracts USD 900m {YEAR}
+        RevenueNotFromContractWithCustomer USD 20m {YEAR}
+        NetIncomeLoss USD 50m {YEAR}
+    """)
+    assert found.revenue.value == 900_000_000
+
+
+@pytest.mark.parametrize(("name", "spent", "value"), [
+    ("BenefitsLossesAndExpenses", 1400, None),
+    ("CostsAndExpenses", 1400, None),
+    # What was gained beside the sales, such as from a part of the business that was sold.
+    ("CostsAndExpenses", 300, 400_000_000),
+])  # fmt: skip
+def test_what_was_left_before_taxes_and_spent_is_asked_where_no_operating_income_is(name, spent, value):
+    """An insurer's fees may be more than its premiums, and less than a third of what it takes in."""
+    found = made(f"""
+        contracts USD 400m {YEAR}
+        PremiumsEarnedNet USD 300m {YEAR}
+        {name} USD {spent}m {YEAR}
+        {PRETAX[0].partition(":")[2]} USD 200m {YEAR}
+        NetIncomeLoss USD 150m {YEAR}
+    """)
+    assert (found.revenue.value if found.revenue else None) == value
+
+
+def test_beside_a_total_a_part_is_called_a_part_and_not_blamed_on_interest():
+    """A landlord's contracts are little beside its rent, and the interest on its cash stands outside of both."""
+    case = CASES["LPA@2025-05-01"]
+    found = study(case.filer.company, case.filer.facts, case.today).candidates.revenue
+    reasons = {each.reason for each in found if each.concept == "ifrs-full:RevenueFromContractsWithCustomers"}
+    assert "A part of the total that stands under Revenue." in reasons
+    assert not any("Interest" in reason for reason in reasons)
 
 
 PARTS = [

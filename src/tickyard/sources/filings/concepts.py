@@ -26,6 +26,9 @@ WANTED: dict[str, tuple[str, ...]] = {
         "LeaseIncome",
         "OperatingLeaseLeaseIncome",
         # Parts of revenue, and what is left of it.
+        "RevenueNotFromContractWithCustomer",
+        "RevenueFromCollaborativeArrangementExcludingRevenueFromContractWithCustomer",
+        "UnregulatedOperatingRevenue",
         "PremiumsEarnedNet",
         "InterestIncomeExpenseNet",
         "NoninterestIncome",

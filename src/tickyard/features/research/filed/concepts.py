@@ -25,11 +25,20 @@ LEASES = (
 )
 """Rent. It lies outside contracts with customers; alone it is all of a landlord's revenue."""
 
+REGULATED_PART, UNREGULATED_PART = "us-gaap:RegulatedOperatingRevenue", "us-gaap:UnregulatedOperatingRevenue"
+OUTSIDE_CONTRACTS = (
+    "us-gaap:RevenueNotFromContractWithCustomer",
+    "us-gaap:RevenueFromCollaborativeArrangementExcludingRevenueFromContractWithCustomer",
+)
+"""Revenue that is by definition no part of contracts with customers."""
+
 GOODS, SERVICES = "us-gaap:SalesRevenueGoodsNet", "us-gaap:SalesRevenueServicesNet"
 IFRS_GOODS, IFRS_SERVICES = "ifrs-full:RevenueFromSaleOfGoods", "ifrs-full:RevenueFromRenderingOfServices"
 
 COUNTERPARTS = (
     *((rent, contracts) for rent in LEASES for contracts in (CONTRACTS_NET, CONTRACTS_GROSS)),
+    *((contracts, outside) for contracts in (CONTRACTS_NET, CONTRACTS_GROSS) for outside in OUTSIDE_CONTRACTS),
+    (REGULATED_PART, UNREGULATED_PART),
     (GOODS, SERVICES),
     (SERVICES, GOODS),
     (IFRS_GOODS, IFRS_SERVICES),
@@ -49,7 +58,7 @@ REVENUE = (
     "us-gaap:HealthCareOrganizationRevenue",
     INVESTMENTS,
     "us-gaap:OilAndGasRevenue",
-    "us-gaap:RegulatedOperatingRevenue",
+    REGULATED_PART,
     "us-gaap:ElectricUtilityRevenue",
     GOODS,
     SERVICES,
@@ -97,7 +106,8 @@ PRETAX = (
     "us-gaap:IncomeLossFromContinuingOperationsBeforeIncomeTaxesExtraordinaryItemsNoncontrollingInterest",
     "us-gaap:IncomeLossFromContinuingOperationsBeforeIncomeTaxesMinorityInterestAndIncomeLossFromEquityMethodInvestments",
 )
-EXPENSES = ("us-gaap:CostsAndExpenses", "us-gaap:BenefitsLossesAndExpenses", "us-gaap:OperatingExpenses")
+ALL_COSTS, BENEFITS = "us-gaap:CostsAndExpenses", "us-gaap:BenefitsLossesAndExpenses"
+EXPENSES = (ALL_COSTS, BENEFITS, "us-gaap:OperatingExpenses")
 EXCISE = "us-gaap:ExciseAndSalesTaxes"
 EXCISE_OWED = "us-gaap:SalesAndExciseTaxPayableCurrent"
 INVESTMENT_GAINS = (
@@ -123,6 +133,8 @@ CHECKS = (
     *INVESTMENT_GAINS,
     *GROSS_INTEREST,
     EXCISE,
+    UNREGULATED_PART,
+    *OUTSIDE_CONTRACTS,
 )
 """What revenue is held against."""
 

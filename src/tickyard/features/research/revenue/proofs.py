@@ -171,6 +171,22 @@ def is_beside_the_sum(statement: Statement, concept: str, value: Number, before:
     return min(told) * 100 > value * 102 or is_gross
 
 
+def is_less_than_before_taxes(statement: Statement, concept: str, value: Number, before: Statement | None) -> bool:
+    """Whether clearly more was left before taxes and spent than a number that may be a part, where no operating income
+    tells: that is all of an insurer's revenue. Of others more may be gained beside it, but hardly half as much again.
+    """
+    left = [profit for name in concepts.PRETAX if (profit := statement.get(name)) is not None]
+    is_told = statement.get(concepts.OPERATING_INCOME) is not None or not left
+    if value <= 0 or is_told or _was_total(before, concept, value):
+        return False
+    gained = max(statement.get(concepts.PROPERTY_GAINS) or 0, 0)
+    return any(
+        (min(left) - gained + spent) * 100 > value * percent
+        for name, percent in ((concepts.BENEFITS, 105), (concepts.ALL_COSTS, 150))
+        if (spent := statement.get(name)) is not None
+    )
+
+
 def _was_total(before: Statement | None, concept: str, value: Number) -> bool:
     last = before.get(concept) if before is not None else None
     return before is not None and last is not None and are_close(value, last) and prove(before, last) is not None

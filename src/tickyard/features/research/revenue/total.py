@@ -24,6 +24,7 @@ from tickyard.features.research.revenue.proofs import (
     is_beside_the_sum,
     is_disproved,
     is_less_by_losses,
+    is_less_than_before_taxes,
     is_line_of_total,
     net_of_excise,
     prove,
@@ -38,6 +39,7 @@ _SALES = (concepts.SALES, concepts.GOODS, concepts.CONTRACTS_GROSS)
 _COSTS = "Less than was spent on the goods sold, or left over: the larger number beside it is likelier the total."
 _DISPROVED = "A slice: more was left over, or with what was spent twice as much, than this."
 _BESIDE_THE_SUM = "No total: what was left over and spent comes to another amount."
+_INTEREST = "Interest of a comparable size lies outside it, so it is only a part of revenue."
 _WITH_EXCISE = "revenue may include excise: gross profit and cost of sales make {rest} without it."
 _BEFORE_INTEREST = "revenue is before interest expense: net interest and non-interest income make {rest}."
 _REMARKS = {
@@ -122,16 +124,21 @@ def _sift(
     for concept, value in readable:
         slipped = find_slip(statement, concept, value, before)
         is_odd |= slipped is not None
-        trouble = slipped or _trouble(statement, concept, value, sliced, readable)
+        trouble = slipped or _trouble(statement, concept, value, sliced)
         if trouble is None and is_disproved(statement, value):
             trouble = _DISPROVED
-        if trouble is None and concept not in concepts.TOTALS and is_beside_the_sum(statement, concept, value, before):
+        if trouble is None and concept not in concepts.TOTALS and _is_beside(statement, concept, value, before):
             trouble = _BESIDE_THE_SUM
         if trouble is None:
             standing.append((concept, value))
         else:
             losers[concept] = trouble
     return standing, is_odd
+
+
+def _is_beside(statement: Statement, concept: str, value: Number, before: Statement | None) -> bool:
+    beside = (is_beside_the_sum, is_less_than_before_taxes)
+    return any(each(statement, concept, value, before) for each in beside)
 
 
 def _best_of(statement: Statement, standing: Readable, losers: dict[str, str], *, has_excise: bool) -> Trial:
@@ -147,6 +154,10 @@ def _best_of(statement: Statement, standing: Readable, losers: dict[str, str], *
             concept, value = other, larger
     for other, amount in standing:
         losers.setdefault(other, _beside(other, amount, concept, value))
+    if concept in concepts.TOTALS:
+        # Interest need not be in that total: only that it is larger is known.
+        parts = {other: statement.get(other) for other, reason in losers.items() if reason == _INTEREST}
+        losers |= {other: _beside(other, part, concept, value) for other, part in parts.items() if part is not None}
     trial = _win(statement, concept, value, "The best concept of the filing that no part contradicts.", losers)
     rest = without_excise(statement, concept, value, has_excise=has_excise)
     trial.notes = (_WITH_EXCISE.format(rest=rest),) if rest else _REMARKS.get(concept, ())
@@ -160,9 +171,7 @@ def _win(statement: Statement, concept: str, value: Number, why: str, losers: di
     return Trial((concept, statement.rows[concept], value), why, (), losers)
 
 
-def _trouble(
-    statement: Statement, concept: str, value: Number, sliced: frozenset[str], readable: Iterable[tuple[str, Number]]
-) -> str | None:
+def _trouble(statement: Statement, concept: str, value: Number, sliced: frozenset[str]) -> str | None:
     """Why this cannot be the total; None when nothing speaks against it."""
     if value <= 0:
         return None
@@ -190,13 +199,14 @@ def _trouble(
     interest = interest if interest is not None else statement.first(concepts.GROSS_INTEREST)
     is_outside = not is_trade and concept != concepts.INVESTMENTS
     if is_outside and interest is not None and interest * 4 >= value:
-        return "Interest of a comparable size lies outside it, so it is only a part of revenue."
+        return _INTEREST
     if concept in sliced:
         return "It was not the total where this filer tagged both."
-    amounts = dict(readable)
     for part, beside in concepts.COUNTERPARTS:
-        amount = amounts.get(beside)
-        if concept == part and amount is not None and amount * 100 > value:
+        amount = statement.get(beside)
+        # Hedges and the like may be tagged apart although the filer calls its total contracts: those are little.
+        least = 10 if beside in concepts.OUTSIDE_CONTRACTS else 100
+        if concept == part and amount is not None and amount * least > value:
             return f"A part: {concepts.short(beside)} stands beside it, and no total."
     return None
 
