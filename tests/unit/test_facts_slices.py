@@ -157,6 +157,44 @@ def test_what_was_left_before_taxes_and_spent_is_asked_where_no_operating_income
     assert (found.revenue.value if found.revenue else None) == value
 
 
+def without_newest(name, day, *concepts):
+    """As of a day, without what the newest annual report says under these concepts."""
+    case = CASES[name]
+    newest = study(case.filer.company, case.filer.facts, day).revenue.accession
+    left = {
+        concept: {unit: tuple(row for row in rows if row.accession != newest) for unit, rows in units.items()}
+        if concept in concepts
+        else units
+        for concept, units in case.filer.facts.concepts.items()
+    }
+    return study(case.filer.company, CompanyFacts(case.cik, left, case.filer.facts.unread), day)
+
+
+@pytest.mark.parametrize(("name", "day", "total"), [
+    # Rent is three quarters of it, and a trust of landlords pays no taxes that a profit could stand before.
+    ("ARE@2021", date(2016, 2, 10), "us-gaap:RealEstateRevenueNet"),
+    ("ARE@2021", date(2017, 2, 10), "us-gaap:RealEstateRevenueNet"),
+    # A landlord abroad: its contracts are a ninth of it, and three times as much was left before taxes.
+    ("LPA@2025-05-01", date(2024, 5, 1), "ifrs-full:Revenue"),
+])  # fmt: skip
+def test_a_part_of_what_a_landlord_takes_in_is_no_revenue(name, day, total):
+    found = without_newest(name, day, total)
+    assert found.revenue is None
+    assert "revenue: only a part of it is reported" in found.note
+
+
+def test_what_is_left_for_common_shares_is_told_with_the_preferred_dividends():
+    found = made(f"""
+        Revenues USD 6000m {YEAR}
+        NetIncomeLossAvailableToCommonStockholdersBasic USD 1000m {YEAR}
+        PreferredStockDividendsAndOtherAdjustments USD 200m {YEAR}
+        EarningsPerShareBasic USD/shares 5 {YEAR}
+        average shares 200m {YEAR}
+    """)
+    assert found.net_income.value == 1_200_000_000
+    assert "plus its preferred dividends" in found.note
+
+
 def test_beside_a_total_a_part_is_called_a_part_and_not_blamed_on_interest():
     """A landlord's contracts are little beside its rent, and the interest on its cash stands outside of both."""
     case = CASES["LPA@2025-05-01"]

@@ -90,6 +90,8 @@ WANTED: dict[str, tuple[str, ...]] = {
         "InterestRevenueCalculatedUsingEffectiveInterestMethod",
         "GrossProfit",
         "CostOfSales",
+        "ProfitLossFromOperatingActivities",
+        "ProfitLossBeforeTax",
         "ProfitLossAttributableToOwnersOfParent",
         "ProfitLoss",
         "ProfitLossAttributableToNoncontrollingInterests",

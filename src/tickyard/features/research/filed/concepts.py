@@ -106,6 +106,8 @@ PRETAX = (
     "us-gaap:IncomeLossFromContinuingOperationsBeforeIncomeTaxesExtraordinaryItemsNoncontrollingInterest",
     "us-gaap:IncomeLossFromContinuingOperationsBeforeIncomeTaxesMinorityInterestAndIncomeLossFromEquityMethodInvestments",
 )
+IFRS_LEFT = ("ifrs-full:ProfitLossFromOperatingActivities", "ifrs-full:ProfitLossBeforeTax")
+"""What was left abroad, with what investment property gained in value: more than all of revenue may be."""
 ALL_COSTS, BENEFITS = "us-gaap:CostsAndExpenses", "us-gaap:BenefitsLossesAndExpenses"
 EXPENSES = (ALL_COSTS, BENEFITS, "us-gaap:OperatingExpenses")
 EXCISE = "us-gaap:ExciseAndSalesTaxes"
@@ -135,6 +137,7 @@ CHECKS = (
     EXCISE,
     UNREGULATED_PART,
     *OUTSIDE_CONTRACTS,
+    *IFRS_LEFT,
 )
 """What revenue is held against."""
 

@@ -40,6 +40,7 @@ _CONTINUING = "The minority's part is told of continuing operations only."
 # Preferred dividends may take most of a profit before it is divided among the shares.
 _ALIKE = 5
 _NEARER = 4
+_WITH_PREFERRED = "netIncome is what the filer tags as available to common plus its preferred dividends."
 _TO_COMMON = "netIncome is what the filer tags as available to common, which may not be all of the owners' profit."
 
 
@@ -152,8 +153,17 @@ def _owners_part(years: Years, statement: Statement) -> _Taken:
         row = statement.rows.get(name)
         if row is not None:
             return _of_whole(years, statement, name, row)
-    name = next(each for each in concepts.NET_INCOME if each in statement.rows)
-    return name, statement.rows[name], _TO_COMMON, "The only profit that the filing tags."
+    return _to_common(statement, next(each for each in concepts.NET_INCOME if each in statement.rows))
+
+
+def _to_common(statement: Statement, name: str) -> _Taken:
+    """What is left for common shares, with the preferred dividends that were taken off where the filing tells them."""
+    row, preferred = statement.rows[name], statement.first(concepts.PREFERRED_DIVIDENDS)
+    if row.value is None or not preferred or preferred < 0:
+        return name, row, _TO_COMMON, "The only profit that the filing tags."
+    whole = Entry(row.start, row.end, row.value + preferred, row.accession, row.form, row.filed)
+    why = "The only profit that the filing tags, and the dividends on preferred shares that it is told after."
+    return f"{name} + preferred dividends", whole, _WITH_PREFERRED, why
 
 
 def _unless_whole(statement: Statement, name: str, row: Entry) -> _Taken:

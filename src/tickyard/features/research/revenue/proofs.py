@@ -173,18 +173,30 @@ def is_beside_the_sum(statement: Statement, concept: str, value: Number, before:
 
 def is_less_than_before_taxes(statement: Statement, concept: str, value: Number, before: Statement | None) -> bool:
     """Whether clearly more was left before taxes and spent than a number that may be a part, where no operating income
-    tells: that is all of an insurer's revenue. Of others more may be gained beside it, but hardly half as much again.
-    """
-    left = [profit for name in concepts.PRETAX if (profit := statement.get(name)) is not None]
-    is_told = statement.get(concepts.OPERATING_INCOME) is not None or not left
-    if value <= 0 or is_told or _was_total(before, concept, value):
+    tells: that is all of an insurer's revenue. Of others more may be gained beside it, but hardly half as much again;
+    beside rent, hardly a sixth. A landlord that pays no taxes tags no profit before them."""
+    told = (statement.get(name) for name in (*concepts.PRETAX, *concepts.WHOLE_PROFITS))
+    left = next((profit for profit in told if profit is not None), None)
+    is_told = statement.get(concepts.OPERATING_INCOME) is not None or left is None
+    if value <= 0 or left is None or is_told or _was_total(before, concept, value):
         return False
-    gained = max(statement.get(concepts.PROPERTY_GAINS) or 0, 0)
+    left -= max(statement.get(concepts.PROPERTY_GAINS) or 0, 0)
+    room = 115 if concept in concepts.LEASES else 150
     return any(
-        (min(left) - gained + spent) * 100 > value * percent
-        for name, percent in ((concepts.BENEFITS, 105), (concepts.ALL_COSTS, 150))
+        (left + spent) * 100 > value * percent
+        for name, percent in ((concepts.BENEFITS, 105), (concepts.ALL_COSTS, room))
         if (spent := statement.get(name)) is not None
     )
+
+
+def is_less_than_left_abroad(statement: Statement, _: str, value: Number, __: Statement | None) -> bool:
+    """Whether more was left, by two lines of a statement under international standards, than a number that may be a
+    part: contracts of a landlord, or of a bank."""
+    left = [amount for name in concepts.IFRS_LEFT if (amount := statement.get(name)) is not None]
+    profit = statement.first(concepts.NET_INCOME)
+    if len(left) == 1 and profit is not None:
+        left.append(profit)
+    return len(left) > 1 and min(left) > value > 0
 
 
 def _was_total(before: Statement | None, concept: str, value: Number) -> bool:

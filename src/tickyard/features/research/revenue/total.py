@@ -25,6 +25,7 @@ from tickyard.features.research.revenue.proofs import (
     is_disproved,
     is_less_by_losses,
     is_less_than_before_taxes,
+    is_less_than_left_abroad,
     is_line_of_total,
     net_of_excise,
     prove,
@@ -137,7 +138,7 @@ def _sift(
 
 
 def _is_beside(statement: Statement, concept: str, value: Number, before: Statement | None) -> bool:
-    beside = (is_beside_the_sum, is_less_than_before_taxes)
+    beside = (is_beside_the_sum, is_less_than_before_taxes, is_less_than_left_abroad)
     return any(each(statement, concept, value, before) for each in beside)
 
 
