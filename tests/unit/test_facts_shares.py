@@ -48,6 +48,10 @@ def ask(name, facts=None, today=None):
         ("NVDA@2026-07-09", "2024-08-29", 24_530_000_000, None),
         ("DD@2021", "2019-08-07", 745_482_399, None),
         ("SNOW@2025-06-15", "2021-04-15", 288_700_000, None),
+        # The cover of the year before was left standing; the average was made anew.
+        ("GIS@2021", "2011-07-15", 642_700_000, "is that of 2010-06-18 to the last digit"),
+        # A count in tens of millions comes back by itself.
+        ("NVDA@2026-07-09", "2024-03-01", 2_500_000_000, None),
     ],
 )
 def test_a_count_is_of_the_company_that_is_listed_on_the_day(name, day, value, says):

@@ -19,6 +19,7 @@ from tickyard.features.research.shares.desk import (
     SILENT,
     UNIT,
     Desk,
+    copied_from,
     counts_elsewhere,
     is_as_before,
     is_silent,
@@ -119,6 +120,8 @@ def _one_cover(desk: Desk, rows: list[Entry], row: Entry) -> _Try:
     trouble = _trouble(row, desk.today, classes := _classes(desk.facts, rows, row))
     if trouble is None and report is not None and row.filed < report.filed:
         trouble = f"is not repeated in the later {report.form} of {report.filed}"
+    if trouble is None and (copied := copied_from(desk, row)) is not None:
+        trouble = f"is that of {copied.end} to the last digit, although others were given since"
     if trouble is None and classes is None and row.value is not None:
         doubted = doubt(row.value, witnesses_of(desk, row), is_cover=True)
         if doubted is not None:

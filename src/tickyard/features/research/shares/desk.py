@@ -81,6 +81,18 @@ def _cover_before(desk: Desk, row: Entry) -> Number | None:
     return before.value if before is not None else None
 
 
+def copied_from(desk: Desk, row: Entry) -> Entry | None:
+    """The cover that this one repeats to the last digit although others between them differ: nobody counted again. A
+    rounded count may well come back."""
+    if row.value is None or not row.value % 1000:
+        return None
+    earlier = [each for each in desk.covers if each.filed < row.filed and each.end < row.end]
+    same = max((each for each in earlier if each.value == row.value), key=lambda each: each.end, default=None)
+    if same is None or all(each.value == row.value for each in earlier if each.end > same.end):
+        return None
+    return same
+
+
 def counts_elsewhere(desk: Desk, row: Entry) -> list[Number | None]:
     """What tells the scale of an average: the balance sheet beside it, the last cover, and the last average of others,
     unless profit per share contradicts that one too: a table that slips does so every year."""
