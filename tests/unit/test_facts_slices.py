@@ -183,6 +183,16 @@ def test_a_part_of_what_a_landlord_takes_in_is_no_revenue(name, day, total):
     assert "revenue: only a part of it is reported" in found.note
 
 
+def test_what_a_part_of_the_business_was_sold_for_says_nothing_against_the_sales():
+    """A whole profit has it in it, and no tax or operating income stands between."""
+    found = made(f"""
+        contracts USD 100m {YEAR}
+        CostsAndExpenses USD 90m {YEAR}
+        ProfitLoss USD 200m {YEAR}
+    """)
+    assert found.revenue.value == 100_000_000
+
+
 def test_what_is_left_for_common_shares_is_told_with_the_preferred_dividends():
     found = made(f"""
         Revenues USD 6000m {YEAR}

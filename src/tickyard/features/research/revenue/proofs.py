@@ -175,13 +175,13 @@ def is_less_than_before_taxes(statement: Statement, concept: str, value: Number,
     """Whether clearly more was left before taxes and spent than a number that may be a part, where no operating income
     tells: that is all of an insurer's revenue. Of others more may be gained beside it, but hardly half as much again;
     beside rent, hardly a sixth. A landlord that pays no taxes tags no profit before them."""
-    told = (statement.get(name) for name in (*concepts.PRETAX, *concepts.WHOLE_PROFITS))
-    left = next((profit for profit in told if profit is not None), None)
-    is_told = statement.get(concepts.OPERATING_INCOME) is not None or left is None
+    is_rent = concept in concepts.LEASES
+    left = statement.first((*concepts.PRETAX, *concepts.WHOLE_PROFITS) if is_rent else concepts.PRETAX)
+    is_told = statement.get(concepts.OPERATING_INCOME) is not None
     if value <= 0 or left is None or is_told or _was_total(before, concept, value):
         return False
     left -= max(statement.get(concepts.PROPERTY_GAINS) or 0, 0)
-    room = 115 if concept in concepts.LEASES else 150
+    room = 115 if is_rent else 150
     return any(
         (left + spent) * 100 > value * percent
         for name, percent in ((concepts.BENEFITS, 105), (concepts.ALL_COSTS, room))
