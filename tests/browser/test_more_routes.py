@@ -98,7 +98,7 @@ def test_depth_explanations_series_and_reserves_are_shown_where_they_exist(up, o
 
 def test_prices_come_by_the_stream_where_there_is_one(up, opened):
     page = opened(up.base, "/status")
-    event = {"symbol": "AAPL", "price": "123.45", "premium": "1.5000"}
+    event = {"symbol": "AAPL", "price": "123.45", "premiumPct": "1.5000", "blockNumber": 7, "asOf": DEPTH["asOf"]}
     text = f"event: price\ndata: {json.dumps(event)}\n\n"
     offer_more(page, up, "GET /v1/stream")
     page.route("**/v1/stream*", lambda route: route.fulfill(body=text, content_type="text/event-stream"))
@@ -106,6 +106,26 @@ def test_prices_come_by_the_stream_where_there_is_one(up, opened):
     row = page.get_by_role("row", name=re.compile("^AAPL"))
     expect(row.locator(".price")).to_have_text("123.45")
     expect(row.locator(".premium")).to_have_text("+1.50 %")
+    page.close()
+
+
+def test_a_sample_of_minutes_ago_is_never_shown_as_the_price_of_now(up, opened):
+    page = opened(up.base, "/status")
+    sample = {"symbol": "AAPL", "price": 77.77, "live": None}
+    told = {"asOf": DEPTH["asOf"], "chainId": 4663, "lastSlot": DEPTH["asOf"], "prices": [sample]}
+    text = f"event: snapshot\ndata: {json.dumps(told)}\n\n"
+    page.route("**/v1/stream*", lambda route: route.fulfill(body=text, content_type="text/event-stream"))
+    page.add_init_script(
+        "new MutationObserver(() => (globalThis.saw ||= document.body?.textContent.includes('77.77')))"
+        ".observe(document, { subtree: true, childList: true, characterData: true })"
+    )
+    page.goto(f"{up.base}/app")
+    expect(page.get_by_role("row", name=re.compile("^AAPL")).locator(".price")).to_have_text(re.compile(r"\d"))
+    # It comes back again and again, and each time what moved meanwhile is asked for.
+    for _ in range(2):
+        with page.expect_response("**/v1/stats"), page.expect_response("**/v1/stream*"):
+            pass
+    assert not page.evaluate("() => globalThis.saw")
     page.close()
 
 

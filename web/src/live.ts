@@ -30,10 +30,9 @@ export interface Market {
 }
 
 interface PriceEvent {
-  symbol?: string;
-  price?: string;
-  premium?: string | null;
-  dexPremiumPct?: string | null;
+  symbol: string;
+  price: string;
+  premiumPct: string | null;
 }
 
 const POLL_MS = 5000;
@@ -44,6 +43,7 @@ let market: Market = { rows: null, at: null, trouble: null, isStreaming: false }
 const listeners = new Set<(market: Market) => void>();
 let since: number | null = null;
 let ready = () => {};
+let hurry = () => {};
 const firstSlow = new Promise<void>((resolve) => (ready = resolve));
 const depths = new Map<string, string>();
 const halts = new Map<string, boolean>();
@@ -75,7 +75,8 @@ export function begin(): void {
 async function keepUp(): Promise<void> {
   for (;;) {
     await readStats();
-    await someoneLooks(market.isStreaming && !market.trouble ? SLOW_MS : market.trouble ? 2000 : POLL_MS);
+    const called = new Promise<void>((resolve) => (hurry = resolve));
+    await Promise.race([called, someoneLooks(market.isStreaming && !market.trouble ? SLOW_MS : market.trouble ? 2000 : POLL_MS)]);
   }
 }
 
@@ -101,7 +102,8 @@ async function readStats(): Promise<void> {
     const rows = stats.stats.map((item) => rowOf(item, old.get(item.symbol)));
     const failed = stats.stats.filter((item) => item.error);
     since = failed.length * 2 > rows.length ? (since ?? Date.now()) : null;
-    tell({ rows, at: Date.now(), trouble: since === null ? null : await sourceTrouble(failed[0]!.error!.message) });
+    const trouble = since === null ? null : await sourceTrouble(failed[0]!.error!.message);
+    tell({ rows, at: trouble ? market.at : Date.now(), trouble });
   } catch (error) {
     since ??= Date.now();
     if (error instanceof Unreachable) {
@@ -173,15 +175,11 @@ async function readPending(): Promise<void> {
 async function listen(): Promise<void> {
   try {
     for await (const { event, data } of client.stream({ events: ['price'], onState: (state) => tell({ isStreaming: state === 'open' }) })) {
-      const items = (event === 'snapshot' ? ((data as { prices?: PriceEvent[] }).prices ?? []) : [data as PriceEvent]).filter((item) => item?.symbol);
-      if (!items.length || !market.rows) continue;
-      const moved = new Map(items.map((item) => [item.symbol, item]));
-      const apply = (row: Row): Row => {
-        const item = moved.get(row.symbol);
-        if (!item?.price || row.error) return row;
-        return { ...row, price: item.price, premium: item.premium ?? item.dexPremiumPct ?? row.premium };
-      };
-      tell({ rows: market.rows.map(apply), at: Date.now() });
+      // A snapshot's prices are samples, minutes old, and what moved while nobody listened is told by none: asked anew.
+      if (event === 'snapshot') hurry();
+      if (event !== 'price' || market.at === null || market.trouble) continue;
+      const { symbol, price, premiumPct } = data as PriceEvent;
+      tell({ rows: market.rows?.map((row) => (row.symbol === symbol && !row.error ? { ...row, price, premium: premiumPct } : row)) ?? null, at: Date.now() });
     }
   } catch {
     tell({ isStreaming: false });
