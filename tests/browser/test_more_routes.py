@@ -129,6 +129,24 @@ def test_a_sample_of_minutes_ago_is_never_shown_as_the_price_of_now(up, opened):
     page.close()
 
 
+def test_no_trade_is_reviewed_unchecked_because_the_index_is_late(up, opened):
+    page = opened(up.base, "/status")
+    away = {"error": {"code": "upstream_error", "message": "the index is away"}}
+    page.route(f"{up.base}/", lambda route: route.fulfill(status=502, json=away))
+    asked = []
+    page.on("request", lambda request: asked.append(request.url.rpartition("/")[2]))
+    page.add_init_script(WALLET)
+    page.goto(f"{up.base}/app/trade/GOOGL")
+    page.get_by_role("button", name="Connect", exact=True).click()
+    page.get_by_role("button", name="Own wallet").click()
+    page.get_by_role("button", name="Review").click()
+    expect(page.get_by_text("The index is away.").first).to_be_visible()
+    page.unroute(f"{up.base}/")
+    page.get_by_role("button", name="Review").click()
+    expect(page.get_by_role("button", name="Sign and send")).to_be_visible()
+    assert (asked.count("build"), asked.count("check")) == (0, 1)
+
+
 def reviewing(up, opened, wallet, on_check=None):
     """A page on which this wallet has asked for the review of a trade."""
     page = opened(up.base, "/status")

@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { BuildTradeAsk, Quote, TradeBuild } from 'tickyard';
 import { type Approval, BuildRefused, check, encode, movedFor, send, SendUncertain, type Swap } from 'tickyard/trade';
-import { client, useAsk, useRoute } from './api';
+import { client, offers, useAsk } from './api';
 import { clock, day, fromUnits, percent, price, shortAddress, tokens, usd } from './figures';
 import type { Check } from './later';
 import { useMarket } from './live';
@@ -49,7 +49,6 @@ interface Reviewed {
 
 function Ticket({ symbol }: { symbol: string }): JSX.Element {
   const { me } = useWallets();
-  const checks = useRoute('POST /v1/trade/check');
   const [side, setSide] = useKept<Side>('side', 'buy');
   const [denom, setDenom] = useKept<Denom>('denom', 'usd');
   const [amount, setAmount] = useKept<string>('amount', '100');
@@ -73,7 +72,8 @@ function Ticket({ symbol }: { symbol: string }): JSX.Element {
     act(async () => {
       const asked = latest.current;
       const ask: BuildTradeAsk = { symbol, side, amount, denom, recipient: me!.address, slippageBps: Math.round(Number(slippage) * 100) };
-      const found = checks ? await client.ask<Check>('POST', '/v1/trade/check', ask) : { build: await client.buildTrade(ask), issues: [], simulation: null, simulationNote: null };
+      const { endpoints } = await offers();
+      const found = endpoints.includes('POST /v1/trade/check') ? await client.ask<Check>('POST', '/v1/trade/check', ask) : { build: await client.buildTrade(ask), issues: [], simulation: null, simulationNote: null };
       if (asked === latest.current) setReviewed({ ask, build: found.build, steps: check(found.build, ask), issues: found.issues, run: found });
     });
   return (
