@@ -94,3 +94,10 @@ def test_hostile_words_from_upstreams_are_text(up, opened):
 def _poisoned(record):
     names = {"name", "note", "companyName", "industry", "type"}
     return {key: HOSTILE if key in names and isinstance(value, str | None) else value for key, value in record.items()}
+
+
+def test_an_address_that_was_cut_off_leads_to_a_page_with_a_way_back(up, opened):
+    page = opened(up.base, "/asset/%E2%82")
+    expect(page.get_by_text("There is no token called")).to_be_visible()
+    page.get_by_role("link", name="All markets", exact=True).click()
+    expect(page.locator("table.markets tbody tr")).to_have_count(194)

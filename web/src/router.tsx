@@ -9,6 +9,15 @@ export function here(): string {
   return location.pathname.startsWith(BASE) ? location.pathname.slice(BASE.length) || '/' : '/';
 }
 
+/** A part of an address; one that was cut in the middle of a character is taken as it stands. */
+export function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 /** Where a view is, as the browser knows it. */
 export function address(path: string): string {
   return BASE + (path === '/' ? '' : path);

@@ -6,7 +6,7 @@ import { clock } from './figures';
 import { useMarket } from './live';
 import { Markets } from './markets';
 import { Empty } from './parts';
-import { Link, usePath } from './router';
+import { decoded, Link, usePath } from './router';
 import { WalletButton } from './wallet_button';
 
 type View = FunctionComponent<{ rest: string }>;
@@ -43,7 +43,7 @@ export function Shell(): JSX.Element {
     const title = links.find(([link]) => link === name)?.[1] ?? rest[0] ?? 'tickyard';
     // On a narrow screen the views do not all fit: the one that is open must be among those that are seen.
     document.querySelector('.bar nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
-    document.title = `${name === 'asset' ? decodeURIComponent(rest[0] ?? '') : title} · tickyard`;
+    document.title = `${name === 'asset' ? decoded(rest[0] ?? '') : title} · tickyard`;
   }, [path, isSandbox]);
   return (
     <>
@@ -67,7 +67,7 @@ export function Shell(): JSX.Element {
         <Connection />
       </div>
       <main id="main" tabIndex={-1}>
-        {name === '' ? <Markets /> : <Later name={name} rest={decodeURIComponent(rest.join('/'))} />}
+        {name === '' ? <Markets /> : <Later name={name} rest={decoded(rest.join('/'))} />}
       </main>
       <footer>
         <a href="/docs">API documentation</a>
