@@ -101,3 +101,14 @@ def test_an_address_that_was_cut_off_leads_to_a_page_with_a_way_back(up, opened)
     expect(page.get_by_text("There is no token called")).to_be_visible()
     page.get_by_role("link", name="All markets", exact=True).click()
     expect(page.locator("table.markets tbody tr")).to_have_count(194)
+
+
+def test_a_fault_is_shown_for_as_long_as_it_lasts(up, opened):
+    up.post("/sandbox/fault", {"target": "filings", "mode": "slow"})
+    try:
+        page = opened(up.base, "/sandbox")
+        slow = page.get_by_role("group", name="What the filings does").get_by_role("button", name="slow")
+        expect(slow).to_have_attribute("aria-pressed", "true")
+    finally:
+        up.post("/sandbox/fault", {"target": "filings", "mode": "ok"})
+    expect(slow).to_have_attribute("aria-pressed", "false")

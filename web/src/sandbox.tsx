@@ -1,11 +1,11 @@
 // The hands on a sandbox world.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import type { Fault } from 'tickyard/sandbox';
 import { sandbox, useAsk, useRoute } from './api';
 import { day } from './figures';
 import { Card, Choice, Code, Empty, Facts, Said, Shown, useAct } from './parts';
 
-const TARGETS = ['issuer', 'filings', 'rpc', 'facilitator-4663', 'facilitator-8453'] as const;
 const MODES = [['ok', 'ok'], ['down', 'down'], ['slow', 'slow'], ['garbage', 'garbage'], ['throttle', 'throttle']] as const;
 
 export function SandboxView(): JSX.Element {
@@ -115,21 +115,26 @@ function Fund(): JSX.Element {
 }
 
 function Faults(): JSX.Element {
-  const [modes, setModes] = useState<Record<string, (typeof MODES)[number][0]>>({});
+  // Asked, not remembered: a fault outlives this page, and others set them too.
+  const faults = useAsk('faults', (signal) => sandbox.readSandboxFaults({ signal }), 3000);
   const { act, error } = useAct();
-  const set = (target: (typeof TARGETS)[number], mode: (typeof MODES)[number][0]) =>
+  const set = (target: Fault['target'], mode: Fault['mode']) =>
     void act(async () => {
       await sandbox.setSandboxFault({ target, mode });
-      setModes((old) => ({ ...old, [target]: mode }));
+      faults.reload();
     });
   return (
     <Card title="Faults">
-      {TARGETS.map((target) => (
-        <div key={target} class="fault">
-          <span>{target}</span>
-          <Choice of={MODES} value={modes[target] ?? 'ok'} onPick={(mode) => set(target, mode)} label={`What the ${target} does`} />
-        </div>
-      ))}
+      <Shown of={faults} what="faults" rows={5}>
+        {(data) =>
+          data.faults.map(({ target, mode }) => (
+            <div key={target} class="fault">
+              <span>{target}</span>
+              <Choice of={MODES} value={mode} onPick={(picked) => set(target, picked)} label={`What the ${target} does`} />
+            </div>
+          ))
+        }
+      </Shown>
       <Said error={error} />
     </Card>
   );

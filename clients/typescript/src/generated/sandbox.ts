@@ -1,6 +1,6 @@
 // The operations. Written by `make client` from the service's own table. Change the table, not this file.
 
-import type { ClockReading, Fault, Funded, InboxContents, MovedPrice, SandboxInfo, TickReport } from './sandbox_answers.js';
+import type { ClockReading, Fault, Faults, Funded, InboxContents, MovedPrice, SandboxInfo, TickReport } from './sandbox_answers.js';
 import { Group, type CallOptions, type Route } from '../route.js';
 
 /** What `moveSandboxClock` takes. */
@@ -122,6 +122,14 @@ export abstract class SandboxControls extends Group {
    */
   readSandboxInbox(ask: ReadSandboxInboxAsk = {}, options?: CallOptions): Promise<InboxContents> {
     return this.call(['GET', '/sandbox/inbox'] as Route, ask, options);
+  }
+
+  /**
+   * Read what every far end does now, whoever has set it.
+   * `GET /sandbox/fault`
+   */
+  readSandboxFaults(options?: CallOptions): Promise<Faults> {
+    return this.call(['GET', '/sandbox/fault'] as Route, {}, options);
   }
 
   /**

@@ -115,8 +115,10 @@ export interface InboxContents {
 }
 
 export interface Fault {
-  /** Example: `issuer` */
-  target: string;
-  /** Example: `down` */
-  mode: string;
+  target: "facilitator-4663" | "facilitator-8453" | "filings" | "issuer" | "rpc";
+  mode: "down" | "garbage" | "ok" | "slow" | "throttle";
+}
+
+export interface Faults {
+  faults: Fault[];
 }

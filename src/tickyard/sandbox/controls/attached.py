@@ -66,6 +66,11 @@ class Sandbox:
         async with self.http.get(f"{self.stand_ins_url}/control/inbox", params=query) as response:
             return msgspec.json.decode(await response.read(), type=dict[str, list[dict[str, Any]]])["deliveries"]
 
+    async def faults(self) -> dict[str, str]:
+        """The present mode of every far end."""
+        async with self.http.get(f"{self.stand_ins_url}/control/faults") as response:
+            return msgspec.json.decode(await response.read(), type=dict[str, str])
+
     async def set_fault(self, target: str, mode: str) -> None:
         body = msgspec.json.encode({"target": target, "mode": mode})
         async with self.http.post(f"{self.stand_ins_url}/control/fault", data=body) as response:

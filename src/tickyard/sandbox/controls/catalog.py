@@ -74,6 +74,15 @@ SANDBOX_CATALOG: tuple[Operation, ...] = (
         tag="sandbox",
     ),
     Operation(
+        name="read_sandbox_faults",
+        method="GET",
+        path="/sandbox/fault",
+        run=controls.read_faults,
+        answer=controls.Faults,
+        failures=(),
+        tag="sandbox",
+    ),
+    Operation(
         name="set_sandbox_fault",
         method="POST",
         path="/sandbox/fault",

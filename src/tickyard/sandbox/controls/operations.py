@@ -28,12 +28,13 @@ from tickyard.kernel.wire import (
 )
 from tickyard.sandbox.controls.attached import Sandbox
 from tickyard.sandbox.controls.slots import TickReport, do_what_is_due, live_through
-from tickyard.sandbox.standins.faults import TARGETS
 from tickyard.sandbox.world import trader
 from tickyard.sandbox.world.holders import DESK
 from tickyard.sandbox.world.second_chain import mint_usdc
 
 _YEAR_S = 366 * 24 * 3600
+Target = Literal["issuer", "filings", "rpc", "facilitator-4663", "facilitator-8453"]
+Mode = Literal["ok", "down", "slow", "garbage", "throttle"]
 Url = Annotated[str, Meta(examples=["http://127.0.0.1:40001/rpc"])]
 Decimal_ = Annotated[
     Any,
@@ -128,13 +129,17 @@ class Funded(Answer):
 
 
 class FaultAsk(Ask):
-    target: Literal["issuer", "filings", "rpc", "facilitator-4663", "facilitator-8453"]
-    mode: Literal["ok", "down", "slow", "garbage", "throttle"]
+    target: Target
+    mode: Mode
 
 
 class Fault(Answer):
-    target: Annotated[str, Meta(examples=[TARGETS[0]])]
-    mode: Annotated[str, Meta(examples=["down"])]
+    target: Target
+    mode: Mode
+
+
+class Faults(Answer):
+    faults: list[Fault]
 
 
 async def show_sandbox(sandbox: Sandbox, _ask: NoAsk) -> SandboxInfo:
@@ -236,6 +241,12 @@ async def fund_wallet(sandbox: Sandbox, ask: FundAsk) -> Funded:
 async def read_inbox(sandbox: Sandbox, ask: InboxAsk) -> InboxContents:
     """Read what the sandbox's webhook inbox has received. Alerts may use any path below `inboxUrl`."""
     return msgspec.convert({"deliveries": await sandbox.deliveries(ask.id)}, InboxContents)
+
+
+async def read_faults(sandbox: Sandbox, _ask: NoAsk) -> Faults:
+    """Read what every far end does now, whoever has set it."""
+    found = await sandbox.faults()
+    return msgspec.convert({"faults": [{"target": target, "mode": mode} for target, mode in found.items()]}, Faults)
 
 
 async def set_fault(sandbox: Sandbox, ask: FaultAsk) -> Fault:
