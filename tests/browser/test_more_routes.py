@@ -129,6 +129,26 @@ def test_a_sample_of_minutes_ago_is_never_shown_as_the_price_of_now(up, opened):
     page.close()
 
 
+def test_a_page_that_nobody_looks_at_holds_no_connection(up, opened):
+    """A browser has six to a service, for all its tabs: with as many pages in the background no other would open."""
+
+    def is_stream(request):
+        return "/v1/stream" in request.url
+
+    page = opened(up.base, "/status")
+    page.add_init_script("Object.defineProperty(document, 'hidden', { get: () => globalThis.isAway ?? false })")
+    live = page.get_by_text("live", exact=True)
+    page.goto(f"{up.base}/app")
+    expect(live).to_be_visible()
+    turn = "(isAway) => ((globalThis.isAway = isAway), document.dispatchEvent(new Event('visibilitychange')))"
+    with page.expect_event("requestfailed", is_stream):
+        page.evaluate(turn, True)
+    expect(live).to_have_count(0)
+    with page.expect_request(is_stream), page.expect_response("**/v1/stats"):
+        page.evaluate(turn, False)
+    expect(live).to_be_visible()
+
+
 def test_no_trade_is_reviewed_unchecked_because_the_index_is_late(up, opened):
     page = opened(up.base, "/status")
     away = {"error": {"code": "upstream_error", "message": "the index is away"}}

@@ -81,8 +81,9 @@ async function keepUp(): Promise<void> {
 }
 
 async function follow(): Promise<void> {
-  const index = await offers().catch(() => null);
-  if (index?.endpoints.includes('GET /v1/stream')) void listen();
+  let index: Awaited<ReturnType<typeof offers>> | null;
+  while (!(index = await offers().catch(() => null))) await someoneLooks(POLL_MS);
+  if (index.endpoints.includes('GET /v1/stream')) void listen();
 }
 
 /** Names come at once; they stand alone where the figures take a moment longer. */
@@ -172,18 +173,29 @@ async function readPending(): Promise<void> {
   for (const action of corpActions) if (/pending|announced|scheduled|upcoming/i.test(action.status)) pending.set(action.symbol, `${action.type} ${action.processDate ?? ''}`.trim());
 }
 
+/** Over HTTP/1.1 a browser has six connections to a service, for all its tabs: only one that is looked at may hold one. */
 async function listen(): Promise<void> {
-  try {
-    for await (const { event, data } of client.stream({ events: ['price'], onState: (state) => tell({ isStreaming: state === 'open' }) })) {
-      // A snapshot's prices are samples, minutes old, and what moved while nobody listened is told by none: asked anew.
-      if (event === 'snapshot') hurry();
-      if (event !== 'price' || market.at === null || market.trouble) continue;
-      const { symbol, price, premiumPct } = data as PriceEvent;
-      tell({ rows: market.rows?.map((row) => (row.symbol === symbol && !row.error ? { ...row, price, premium: premiumPct } : row)) ?? null, at: Date.now() });
+  for (;;) {
+    await someoneLooks(0);
+    const gone = new AbortController();
+    document.addEventListener('visibilitychange', () => document.hidden && gone.abort(), { signal: gone.signal });
+    try {
+      for await (const { event, data } of client.stream({ events: ['price'], signal: gone.signal, onState: (state) => tell({ isStreaming: state === 'open' }) })) apply(event, data);
+    } catch {
+      // Refused for good: what is asked for now and then has to do.
+      gone.abort();
+      return tell({ isStreaming: false });
     }
-  } catch {
     tell({ isStreaming: false });
   }
+}
+
+function apply(event: string, data: unknown): void {
+  // A snapshot's prices are samples, minutes old, and what moved while nobody listened is told by none: asked anew.
+  if (event === 'snapshot') hurry();
+  if (event !== 'price' || market.at === null || market.trouble) return;
+  const { symbol, price, premiumPct } = data as PriceEvent;
+  tell({ rows: market.rows?.map((row) => (row.symbol === symbol && !row.error ? { ...row, price, premium: premiumPct } : row)) ?? null, at: Date.now() });
 }
 
 function pause(ms: number): Promise<void> {
