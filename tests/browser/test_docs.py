@@ -55,7 +55,7 @@ def test_a_command_is_copied_with_one_click(up, opened):
     assert page.evaluate("navigator.clipboard.readText()") == f"curl -s {up.base}/v1/assets/AAPL"
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", [360, 1280])
 def test_nothing_sticks_out_of_the_page(up, opened, width):
     page = reference(opened, up, viewport={"width": width, "height": 900})
     page.locator("#get_quote").get_by_role("button", name="Send").click()

@@ -55,7 +55,8 @@ color:var(--ink);background:var(--paper);border:1px solid var(--line);border-rad
 footer{margin-top:4rem;color:var(--dim);font-size:.85rem}
 @media(max-width:70rem){.columns{grid-template-columns:minmax(0,1fr)}}
 @media(max-width:52rem){body{display:block}nav{position:static;height:auto;max-height:16rem;border-right:0;
-border-bottom:1px solid var(--line)}table{table-layout:fixed}
-td:first-child{white-space:normal;width:33%;overflow-wrap:anywhere}td.type{min-width:0;width:25%}}
+border-bottom:1px solid var(--line)}table{table-layout:fixed}td{overflow-wrap:anywhere}
+td:first-child{white-space:normal;width:33%}td.type{min-width:0;width:25%}}
+@media(max-width:30rem){.facts{grid-template-columns:minmax(0,1fr);gap:0}.facts dd{margin-bottom:.5rem}}
 @media print{nav,.try,.copied>button{display:none}body{display:block}pre{max-height:none;white-space:pre-wrap}}
 """
