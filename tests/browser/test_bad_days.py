@@ -38,8 +38,8 @@ def test_a_service_that_dies_is_told_and_its_return_is_noticed(api, opened):
     expect(page.get_by_text("The service does not answer since")).to_have_count(0, timeout=LONG_MS)
 
 
-@pytest.mark.parametrize("target", ["issuer", "rpc"])
-def test_a_source_that_is_down_hides_prices_and_says_since_when(up, opened, target):
+@pytest.mark.parametrize(("target", "name"), [("issuer", "issuer"), ("rpc", "node")])
+def test_a_source_that_is_down_hides_prices_and_says_since_when(up, opened, target, name):
     page = opened(up.base)
     first = page.locator("table.markets tbody tr").first.locator(".price")
     expect(first).to_have_text(re.compile(r"\d"))
@@ -48,6 +48,9 @@ def test_a_source_that_is_down_hides_prices_and_says_since_when(up, opened, targ
         expect(page.get_by_text("Prices are hidden, not guessed.")).to_be_visible(timeout=LONG_MS)
         expect(page.locator(".banner")).to_contain_text(re.compile(r"down since \d\d:\d\d UTC"))
         expect(first).to_have_text("hidden")
+        page.get_by_role("link", name="Status", exact=True).click()
+        expect(page.get_by_role("row", name=name).locator(".mark")).to_have_text("does not answer")
+        page.go_back()
     finally:
         up.post("/sandbox/fault", {"target": target, "mode": "ok"})
     expect(first).to_have_text(re.compile(r"\d"), timeout=LONG_MS)

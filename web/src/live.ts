@@ -22,10 +22,17 @@ export interface Row {
   isComing: boolean;
 }
 
+export interface Trouble {
+  title: string;
+  text: string;
+  /** Who does not answer, by its name in the status; null when it is the service, or nobody in particular. */
+  source: 'issuer' | 'node' | null;
+}
+
 export interface Market {
   rows: Row[] | null;
   at: number | null;
-  trouble: { title: string; text: string } | null;
+  trouble: Trouble | null;
   isStreaming: boolean;
 }
 
@@ -108,7 +115,7 @@ async function readStats(): Promise<void> {
   } catch (error) {
     since ??= Date.now();
     if (error instanceof Unreachable) {
-      tell({ trouble: { title: `The service does not answer since ${clock(since)}.`, text: 'This page tries again by itself.' } });
+      tell({ trouble: { title: `The service does not answer since ${clock(since)}.`, text: 'This page tries again by itself.', source: null } });
     } else if (error instanceof TickyardError) {
       // Prices that cannot be confirmed are not shown.
       tell({ trouble: await sourceTrouble(error.message), rows: market.rows?.map(hidden) ?? null });
@@ -117,15 +124,15 @@ async function readStats(): Promise<void> {
 }
 
 /** Which source is down, and since when: as this page saw it, or, if it came too late, by the service's own record. */
-async function sourceTrouble(message: string): Promise<{ title: string; text: string }> {
+async function sourceTrouble(message: string): Promise<Trouble> {
   const text = `${inWords(new TickyardError(message))} Prices are hidden, not guessed.`;
-  const name = /issuer/.test(message) ? 'issuer' : /node/.test(message) ? 'node' : null;
+  const source = /issuer/.test(message) ? 'issuer' : /node/.test(message) ? 'node' : null;
   let down: number | string | null = since;
-  if (market.at === null && name) {
+  if (market.at === null && source) {
     const status = await client.getStatus().catch(() => null);
-    down = status?.upstreams.find((source) => source.name === name)?.lastOkAt ?? down;
+    down = status?.upstreams.find(({ name }) => name === source)?.lastOkAt ?? down;
   }
-  return { title: `The ${name === 'node' ? 'chain node' : (name ?? 'source of prices')} is down${down === null ? '' : ` since ${clock(down)}`}.`, text };
+  return { title: `The ${source === 'node' ? 'chain node' : (source ?? 'source of prices')} is down${down === null ? '' : ` since ${clock(down)}`}.`, text, source };
 }
 
 function rowOf({ symbol, stats, error }: ManyStats['stats'][number], old?: Row): Row {

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { client, useAsk } from './api';
 import { age, clock, day } from './figures';
+import { useMarket } from './live';
 import { Card, Facts, Shown } from './parts';
 import { Link } from './router';
 
@@ -8,6 +9,7 @@ const LATE_S = 60;
 
 export function StatusView(): JSX.Element {
   const status = useAsk('status', (signal) => client.getStatus({ signal }), 3000);
+  const { trouble } = useMarket();
   return (
     <>
       <div class="head"><h1>Status</h1></div>
@@ -26,7 +28,7 @@ export function StatusView(): JSX.Element {
                           <th scope="row">{name}</th>
                           <td class="figure">{lastOkAt ? clock(lastOkAt) : '–'}</td>
                           <td class="figure">{age(ageSeconds)}</td>
-                          <td>{ageSeconds === null ? <span class="mark">no answer yet</span> : ageSeconds > LATE_S ? <span class="mark warn">quiet</span> : <span class="mark good">answers</span>}</td>
+                          <td>{trouble?.source === name ? <span class="mark warn">does not answer</span> : ageSeconds === null ? <span class="mark">no answer yet</span> : ageSeconds > LATE_S ? <span class="mark warn">quiet</span> : <span class="mark good">answers</span>}</td>
                         </tr>
                       ))}
                     </tbody>
