@@ -29,7 +29,7 @@ export function Shown<T>({ of, children, what, rows = 3 }: { of: Asked<T>; what:
     <>
       {of.error && (
         <p class="note stale" role="status">
-          {inWords(of.error)} {what.charAt(0).toUpperCase() + what.slice(1)} below {/s$/.test(what) ? 'are' : 'is'} from {clock(of.at!)}.
+          {inWords(of.error)} {what.charAt(0).toUpperCase() + what.slice(1)} below {/[^u]s$/.test(what) ? 'are' : 'is'} from {clock(of.at!)}.
         </p>
       )}
       <div class={of.error ? 'old' : undefined}>{children(of.data)}</div>
@@ -68,9 +68,9 @@ export function Card({ title, children, aside, class: extra }: { title: string; 
   );
 }
 
-export function Facts({ of }: { of: [string, ComponentChildren][] }): JSX.Element {
+export function Facts({ of, class: extra }: { of: [string, ComponentChildren][]; class?: string }): JSX.Element {
   return (
-    <dl class="facts">
+    <dl class={`facts ${extra ?? ''}`}>
       {of.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>

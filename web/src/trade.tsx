@@ -122,8 +122,9 @@ function QuoteBox({ asked, side, symbol, isAmount }: { asked: ReturnType<typeof 
   if (!quote) return asked.error ? <Said error={asked.error} /> : <div class="skeleton" role="status" aria-label="Quoting"><i /><i /></div>;
   const over = row?.equity && quote.effectivePricePerToken ? percent(((Number(quote.effectivePricePerToken) / Number(row.equity) - 1) * 100).toFixed(4)) : '–';
   return (
-    <div class={asked.error ? 'quote old' : 'quote'} aria-live="polite">
+    <div class="quote" aria-live="polite">
       <Facts
+        class={asked.error ? 'old' : ''}
         of={[
           [side === 'buy' ? 'You pay' : 'You get', <span class="figure">{usd(quote.usdAmount)}</span>],
           [side === 'buy' ? 'You get' : 'You pay', <span class="figure" data-testid="tokens">{tokens(quote.tokenAmount)} {symbol}</span>],
