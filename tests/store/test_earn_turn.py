@@ -1,10 +1,13 @@
 """Whose turn it is: an epoch is paid by the desk that it was sealed for, and by the key that the desk names."""
 
 import asyncio
+import random
 
 import pytest
 from sqlalchemy import select, update
 
+from simulated.faults import Faults
+from simulated.process import FrailRpc, Process
 from tickyard.features.earn import rules
 from tickyard.features.earn.days.epochs import run_due
 from tickyard.features.earn.tables import earn_epoch, earn_line
@@ -40,6 +43,11 @@ async def states(town):
 async def set_desk(town, epoch, desk):
     async with town.store.begin() as tx:
         await tx.execute(update(earn_epoch).where(earn_epoch.c.id == epoch).values(desk=desk))
+
+
+async def desk_of(town, epoch):
+    async with town.store.read() as tx:
+        return (await tx.execute(select(earn_epoch.c.desk).where(earn_epoch.c.id == epoch))).scalar_one()
 
 
 async def close_day(town):
@@ -117,6 +125,69 @@ def test_the_worker_asks_the_desk_of_the_day_whatever_the_settings_say_by_then(r
         await town.pay()
         await close_day(town)
         assert (await town.books())["paidUsd"] == "0.020000"
+
+    run(work)
+
+
+def test_a_day_that_an_older_worker_sealed_keeps_the_desk_that_has_its_books(run):
+    """Between `tickyard migrate` and its restart a worker of the version before seals, and writes no desk down."""
+
+    async def work(town):
+        await town.open_day()
+        await town.ask(ALICE)
+        town.mine(1)
+        await set_desk(town, EPOCH, None)
+        # The settings name another desk by now, which has paid nobody and would pay everybody again.
+        town.earn.desk = OTHER_DESK
+        other = for_other_desk(town)
+        with pytest.raises(NotOurTurn, match=f"epoch {EPOCH}"):
+            await town.pay(other)
+        assert await states(town) == ["sent"]
+        await run_due(town, town.clock.now())
+        assert await desk_of(town, EPOCH) == DESK
+        with pytest.raises(NotOurTurn, match=f"epoch {EPOCH} is paid by the desk {DESK}"):
+            await town.pay(other)
+        await close_day(town)
+        assert (await town.pay()).confirmed == 1
+        assert (await town.pay(other)).is_idle
+
+    run(work)
+
+
+def test_a_day_of_no_desk_is_ours_while_no_other_desk_was_ever_read(run):
+    async def work(town):
+        await town.open_day()
+        await set_desk(town, EPOCH, None)
+        await town.ask(ALICE)
+        town.mine()
+        assert (await town.pay()).confirmed == 1
+
+    run(work)
+
+
+def test_a_day_that_no_desk_has_books_of_goes_to_the_desk_of_the_settings(run):
+    async def work(town):
+        await run_due(town, town.clock.now())
+        await town.pay()
+        await town.earn_money(30_000)
+        await town.to(rules.snapshot_at(EPOCH))
+        assert (await town.to(rules.opens_at(EPOCH))).sealed == [EPOCH]
+        await set_desk(town, EPOCH, None)
+        town.earn.desk = OTHER_DESK
+        await run_due(town, town.clock.now())
+        assert await desk_of(town, EPOCH) == OTHER_DESK
+
+    run(work)
+
+
+def test_a_silent_node_holds_up_the_naming_of_a_desk_and_nothing_else(run):
+    async def work(town):
+        await town.open_day()
+        await set_desk(town, EPOCH, None)
+        town.earn.desk = OTHER_DESK
+        town.rpc = FrailRpc(town.chain, town.clock, Process("silent", random.Random(1), Faults(lost_request=1.0)))
+        await run_due(town, town.clock.now())
+        assert await desk_of(town, EPOCH) is None
 
     run(work)
 

@@ -7,7 +7,7 @@ on this branch goes again, and the desk's events are read again from before all 
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import Row, bindparam, func, or_, select, update
+from sqlalchemy import Row, bindparam, func, select, update
 
 from tickyard.chain.blocks import Header
 from tickyard.chain.rpc.client import Rpc
@@ -16,6 +16,7 @@ from tickyard.features.earn.tables import earn_epoch, earn_line
 from tickyard.kernel.ids import Address
 from tickyard.observe.log import log
 from tickyard.payout.ledger import count
+from tickyard.payout.turn import IS_OURS
 from tickyard.store.engine import Store
 from tickyard.store.leases import Lease, guard
 
@@ -41,16 +42,15 @@ async def unpaid_again(
     """Send again what this branch has not paid. How many lines, and the block of the oldest of all; None: no lines."""
     async with store.read() as tx:
         # Whom another desk has paid, this one cannot tell.
-        ours = or_(earn_epoch.c.desk.is_(None), earn_epoch.c.desk == desk)
         newest = (
             select(earn_line.c.epoch)
             .join(earn_epoch, earn_epoch.c.id == earn_line.c.epoch, isouter=True)
-            .where(ours)
+            .where(IS_OURS)
             .distinct()
             .order_by(earn_line.c.epoch.desc())
             .limit(_EPOCHS)
         )
-        epochs = (await tx.execute(newest)).scalars().all()
+        epochs = (await tx.execute(newest, {"our_desk": desk})).scalars().all()
         oldest = select(func.min(earn_line.c.block_number)).where(earn_line.c.epoch.in_(epochs))
         first: int | None = (await tx.execute(oldest)).scalar_one_or_none()
     again = 0

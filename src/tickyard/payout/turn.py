@@ -10,14 +10,18 @@ from typing import Final
 from sqlalchemy import and_, bindparam, or_, select, text
 
 from tickyard.features.earn.days.outcome import line_since
-from tickyard.features.earn.tables import earn_batch, earn_close, earn_epoch, earn_line
+from tickyard.features.earn.tables import earn_batch, earn_close, earn_desk_mark, earn_epoch, earn_line
 from tickyard.kernel.ids import Address
 from tickyard.store.engine import Transaction
 from tickyard.store.statement import Query
 
-_ELSEWHERE: Final = Query(
-    select(earn_epoch.c.id).where(earn_epoch.c.desk.is_not(None), earn_epoch.c.desk != bindparam("our_desk"))
+_another_was_read: Final = select(earn_desk_mark.c.desk).where(earn_desk_mark.c.desk != bindparam("our_desk")).exists()
+IS_OURS: Final = or_(
+    and_(earn_epoch.c.desk.is_not(None), earn_epoch.c.desk == bindparam("our_desk")),
+    and_(earn_epoch.c.desk.is_(None), ~_another_was_read),
 )
+"""For `our_desk`. A day of which no desk is written down may be another's as soon as there was another."""
+_ELSEWHERE: Final = Query(select(earn_epoch.c.id).where(earn_epoch.c.digest.is_not(None), ~IS_OURS))
 _on_its_way: Final = select(earn_line.c.epoch).where(
     earn_line.c.epoch == earn_epoch.c.id, earn_line.c.state.in_(("sent", "due"))
 )
@@ -33,7 +37,7 @@ _waiting: Final = (
 _OLDEST: Final = (
     select(earn_epoch.c.id, earn_epoch.c.desk)
     .where(
-        earn_epoch.c.desk.is_not(None),
+        earn_epoch.c.digest.is_not(None),
         or_(
             earn_epoch.c.state.in_(("sealed", "open", "closing")),
             and_(
@@ -67,6 +71,10 @@ class Turn:
         if oldest is None or oldest.desk == self.desk:
             self._over |= {epoch for epoch in elsewhere if oldest is None or epoch < oldest.id}
             return
+        if oldest.desk is None:
+            raise NotOurTurn(
+                f"nobody has written down which desk pays epoch {oldest.id}: start a worker of this version"
+            )
         raise NotOurTurn(
             f"epoch {oldest.id} is paid by the desk {oldest.desk}: an agent for that one must end it first"
         )

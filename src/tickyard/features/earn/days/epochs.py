@@ -14,6 +14,7 @@ from sqlalchemy import func, select
 from tickyard.chain.blocks import final_header, header
 from tickyard.features.earn.books.desk import read_epochs, read_paid
 from tickyard.features.earn.days.closing import DeskView, close
+from tickyard.features.earn.days.desks import name_desks
 from tickyard.features.earn.days.opening import open_claims
 from tickyard.features.earn.days.pool import fix_pool
 from tickyard.features.earn.days.sealing import write_books
@@ -74,6 +75,7 @@ async def run_due(deps: EarnDeps, now: datetime) -> Done:
     await deps.earn.drift.measure(deps.store)
     done = Done()
     done.began = await _begin(deps.store, now)
+    await _try_chain(name_desks(deps))
     for epoch, state in await _unfinished(deps.store):
         await _advance(deps, epoch, state, now, done)
     _tell_late(deps, now, done)
