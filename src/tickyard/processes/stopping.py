@@ -9,8 +9,10 @@ from tickyard.config.settings import Settings
 
 def stop_on_signal(settings: Settings, stop: Callable[[], object]) -> None:
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        # A closed terminal, or a `reload` that we do not know, ends us in order too; but not who was started by nohup.
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+            loop.add_signal_handler(number, stop)
     if settings.is_sandbox:
         from tickyard.sandbox.lifeline import on_parent_gone
 
