@@ -10,7 +10,6 @@ from sqlalchemy import create_engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import StaticPool
 
-from tickyard.kernel.errors import UpstreamDown
 from tickyard.observe.log import log
 from tickyard.store.engine import Busy, StoreRefused
 
@@ -32,6 +31,7 @@ _TROUBLE: Final = {
     sqlite3.SQLITE_PERM,
     sqlite3.SQLITE_READONLY,
 }
+_LOOK: Final = "look at the file, at who owns it and its folder, and at the room on the disk"
 
 
 class Link:
@@ -85,7 +85,7 @@ def _make_file(path: Path) -> None:
     except FileExistsError:
         return
     except OSError as error:
-        raise UpstreamDown("the store's file cannot be opened") from error
+        raise StoreRefused(f"the store's file {path} cannot be opened: {error.strerror}", _LOOK) from error
 
 
 def _connect(path: Path, *, is_reader: bool) -> sqlite3.Connection:
@@ -133,9 +133,7 @@ def _translate(error: DBAPIError | sqlite3.Error) -> None:
     if code in _TROUBLE:
         log.error("the store's file gives trouble", code=getattr(cause, "sqlite_errorname", ""))
         found = f"the store's file gives trouble: {cause}"
-        raise StoreRefused(
-            found, "look at the file, at who owns it and its folder, and at the room on the disk"
-        ) from error
+        raise StoreRefused(found, _LOOK) from error
     if code == sqlite3.SQLITE_ERROR and str(cause).startswith("no such table"):
         # An empty file in the store's place, or one of another program.
         log.error("the store refuses us", found=str(cause))
