@@ -26,6 +26,7 @@ from tickyard.processes.doctor.finding import Bad, Examination
 
 _LOG_BLOCKS: Final = 1_000
 _NODE: Final = "look at the node: is it running, is the address right, is the key good? Put a better one first"
+NODES_FIRST: Final = "mend the nodes of TICKYARD_RPC_URLS first: no node could be asked"
 
 
 def questions(settings: Settings, clock: Clock, wall: Clock) -> Iterator[Examination]:
@@ -37,15 +38,20 @@ def questions(settings: Settings, clock: Clock, wall: Clock) -> Iterator[Examina
             name = f"node {chain_id} {place}/{len(urls)}"
             checks = (("", _identity), (" head", _head), (" state", _state), (" logs", _logs))
             for suffix, check in checks:
-                yield Examination(name + suffix, partial(check, settings, url, chain_id, its_clock), _NODE)
+                yield Examination(name + suffix, partial(check, settings, url, chain_id, its_clock), _NODE, url)
     for place, url in enumerate(settings.rpc_ws_urls, 1):
         name = f"websocket {place}/{len(settings.rpc_ws_urls)}"
-        yield Examination(name, partial(_websocket, settings, url, clock), "look at TICKYARD_RPC_WS_URLS")
+        yield Examination(name, partial(_websocket, settings, url, clock), "look at TICKYARD_RPC_WS_URLS", url)
     if settings.second_logs_url:
         ask = partial(_logs, settings, settings.second_logs_url, settings.chain_id, clock)
-        yield Examination("second logs", ask, "look at TICKYARD_SECOND_LOGS_URL: without it no epoch is opened")
-    yield Examination("fee tiers", partial(_fee_tiers, settings, clock), "look at TICKYARD_FEE_TIERS")
-    yield Examination("spender", partial(_spender, settings, clock), "look at TICKYARD_SPENDER, or leave it out")
+        yield Examination(
+            "second logs",
+            ask,
+            "look at TICKYARD_SECOND_LOGS_URL: without it no epoch is opened",
+            settings.second_logs_url,
+        )
+    yield Examination("fee tiers", partial(_fee_tiers, settings, clock), NODES_FIRST)
+    yield Examination("spender", partial(_spender, settings, clock), NODES_FIRST)
 
 
 @asynccontextmanager

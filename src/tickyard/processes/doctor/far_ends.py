@@ -44,17 +44,24 @@ def questions(settings: Settings, clock: Clock, wall: Clock) -> Iterator[Examina
                 f"facilitator {number}" + (f" {place + 1}/{len(urls)}" if len(urls) > 1 else ""),
                 partial(_supported, settings, url, network, wall, is_first=not place),
                 mend,
+                url,
             )
     yield Examination(
-        "issuer", partial(_issuer, settings, clock), "look at TICKYARD_ISSUER_URL and at this machine's way out"
+        "issuer",
+        partial(_issuer, settings, clock),
+        "look at TICKYARD_ISSUER_URL and at this machine's way out",
+        settings.issuer_url,
     )
     yield Examination(
         "filings contact",
         partial(_filings, settings, clock),
         "look at TICKYARD_FILINGS_FILES_URL; the database answers nobody without a real e-mail address in "
         "TICKYARD_FILINGS_CONTACT",
+        settings.filings_files_url,
     )
-    yield Examination("filings", partial(_documents, settings, clock), "look at TICKYARD_FILINGS_URL")
+    yield Examination(
+        "filings", partial(_documents, settings, clock), "look at TICKYARD_FILINGS_URL", settings.filings_url
+    )
     if settings.traces_url:
         mend = "look at TICKYARD_TRACES_URL and at the collector, or leave it out"
         yield Examination("traces", partial(_traces, settings), mend)

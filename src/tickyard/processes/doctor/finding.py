@@ -9,6 +9,7 @@ from tickyard.chain.boot import WrongChain
 from tickyard.chain.rpc.trouble import RpcError
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import Failure
+from tickyard.processes.doctor.reach import cannot_reach
 from tickyard.store.engine import StoreRefused
 
 _PATIENCE_S: Final = 15
@@ -29,6 +30,8 @@ class Examination:
     ask: Callable[[], Awaitable[str]]
     mend: str
     """What to do when it is not answered at all."""
+    url: str = ""
+    """Whom it asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,4 +69,6 @@ async def find_out(question: Examination, clock: Clock) -> Finding:
     except OSError as error:
         # A folder that this account may not even look into: one bad line, and the others are still read.
         found = ": ".join(str(part) for part in (error.filename, error.strerror) if part) or "the system refused"
+    if not is_good and question.url and (why := await cannot_reach(question.url)):
+        found += f": {why}"
     return Finding(question.name, is_good, found, mend, round((clock.monotonic() - began) * 1000))

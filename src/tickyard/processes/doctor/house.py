@@ -20,7 +20,7 @@ from tickyard.kernel.errors import Failure
 from tickyard.kernel.files import read_named
 from tickyard.kernel.ids import Address, is_address
 from tickyard.market.listing.kept import ListingBook
-from tickyard.processes.doctor.chains import payout_account, payout_desk, service_token
+from tickyard.processes.doctor.chains import NODES_FIRST, payout_account, payout_desk, service_token
 from tickyard.processes.doctor.finding import Bad, Examination
 from tickyard.sources.issuer.api import Listing
 from tickyard.store.engine import Store, StoreRefused
@@ -54,9 +54,9 @@ def questions(settings: Settings, clock: Clock) -> Iterator[Examination]:
     if settings.earn and bool(settings.service_token) != bool(settings.payout_desk):
         yield Examination("reward program", partial(_half_a_program, settings), "set both, or neither")
     if settings.has_earn:
-        yield Examination("service token", partial(service_token, settings, clock), "look at TICKYARD_SERVICE_TOKEN")
+        yield Examination("service token", partial(service_token, settings, clock), NODES_FIRST)
     if settings.has_earn and settings.payout_desk:
-        yield Examination("payout desk", partial(payout_desk, settings, clock), "look at TICKYARD_PAYOUT_DESK")
+        yield Examination("payout desk", partial(payout_desk, settings, clock), NODES_FIRST)
     if settings.payout_keystore:
         yield Examination("payout account", partial(_payout, settings, clock), "look at TICKYARD_PAYOUT_KEYSTORE")
 
