@@ -12,6 +12,7 @@ from tickyard.features.earn.books import public as earn_books
 from tickyard.features.earn.books import reserves as earn_reserves
 from tickyard.features.history import operations as history
 from tickyard.features.history import status
+from tickyard.features.history.stream import shapes
 from tickyard.features.research import operations as research
 from tickyard.features.trades import check as trades_check
 from tickyard.features.trades import operations as trades
@@ -76,6 +77,7 @@ CATALOG: tuple[Operation, ...] = (
 
 # What the service tells its callers without being asked.
 EVENTS: tuple[PushedEvent, ...] = (PushedEvent("price_alert", "alerts", payload.AlertEvent, payload.HEADER_TEXTS),)
+STREAM = {**shapes.SHAPES, "action": actions.CorporateAction}
 
 
 def rows_of(*, has_earn: bool, prices: Mapping[str, UsdgAmount] | None = None) -> tuple[Operation, ...]:

@@ -8,9 +8,10 @@ from datetime import timedelta
 from types import SimpleNamespace
 
 import aiohttp
+import msgspec
 import pytest
 
-from tickyard.catalog import CATALOG
+from tickyard.catalog import CATALOG, STREAM
 from tickyard.chain.v3.ticks import tick_at
 from tickyard.client import AsyncClient, BadRequest, Client
 from tickyard.doors.app import Plan, build_app
@@ -117,6 +118,30 @@ def test_the_first_round_of_a_day_or_an_hour_closes_their_candles(tmp_path, last
         await anext(told)
         await stage.record({"AAPL": 210 * 10**9})
         assert [(await anext(told)).data["interval"] for _ in closed] == closed
+
+    on_stage(tmp_path, work)
+
+
+@pytest.mark.slow
+def test_every_event_is_of_the_shape_that_the_clients_know(tmp_path):
+    async def work(stage):
+        stage.slot = stage.slot // 288 * 288 - 1
+        await stage.record({"AAPL": 200 * 10**9})
+        known = stage.listen(symbols=["AAPL"])
+        heard = [await anext(known)]
+        while heard[-1].name != "price":
+            heard.append(await anext(known))
+        await stage.record({"AAPL": 310 * 10**9}, suspects=["AAPL"])
+        await stage.act([1])
+        late = stage.listen(symbols=["AAPL"], last_event_id="of another service")
+        heard += [await anext(late), await anext(late)]
+        wanted = {*STREAM}
+        while not wanted <= {event.name for event in heard}:
+            heard.append(await anext(known))
+        for event in heard:
+            shape = msgspec.convert(event.data, STREAM[event.name])
+            assert msgspec.json.decode(msgspec.json.encode(shape)) == event.data, event.name
+        assert any(item["live"] for event in heard if event.name == "snapshot" for item in event.data["prices"])
 
     on_stage(tmp_path, work)
 

@@ -1,6 +1,6 @@
 // The market as it is now: one copy for all views, kept up by the stream where there is one, else by asking.
 import { useEffect, useState } from 'preact/hooks';
-import { type ManyStats, type Stats, TickyardError, Unreachable } from 'tickyard';
+import { type ManyStats, type Stats, type StreamEvent, TickyardError, Unreachable } from 'tickyard';
 import { client, inWords, offers } from './api';
 import { clock } from './figures';
 
@@ -34,12 +34,6 @@ export interface Market {
   at: number | null;
   trouble: Trouble | null;
   isStreaming: boolean;
-}
-
-interface PriceEvent {
-  symbol: string;
-  price: string;
-  premiumPct: string | null;
 }
 
 const POLL_MS = 5000;
@@ -187,7 +181,7 @@ async function listen(): Promise<void> {
     const gone = new AbortController();
     document.addEventListener('visibilitychange', () => document.hidden && gone.abort(), { signal: gone.signal });
     try {
-      for await (const { event, data } of client.stream({ events: ['price'], signal: gone.signal, onState: (state) => tell({ isStreaming: state === 'open' }) })) apply(event, data);
+      for await (const told of client.stream({ events: ['price'], signal: gone.signal, onState: (state) => tell({ isStreaming: state === 'open' }) })) apply(told);
     } catch {
       // Refused for good: what is asked for now and then has to do.
       gone.abort();
@@ -197,11 +191,11 @@ async function listen(): Promise<void> {
   }
 }
 
-function apply(event: string, data: unknown): void {
+function apply(told: StreamEvent): void {
   // A snapshot's prices are samples, minutes old, and what moved while nobody listened is told by none: asked anew.
-  if (event === 'snapshot') hurry();
-  if (event !== 'price' || market.at === null || market.trouble) return;
-  const { symbol, price, premiumPct } = data as PriceEvent;
+  if (told.event === 'snapshot') hurry();
+  if (told.event !== 'price' || market.at === null || market.trouble) return;
+  const { symbol, price, premiumPct } = told.data;
   tell({ rows: market.rows?.map((row) => (row.symbol === symbol && !row.error ? { ...row, price, premium: premiumPct } : row)) ?? null, at: Date.now() });
 }
 

@@ -1,14 +1,10 @@
 import { errorOf, Unreachable } from './errors.js';
+import type { StreamData } from './generated/answers.js';
 import { pause } from './pause.js';
 
-/** One event of the stream. `data` is what the service sent, decoded. */
-export interface StreamEvent<T = unknown> {
-  /** `snapshot`, `price`, `sample`, `candle`, `action`, `status` or `gap`; newer services may have more. */
-  event: string;
-  data: T;
-  /** Of events that can be resumed. */
-  id?: string;
-}
+/** One event of the stream: `event` says of which kind, `data` what the service sent. Newer services may have more
+ * kinds: pass over those you do not know. `id`: of events that can be resumed. */
+export type StreamEvent = { [Name in keyof StreamData]: { event: Name; data: StreamData[Name]; id?: string } }[keyof StreamData];
 
 export interface StreamOptions {
   /** Only these; all when left out. */
@@ -76,7 +72,7 @@ export async function* follow(baseUrl: string, options: StreamOptions): AsyncGen
         } catch {
           throw new Unreachable('the stream sent something else than expected');
         }
-        yield frame.id === undefined ? { event: frame.event, data } : { event: frame.event, data, id: frame.id };
+        yield { event: frame.event, data, ...(frame.id !== undefined && { id: frame.id }) } as StreamEvent;
       }
     } catch (error) {
       if (signal?.aborted) return;

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from tickyard.catalog import CATALOG, EVENTS
+from tickyard.catalog import CATALOG, EVENTS, STREAM
 from tickyard.clientgen.files import shown_fields
 from tickyard.clientgen.ts_types import comment, interface
 from tickyard.clientgen.types import structs_of
@@ -30,7 +30,7 @@ def ts_files(
     # A file is for a downloader: what the methods answer is read as JSON.
     rows, sandbox_rows = [row for row in rows if not row.is_file], list(sandbox_rows)
     return {
-        "answers.ts": _answers(rows, [event.body for event in EVENTS]),
+        "answers.ts": _answers(rows, [*(event.body for event in EVENTS), *STREAM.values()]) + _stream(),
         "operations.ts": _operations(rows, "Operations", "answers", "One method per operation of the service."),
         "pinned.ts": _pinned(),
         "sandbox_answers.ts": _answers(sandbox_rows, ()),
@@ -44,6 +44,12 @@ def _answers(rows: list[Operation], events: Iterable[type[msgspec.Struct]]) -> s
     for name, struct in structs.items():
         lines += ["", *interface(name, list(struct.fields), says=_own_words(struct.cls))]
     return "\n".join(lines) + "\n"
+
+
+def _stream() -> str:
+    """What each event of the stream says, by its name."""
+    lines = [f"  {name}: {shape.__name__};" for name, shape in STREAM.items()]
+    return "\n".join(["", "/** The events of the stream. */", "export interface StreamData {", *lines, "}"]) + "\n"
 
 
 def _pinned() -> str:

@@ -1862,3 +1862,142 @@ export interface AlertEvent {
   /** Example: `2026-10-03T14:23:10.223Z` */
   firedAt: string;
 }
+
+/** A symbol's deepest pool has moved. */
+export interface StreamPrice {
+  /**
+   * Canonical ticker.
+   * Example: `AAPL`
+   */
+  symbol: string;
+  /**
+   * Dollars, at most 18 decimals.
+   * Example: `371.615`
+   */
+  price: string;
+  /** Over the equity quote; null while the issuer quotes nothing. */
+  premiumPct: string | null;
+  /** Example: `48211075` */
+  blockNumber: number;
+  /** Example: `2026-10-03T14:23:10.223Z` */
+  asOf: string;
+}
+
+export interface StreamSnapshotPrice {
+  /**
+   * Canonical ticker.
+   * Example: `AAPL`
+   */
+  symbol: string;
+  /**
+   * Dollars.
+   * Example: `371.615`
+   */
+  price: number;
+  /** What was last told of it; null while nobody follows it. */
+  live: StreamPrice | null;
+}
+
+/** How things stood when you came. */
+export interface StreamSnapshot {
+  /** Example: `2026-10-03T14:23:10.223Z` */
+  asOf: string;
+  /** Example: `4663` */
+  chainId: number;
+  /** Example: `2026-10-03T14:23:10.223Z` */
+  lastSlot: string | null;
+  prices: StreamSnapshotPrice[];
+}
+
+export interface StreamSample {
+  /**
+   * Canonical ticker.
+   * Example: `AAPL`
+   */
+  symbol: string;
+  /**
+   * Dollars.
+   * Example: `371.615`
+   */
+  price: number;
+  /** Over 25 % off the equity quote of an open market. */
+  suspect: boolean;
+}
+
+/** A round was recorded. */
+export interface StreamSamples {
+  /** Example: `2026-10-03T14:23:10.223Z` */
+  slot: string;
+  /** Example: `48211075` */
+  blockNumber: number;
+  samples: StreamSample[];
+}
+
+export interface StreamCandle {
+  /**
+   * Canonical ticker.
+   * Example: `AAPL`
+   */
+  symbol: string;
+  /**
+   * Dollars.
+   * Example: `371.615`
+   */
+  open: number;
+  /**
+   * Dollars.
+   * Example: `371.615`
+   */
+  high: number;
+  /**
+   * Dollars.
+   * Example: `371.615`
+   */
+  low: number;
+  /**
+   * Dollars.
+   * Example: `371.615`
+   */
+  close: number;
+  /** How many 5-minute samples the candle holds. */
+  ticks: number;
+}
+
+/** Candles have closed. */
+export interface StreamCandles {
+  interval: "15m" | "1d" | "1h" | "4h" | "5m";
+  /**
+   * When the candle opened, UTC.
+   * Example: `2026-10-03T14:00:00Z`
+   */
+  t: string;
+  candles: StreamCandle[];
+}
+
+/** After each round. */
+export interface StreamStatus {
+  /** Example: `2026-10-03T14:23:10.223Z` */
+  asOf: string;
+  /** Example: `2026-10-03T14:23:10.223Z` */
+  lastSlot: string;
+  sampled: number;
+  suspect: string[];
+  /** Example: `48211075` */
+  blockNumber: number;
+}
+
+/** What you missed cannot be told again; a snapshot follows. */
+export interface StreamGap {
+  reason: string;
+}
+
+/** The events of the stream. */
+export interface StreamData {
+  snapshot: StreamSnapshot;
+  price: StreamPrice;
+  sample: StreamSamples;
+  candle: StreamCandles;
+  status: StreamStatus;
+  gap: StreamGap;
+  action: CorporateAction;
+}

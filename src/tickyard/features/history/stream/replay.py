@@ -147,7 +147,16 @@ async def actions_between(tx: Transaction, after: ActionPlace, upto: ActionPlace
     change, action = corporate_action_change.c, corporate_action.c
     since, until = from_micros(after[0]), from_micros(upto[0])
     query = (
-        select(action.id, action.symbol, action.type, action.process_date, change.at, change.status, change.details)
+        select(
+            action.id,
+            action.symbol,
+            action.type,
+            action.process_date,
+            action.first_seen_at,
+            change.at,
+            change.status,
+            change.details,
+        )
         .join(corporate_action, action.id == change.action_id)
         .where(
             or_(change.at > since, and_(change.at == since, change.action_id > after[1])),
@@ -165,6 +174,7 @@ async def actions_between(tx: Transaction, after: ActionPlace, upto: ActionPlace
             "status": row.status,
             "processDate": row.process_date if row.process_date != NO_DATE else None,
             "details": msgspec.Raw(row.details.encode()),
+            "firstSeenAt": iso(row.first_seen_at),
             "updatedAt": iso(row.at),
         }
         told.append(Told("action", {row.symbol: None}, said, action=(to_micros(row.at), row.id)))
