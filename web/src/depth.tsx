@@ -1,14 +1,12 @@
 // How much it takes to move the price, as a picture.
 import type { JSX } from 'preact';
-import { client, useAsk, useRoute } from './api';
+import type { PriceMove } from 'tickyard';
+import { client, useAsk } from './api';
 import { short, usd } from './figures';
-import type { Depth, Step } from './later';
 import { Card, Shown } from './parts';
 
-export function DepthChart({ symbol }: { symbol: string }): JSX.Element | null {
-  const exists = useRoute('GET /v1/depth/{symbol}');
-  const depth = useAsk<Depth>(exists ? `depth ${symbol}` : null, (signal) => client.ask('GET', '/v1/depth/{symbol}', { symbol, maxImpactBps: 100 }, { signal }), 15_000);
-  if (!exists) return null;
+export function DepthChart({ symbol }: { symbol: string }): JSX.Element {
+  const depth = useAsk(`depth ${symbol}`, (signal) => client.getDepth({ symbol, maxImpactBps: 100 }, { signal }), 15_000);
   return (
     <Card title="Depth">
       <Shown of={depth} what="depth">
@@ -42,7 +40,7 @@ export function DepthChart({ symbol }: { symbol: string }): JSX.Element | null {
   );
 }
 
-function area(steps: Step[], most: number, way: 1 | -1): string {
+function area(steps: PriceMove[], most: number, way: 1 | -1): string {
   const widest = Math.max(...steps.map(({ movePct }) => Number(movePct)), 1);
   const points = steps.map(({ movePct, usdg }) => `${100 + (way * 100 * Number(movePct)) / widest},${70 - (64 * Number(usdg)) / most}`);
   return [`100,70`, ...points, `${100 + way * 100},70`].join(' ');

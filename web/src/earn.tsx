@@ -2,17 +2,15 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Earn, EpochBooks } from 'tickyard';
-import { client, useAsk, useRoute } from './api';
+import { client, useAsk } from './api';
 import { type Finding, verify } from './books';
 import { clock, day, exactUsd, short, shortAddress, tokens, usd } from './figures';
-import type { Reserves } from './later';
 import { Card, Code, Empty, Facts, Said, Shown, useAct } from './parts';
 import { signText, useWallets } from './wallet';
 
 export function EarnView(): JSX.Element {
   const earn = useAsk<Earn>('earn', (signal) => client.getEarn({ signal }), 5000);
   const status = useAsk('now', (signal) => client.getStatus({ signal }), 5000);
-  const reserves = useRoute('GET /v1/earn/reserves');
   return (
     <>
       <div class="head"><h1>Earn</h1></div>
@@ -37,7 +35,7 @@ export function EarnView(): JSX.Element {
                   <Facts of={[['Eligible wallets', <span class="figure">{data.epoch.eligibleWallets}</span>], ['Claimed', <span class="figure">{data.epoch.claimedWallets} · {exactUsd(data.epoch.claimedUsd)}</span>], ['Window', `${day(data.epoch.claimOpenAt)} – ${clock(data.epoch.claimCloseAt)}`]]} />
                 </Card>
               )}
-              {reserves && <ReservesCard />}
+              <ReservesCard />
             </div>
           </div>
         )}
@@ -115,7 +113,7 @@ function Books({ id }: { id: number }): JSX.Element {
   const look = () =>
     act(async () => {
       setFindings(null);
-      const { desk } = await client.ask<Reserves>('GET', '/v1/earn/reserves');
+      const { desk } = await client.getEarnReserves();
       setFindings(await verify(await client.getEpochBooks({ id }), await client.getEarn(), desk, me?.provider ?? null));
     });
   return (
@@ -136,7 +134,7 @@ function Books({ id }: { id: number }): JSX.Element {
 }
 
 function ReservesCard(): JSX.Element {
-  const found = useAsk<Reserves>('reserves', (signal) => client.ask('GET', '/v1/earn/reserves', {}, { signal }), 15_000);
+  const found = useAsk('reserves', (signal) => client.getEarnReserves({ signal }), 15_000);
   return (
     <Card title="Reserves">
       <Shown of={found} what="reserves">

@@ -1,16 +1,15 @@
 // What the company says of itself, where each figure comes from, and why it was chosen.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { client, useAsk, useRoute } from './api';
+import type { ExplainedCandidate, ExplainedFacts, Ratio } from 'tickyard';
+import { client, useAsk } from './api';
 import { short } from './figures';
-import type { Candidate, Explanation, Financials, Ratio } from './later';
 import { Card, Choice, Facts, Shown } from './parts';
 
-const NAMES: [string, string][] = [['revenue', 'Revenue'], ['netIncome', 'Net income'], ['sharesOutstanding', 'Shares'], ['marketCap', 'Market cap']];
+const NAMES: [keyof ExplainedFacts, string][] = [['revenue', 'Revenue'], ['netIncome', 'Net income'], ['sharesOutstanding', 'Shares'], ['marketCap', 'Market cap']];
 
 export function Research({ symbol }: { symbol: string }): JSX.Element {
   const research = useAsk(`research ${symbol}`, (signal) => client.getResearch({ symbol }, { signal }));
-  const explains = useRoute('GET /v1/research/{symbol}/explain');
   return (
     <>
       <Card title="Company">
@@ -38,7 +37,7 @@ export function Research({ symbol }: { symbol: string }): JSX.Element {
             </>
           )}
         </Shown>
-        {explains && <Why symbol={symbol} />}
+        <Why symbol={symbol} />
       </Card>
       <Bars symbol={symbol} />
     </>
@@ -47,7 +46,7 @@ export function Research({ symbol }: { symbol: string }): JSX.Element {
 
 function Why({ symbol }: { symbol: string }): JSX.Element {
   const [open, setOpen] = useState(false);
-  const why = useAsk<Explanation>(open ? `explain ${symbol}` : null, (signal) => client.ask('GET', '/v1/research/{symbol}/explain', { symbol }, { signal }));
+  const why = useAsk(open ? `explain ${symbol}` : null, (signal) => client.explainResearch({ symbol }, { signal }));
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Why these figures</summary>
@@ -55,7 +54,7 @@ function Why({ symbol }: { symbol: string }): JSX.Element {
         <Shown of={why} what="explanations">
           {({ facts }) => (
             <>
-              {NAMES.map(([key, label]) => facts[key] && <Candidates key={key} label={label} of={facts[key].candidates} />)}
+              {NAMES.map(([key, label]) => <Candidates key={key} label={label} of={facts[key].candidates} />)}
             </>
           )}
         </Shown>
@@ -64,7 +63,7 @@ function Why({ symbol }: { symbol: string }): JSX.Element {
   );
 }
 
-function Candidates({ label, of }: { label: string; of: Candidate[] }): JSX.Element {
+function Candidates({ label, of }: { label: string; of: ExplainedCandidate[] }): JSX.Element {
   return (
     <>
       <h3>{label}</h3>
@@ -81,10 +80,9 @@ function Candidates({ label, of }: { label: string; of: Candidate[] }): JSX.Elem
 }
 
 function Bars({ symbol }: { symbol: string }): JSX.Element | null {
-  const exists = useRoute('GET /v1/research/{symbol}/financials');
   const [span, setSpan] = useState<'annual' | 'quarterly'>('annual');
-  const found = useAsk<Financials>(exists ? `financials ${symbol}` : null, (signal) => client.ask('GET', '/v1/research/{symbol}/financials', { symbol }, { signal }));
-  if (!exists || (found.data && !found.data.annual.length && !found.data.quarterly.length)) return null;
+  const found = useAsk(`financials ${symbol}`, (signal) => client.getFinancials({ symbol }, { signal }));
+  if (found.data && !found.data.annual.length && !found.data.quarterly.length) return null;
   return (
     <Card title="Financials" aside={<Choice of={[['annual', 'Years'], ['quarterly', 'Quarters']] as const} value={span} onPick={setSpan} label="Length of a period" />}>
       <Shown of={found} what="financials">

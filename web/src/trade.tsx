@@ -1,11 +1,10 @@
 // A ticket: quoted while one types, built, decoded, signed by the user's own wallet, followed to its end.
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { BuildTradeAsk, Quote, TradeBuild } from 'tickyard';
+import type { BuildTradeAsk, Quote, TradeBuild, TradeCheck } from 'tickyard';
 import { type Approval, BuildRefused, check, encode, movedFor, send, SendUncertain, type Swap } from 'tickyard/trade';
-import { client, offers, useAsk } from './api';
+import { client, useAsk } from './api';
 import { clock, day, fromUnits, percent, price, shortAddress, tokens, usd } from './figures';
-import type { Check } from './later';
 import { useMarket } from './live';
 import { Card, Change, Choice, Code, Empty, Facts, Said, useAct, useArrival } from './parts';
 import { go, Link, useKept } from './router';
@@ -43,8 +42,7 @@ interface Reviewed {
   ask: BuildTradeAsk;
   build: TradeBuild;
   steps: (Approval | Swap)[];
-  issues: Check['issues'];
-  run: Pick<Check, 'simulation' | 'simulationNote'>;
+  found: TradeCheck;
 }
 
 function Ticket({ symbol }: { symbol: string }): JSX.Element {
@@ -72,9 +70,8 @@ function Ticket({ symbol }: { symbol: string }): JSX.Element {
     act(async () => {
       const asked = latest.current;
       const ask: BuildTradeAsk = { symbol, side, amount, denom, recipient: me!.address, slippageBps: Math.round(Number(slippage) * 100) };
-      const { endpoints } = await offers();
-      const found = endpoints.includes('POST /v1/trade/check') ? await client.ask<Check>('POST', '/v1/trade/check', ask) : { build: await client.buildTrade(ask), issues: [], simulation: null, simulationNote: null };
-      if (asked === latest.current) setReviewed({ ask, build: found.build, steps: check(found.build, ask), issues: found.issues, run: found });
+      const found = await client.checkTrade(ask);
+      if (asked === latest.current) setReviewed({ ask, build: found.build, steps: check(found.build, ask), found });
     });
   return (
     <div class="columns">
@@ -151,7 +148,7 @@ function Review({ of, onDone }: { of: Reviewed; onDone: (result: Result) => void
   const [stage, setStage] = useState('');
   // Whatever may have left is not sent again: what it did comes first.
   const [isSpent, setSpent] = useState(false);
-  const { build, steps, ask, issues, run } = of;
+  const { build, steps, ask, found } = of;
   const sign = () =>
     act(async () => {
       if (me!.address.toLowerCase() !== ask.recipient.toLowerCase()) throw new BuildRefused('the wallet is not the recipient: review the trade again');
@@ -176,9 +173,9 @@ function Review({ of, onDone }: { of: Reviewed; onDone: (result: Result) => void
     });
   return (
     <Card title="Review">
-      {issues.map((issue) => <p key={issue.code} class={`note ${issue.severity === 'error' || issue.severity === 'blocking' ? 'bad' : 'stale'}`}><strong>{issue.code.replaceAll('_', ' ')}</strong> {issue.message}</p>)}
-      {run.simulation?.steps.map((step, index) => !step.success && <p key={index} class="note bad"><strong>would fail</strong> {step.description} {step.reason?.message}</p>)}
-      {run.simulationNote && <p class="note stale"><strong>not tried</strong> {run.simulationNote}</p>}
+      {found.issues.map((issue) => <p key={issue.code} class={`note ${issue.severity === 'error' ? 'bad' : 'stale'}`}><strong>{issue.code.replaceAll('_', ' ')}</strong> {issue.message}</p>)}
+      {found.simulation?.steps.map((step, index) => !step.success && <p key={index} class="note bad"><strong>would fail</strong> {step.description} {step.reason?.message}</p>)}
+      {found.simulationNote && <p class="note stale"><strong>not tried</strong> {found.simulationNote}</p>}
       <p class="lead">{build.note}</p>
       <ol class="decoded">{steps.map((step, index) => <li key={index}><Decoded step={step} symbol={build.symbol} token={build.tokenAddress} /></li>)}</ol>
       <button type="button" class="primary" disabled={busy || isSpent} onClick={() => void sign()}>{busy ? stage || 'Sending…' : `Sign and send ${steps.length === 1 ? 'it' : `${steps.length} steps`}`}</button>
