@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+import msgspec
+
 from tickyard.features import assets, depth, markets, portfolio, prices, quotes, search, stats
 from tickyard.features.actions import operations as actions
 from tickyard.features.alerts import operations as alerts
@@ -77,7 +79,7 @@ CATALOG: tuple[Operation, ...] = (
 
 # What the service tells its callers without being asked.
 EVENTS: tuple[PushedEvent, ...] = (PushedEvent("price_alert", "alerts", payload.AlertEvent, payload.HEADER_TEXTS),)
-STREAM = {**shapes.SHAPES, "action": actions.CorporateAction}
+STREAM: Mapping[str, type[msgspec.Struct]] = {**shapes.SHAPES, "action": actions.CorporateAction}
 
 
 def rows_of(*, has_earn: bool, prices: Mapping[str, UsdgAmount] | None = None) -> tuple[Operation, ...]:
