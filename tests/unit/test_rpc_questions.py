@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from datetime import UTC, datetime
 
 import pytest
 
@@ -16,6 +17,9 @@ NOW = 1_000_000
 
 
 class Clock:
+    def now(self):
+        return datetime.fromtimestamp(NOW, UTC)
+
     def seconds(self):
         return NOW
 

@@ -107,7 +107,7 @@ class Process:
         urls = {network: [far.url] for network, far in world.facilitators.items()} | getattr(world, "urls", {})
         self.facilitators = {
             network: [
-                Facilitator(network, url, clock, connect_s=0.2, verify_s=world.verify_s, settle_s=world.settle_s)
+                Facilitator(network, url, clock, connect_s=2.0, verify_s=world.verify_s, settle_s=world.settle_s)
                 for url in urls[network]
             ]
             for network in urls
