@@ -78,6 +78,18 @@ def test_the_desk_that_a_day_is_sealed_for_pays_it_to_its_end(run):
     run(work)
 
 
+def test_the_books_name_the_desk_to_check_them_against_from_the_seal_on(run):
+    async def work(town):
+        await run_due(town, town.clock.now())
+        await town.to(rules.snapshot_at(EPOCH))
+        assert (await town.books())["desk"] is None
+        await town.open_claims()
+        town.earn.desk = OTHER_DESK
+        assert (await town.books())["desk"].lower() == DESK
+
+    run(work)
+
+
 def test_a_claim_that_nobody_has_looked_at_by_the_closing_keeps_its_desk(run):
     async def work(town):
         await town.open_day()

@@ -25,8 +25,9 @@ const BOOKS = '0x68744046';
 const POOL = '0xfe313112';
 const SPENT = '0xd5b5cc23';
 
-export async function verify(books: EpochBooks, earn: Earn, desk: string, provider: Provider | null): Promise<Finding[]> {
-  if (books.poolUsd === null) return [{ ok: null, text: 'The pool is not sealed yet: there is nothing to check before.' }];
+export async function verify(books: EpochBooks, earn: Earn, provider: Provider | null): Promise<Finding[]> {
+  const { desk } = books;
+  if (books.poolUsd === null || desk === null) return [{ ok: null, text: 'The pool is not sealed yet: there is nothing to check before.' }];
   const file = await download(books.id);
   const lines = read(new TextDecoder().decode(file));
   const total = lines.reduce((sum, { balance }) => sum + balance, 0n);

@@ -113,8 +113,7 @@ function Books({ id }: { id: number }): JSX.Element {
   const look = () =>
     act(async () => {
       setFindings(null);
-      const { desk } = await client.getEarnReserves();
-      setFindings(await verify(await client.getEpochBooks({ id }), await client.getEarn(), desk, me?.provider ?? null));
+      setFindings(await verify(await client.getEpochBooks({ id }), await client.getEarn(), me?.provider ?? null));
     });
   return (
     <Card title={`Books of ${id}`} aside={<button type="button" disabled={busy} onClick={() => void look()}>{busy ? 'Checking…' : 'Check them here'}</button>}>

@@ -1295,6 +1295,8 @@ export interface EpochBooks {
   provenAtBlock: number;
   /** SHA-256 of books.csv, which the desk on the chain keeps; null until the pool is sealed. */
   digest: string | null;
+  /** The contract that keeps its hash and pays it, whichever one pays by now; null until then. */
+  desk: string | null;
   /**
    * Dollars with six decimals.
    * Example: `1250.000000`

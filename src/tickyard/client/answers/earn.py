@@ -99,6 +99,7 @@ class EpochBooks(Answer):
     block_hash: str
     proven_at_block: int
     digest: str | None
+    desk: str | None
     revenue_usd: str | None
     calls: int
     rollover_usd: str | None

@@ -80,6 +80,10 @@ class EpochBooks(Answer):
         str | None,
         Meta(description="SHA-256 of books.csv, which the desk on the chain keeps; null until the pool is sealed."),
     ]
+    desk: Annotated[
+        AddressText | None,
+        Meta(description="The contract that keeps its hash and pays it, whichever one pays by now; null until then."),
+    ]
     revenue_usd: MoneyText | None
     calls: int
     rollover_usd: MoneyText | None
@@ -132,6 +136,7 @@ async def get_epoch_books(deps: EarnDeps, ask: BooksAsk) -> Kept[EpochBooks]:
         block_hash=row.block_hash,
         proven_at_block=row.proven_at_block,
         digest=row.digest,
+        desk=checksum(deps.earn.desk_of(row)) if row.digest is not None else None,
         revenue_usd=_money(row.revenue_raw),
         calls=counted,
         rollover_usd=_money(row.rollover_raw),
