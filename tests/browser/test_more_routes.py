@@ -173,6 +173,19 @@ def test_a_page_that_nobody_looks_at_holds_no_connection(up, opened):
     expect(live).to_be_visible()
 
 
+def test_what_the_stream_tells_while_prices_are_read_is_asked_again(up, opened):
+    """A reading that began before the stream may miss what moved between them; the next one would come 30 s later."""
+    page = opened(up.base, "/status")
+    held = []
+    page.route("**/v1/stats", lambda route: held.append(route), times=1)
+    page.goto(f"{up.base}/app")
+    expect(page.get_by_text("live", exact=True)).to_be_visible()
+    # Time for the snapshot, which nothing shows; should it come later than this, it is asked for then.
+    page.wait_for_timeout(500)
+    with page.expect_request("**/v1/stats", timeout=20_000):
+        held[0].continue_()
+
+
 def test_no_trade_is_reviewed_unchecked_because_the_index_is_late(up, opened):
     page = opened(up.base, "/status")
     away = {"error": {"code": "upstream_error", "message": "the index is away"}}

@@ -75,8 +75,9 @@ export function begin(): void {
 
 async function keepUp(): Promise<void> {
   for (;;) {
-    await readStats();
+    // Armed before the reading: who calls meanwhile knows of something that this reading may have missed.
     const called = new Promise<void>((resolve) => (hurry = resolve));
+    await readStats();
     await Promise.race([called, someoneLooks(market.isStreaming && !market.trouble ? SLOW_MS : market.trouble ? 2000 : POLL_MS)]);
   }
 }
