@@ -360,9 +360,9 @@ def test_cancelling_races_evaluation_and_one_of_them_wins(run):
     """After an answer that says cancelled there is nothing to send; after one that says fired there is one thing."""
 
     async def work(owner, worker):
-        rng = Random()
-        seen = set()
-        for _ in range(RACES):
+        seen, rounds = set(), 0
+        while rounds < RACES or len(seen) < 2:
+            rounds += 1
             made = await owner.make(price=101)
             taken = worker.a_round(105)
 
@@ -371,15 +371,13 @@ def test_cancelling_races_evaluation_and_one_of_them_wins(run):
                     return await evaluate(tx, taken, {worker.tokens[AAPL[1]]: 100 * USD})
 
             contestants = [fire(), owner.cancel(made)]
-            rng.shuffle(contestants)
-            results = await asyncio.gather(*contestants)
+            results = await asyncio.gather(*(contestants if rounds % 2 else reversed(contestants)))
             fired = next(each for each in results if isinstance(each, int))
             record = next(each for each in results if not isinstance(each, int))
             async with owner.store.read() as tx:
                 state = await parcels.state_of(tx, rows.KIND, made.id)
             seen.add(record.status)
             assert (record.status, fired, state) in [("cancelled", 0, None), ("fired", 1, "pending")]
-        assert seen == {"cancelled", "fired"}
 
     run(work, houses=2)
 

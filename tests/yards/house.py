@@ -5,12 +5,13 @@ import shutil
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from tickyard.config.reading import read_settings
 from tickyard.config.settings import Settings
 from tickyard.deps import Deps
+from tickyard.doors.describe import pages
 from tickyard.doors.http.readiness import Lookout
 from tickyard.kernel.clock import Clock, WallClock
 from tickyard.store.migrate import migrate
@@ -18,6 +19,8 @@ from tickyard.store.opening import open_store
 from tickyard.wiring import open_deps
 
 _READY_LIMIT_S = 30
+# The catalog is described by hundreds of services in one process: once will do.
+pages.describe = lru_cache(maxsize=8)(pages.describe)
 
 
 @asynccontextmanager

@@ -160,6 +160,8 @@ class Receiver:
     async def _flood(self, writer, chunk):
         while True:
             await self._say(writer, chunk)
+            # To whom has hung up, all is written at once and to nowhere: only a turn of the loop ends it.
+            await asyncio.sleep(0)  # noqa: TID251
 
     async def _say(self, writer, data):
         writer.write(data)
