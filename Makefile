@@ -37,7 +37,7 @@ test: ## run all tests; the large proofs at a seeded tenth
 	@touch .coverage/ready
 	@$(BIN)/python tests/covered.py
 
-quick: ## run the tests that need no node, no database server and no more than half a second
+quick: ## run the tests that need no node, no database server and next to no time
 	@$(MAKE) --no-print-directory -j2 setup
 	@TICKYARD_PROVE=quick $(WITHOUT)
 

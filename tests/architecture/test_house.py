@@ -69,6 +69,7 @@ def _name(node):
 AT_THE_WIRE = {"history/operations.py", "alerts/payload.py"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", RULE_ROOMS)
 def test_no_float_arithmetic_below_the_wire(room):
     found = []

@@ -33,6 +33,7 @@ def plans(draw):
     return trade, Fill(state, usdg, tokens, 1), draw(addresses), draw(integers(1, 5000)), draw(integers(0, 2**40))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 @settings(max_examples=COUNT, deadline=None, suppress_health_check=list(HealthCheck))
 @given(plans())

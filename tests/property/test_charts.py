@@ -73,6 +73,7 @@ def reader_of(model):
     return ChartReader(model, PoolBook(model, MAINNET, [3000], WallClock()), MAINNET)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reach", [NEAR, TENTH, FAR])
 @pytest.mark.parametrize("spacing", [1, 10, 60, 200])
 def test_an_answer_holds_every_tick_for_as_far_as_was_asked(reach, spacing):

@@ -132,6 +132,7 @@ def test_since_the_day_of_its_filing_a_year_is_answered_as_it_is_today(case, day
             assert before.period_end <= figure.period_end
 
 
+@pytest.mark.slow
 @PATIENT
 @given(CASES, st.integers(0, 3650))
 def test_a_count_is_of_the_newest_report_of_its_day(case, days):

@@ -99,6 +99,7 @@ def test_symbols_are_read_once_each_in_their_order():
         read_symbols(",".join(["AAPL"] * (BATCH_MAX + 1)))
 
 
+@pytest.mark.slow
 def test_stats_of_many_are_the_stats_of_each_at_one_block(tmp_path):
     async def work(get, _yard):
         symbols = ["GME", "AAPL", "TSLA"]
@@ -125,6 +126,7 @@ def test_stats_of_all_take_one_round_trip(tmp_path):
     in_yard(tmp_path, work)
 
 
+@pytest.mark.slow
 def test_a_silent_issuer_fails_the_whole_request(tmp_path):
     async def work(get, yard):
         yard.issuer.is_down = True
@@ -151,6 +153,7 @@ class Backdated(paperyard.LyingChain):
         return {**told, "timestamp": hex(self.time - 20)} if method == "eth_getBlockByNumber" else told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["quotes", "depth"])
 def test_a_header_with_another_time_than_its_block_is_not_believed(tmp_path, kind):
     async def run():

@@ -71,6 +71,7 @@ def test_a_node_that_cannot_simulate_costs_the_simulation_and_nothing_else(tmp_p
     in_yard(tmp_path, work)
 
 
+@pytest.mark.slow
 def test_a_check_says_the_same_in_words_figures_and_calldata(tmp_path):
     async def work(yard):
         told = (await check(yard, slippageBps=600)).json()

@@ -123,6 +123,7 @@ def test_an_epoch_is_checked_on_a_node_that_refuses_blocks_it_does_not_have(chec
     )
 
 
+@pytest.mark.slow
 def test_it_may_begin_later_and_read_less_at_once_but_never_after_a_payment(checked):
     desk = Desk(book())
     first = desk.head
@@ -132,6 +133,7 @@ def test_it_may_begin_later_and_read_less_at_once_but_never_after_a_payment(chec
     assert checked(desk, book(), str(first + 1), "2") == (1, "NOT AS IT SHOULD BE: the payments do not add up\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answers", range(8))
 def test_a_payment_while_it_reads_is_no_reason_to_cry_wolf(checked, answers):
     """Whoever is paid after any of its questions is in all of the figures, or in none."""
@@ -143,6 +145,7 @@ def test_a_payment_while_it_reads_is_no_reason_to_cry_wolf(checked, answers):
     assert code == 0, said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -161,6 +164,7 @@ def test_books_that_were_wrong_when_the_desk_was_opened_are_found_out(checked, t
     assert (code, said.startswith(f"NOT AS IT SHOULD BE: {why}")) == (1, True), said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("paid", "why"),
     [

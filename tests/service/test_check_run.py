@@ -2,6 +2,7 @@
 
 import asyncio
 
+import pytest
 from eth_abi import decode, encode
 
 from tickyard.config.pinned import MAINNET
@@ -76,6 +77,7 @@ async def check(yard, **changes):
     return answer.json()
 
 
+@pytest.mark.slow
 def test_every_step_of_a_run_is_told_with_what_it_moves_and_is_ready_for_a_wallet(tmp_path):
     async def work(yard, runner):
         told = await check(yard)
@@ -138,6 +140,7 @@ def test_every_step_of_a_run_is_told_with_what_it_moves_and_is_ready_for_a_walle
     in_yard(tmp_path, work)
 
 
+@pytest.mark.slow
 def test_an_allowance_that_suffices_leaves_one_step_and_one_unit_less_leaves_two(tmp_path):
     async def work(yard, runner):
         allowance = call_data("allowance(address,address)", WALLET, MAINNET.router)[2:10]
@@ -153,6 +156,7 @@ def test_an_allowance_that_suffices_leaves_one_step_and_one_unit_less_leaves_two
     in_yard(tmp_path, work)
 
 
+@pytest.mark.slow
 def test_a_run_that_fails_moves_nothing_and_its_reason_is_told(tmp_path):
     async def work(yard, runner):
         runner.fails = bytes.fromhex("08c379a0") + encode(["string"], ["Too little received"])
@@ -171,6 +175,7 @@ def test_a_run_that_fails_moves_nothing_and_its_reason_is_told(tmp_path):
     in_yard(tmp_path, work)
 
 
+@pytest.mark.slow
 def test_each_step_must_be_paid_for_with_what_the_ones_before_it_leave(tmp_path):
     async def work(yard, runner):
         told = await check(yard)
@@ -202,6 +207,7 @@ def test_each_step_must_be_paid_for_with_what_the_ones_before_it_leave(tmp_path)
     in_yard(tmp_path, work)
 
 
+@pytest.mark.slow
 def test_a_gas_price_and_an_estimate_are_believed_up_to_what_can_be(tmp_path):
     async def work(yard, runner):
         node, header = yard.node.results, yard.chain.rpc("eth_getBlockByHash", [])
@@ -225,6 +231,7 @@ def test_a_gas_price_and_an_estimate_are_believed_up_to_what_can_be(tmp_path):
     in_yard(tmp_path, work)
 
 
+@pytest.mark.slow
 def test_a_node_that_cannot_run_the_steps_leaves_the_usual_gas(tmp_path):
     async def work(yard, runner):
         def call(params):

@@ -749,6 +749,7 @@ def test_watch_draws_the_candles_once_where_nobody_looks_on():
     assert "\x1b" not in out.getvalue()
 
 
+@pytest.mark.slow
 def test_importing_the_client_imports_neither_the_service_nor_a_signer():
     code = "import sys, tickyard.client; print(*sorted(sys.modules))"
     out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)

@@ -284,6 +284,7 @@ def test_a_process_without_standard_streams_lives_and_refuses_as_any_other(folde
     assert done.returncode == 2
 
 
+@pytest.mark.slow
 def test_the_version_is_told(folder):
     done = run(folder, "--version")
     assert (done.returncode, done.stdout) == (0, "tickyard 1.0.0\n")
@@ -314,6 +315,7 @@ def test_keys_are_made_for_their_owner_alone_and_renewed_beside_the_old(folder):
     assert made.sign(network="eip155:8453", url="/", payer="0x", transaction="0x", issued_at=1)
 
 
+@pytest.mark.slow
 def test_renewed_keys_are_read_by_whoever_read_them_before(folder):
     """Operators do it as root, and the service runs as somebody else; a link is how some machines keep secrets."""
     real, named = folder / "shared.key", folder / "named.key"

@@ -51,6 +51,7 @@ async def _record(deps, samples, now):
         await history.record_all(tx, rounds, history_start=deps.settings.history_start_at)
 
 
+@pytest.mark.slow
 def test_the_change_over_a_day_is_measured_from_the_older_price_and_keeps_its_sign(tmp_path):
     samples = {
         "AAPL": [(DAY, 200_000_000_000), (0, 250_000_000_000)],
@@ -61,6 +62,7 @@ def test_the_change_over_a_day_is_measured_from_the_older_price_and_keeps_its_si
     assert changes(tmp_path, samples) == {"AAPL": "25.0000", "TSLA": "-25.0000", "GME": "0.0000", "NVDA": "0.0000"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("newest", [0, 2])
 def test_the_older_price_may_be_a_quarter_of_an_hour_too_old_and_no_more(tmp_path, newest):
     samples = {
@@ -85,6 +87,7 @@ def test_the_older_price_may_be_a_quarter_of_an_hour_too_old_and_no_more(tmp_pat
     }
 
 
+@pytest.mark.slow
 def test_a_token_that_missed_the_newest_round_is_measured_from_its_own_newest_sample(tmp_path):
     samples = {
         "AAPL": [(DAY, 10**11), (0, 10**11)],
@@ -95,6 +98,7 @@ def test_a_token_that_missed_the_newest_round_is_measured_from_its_own_newest_sa
     assert changes(tmp_path, samples) == {"AAPL": "0.0000", "TSLA": "200.0000", "GME": None, "NVDA": None}
 
 
+@pytest.mark.slow
 def test_a_price_that_stopped_being_sampled_has_no_change(tmp_path):
     samples = {"AAPL": [(DAY + 5, 10**11), (5, 2 * 10**11)], "TSLA": [(0, 10**11)]}
     assert changes(tmp_path, samples) == {"AAPL": None, "TSLA": None}

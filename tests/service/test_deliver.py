@@ -112,6 +112,7 @@ def posts(receiver):
     return Counter(headers["webhook-id"] for _, headers, _ in receiver.requests)
 
 
+@pytest.mark.slow
 def test_a_delivery_carries_the_payload_the_secret_and_a_signature_that_libraries_verify(run):
     async def work(world, receiver):
         (id_,) = await world.fire(HOSTS[0], path="/x?y=1")
@@ -135,6 +136,7 @@ def test_a_delivery_carries_the_payload_the_secret_and_a_signature_that_librarie
     run(work)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("manner", "ended"),
     [

@@ -39,6 +39,7 @@ def test_depth_adds_up_and_grows_with_the_move(tmp_path):
     in_yard(tmp_path, work)
 
 
+@pytest.mark.slow
 def test_the_largest_trade_is_quoted_within_its_impact_and_a_larger_one_is_not(tmp_path):
     async def work(yard):
         depth = (await yard.get("/v1/depth/MSFT", maxImpactBps=200)).json()
@@ -55,6 +56,7 @@ def test_the_largest_trade_is_quoted_within_its_impact_and_a_larger_one_is_not(t
     in_yard(tmp_path, work)
 
 
+@pytest.mark.slow
 def test_where_a_token_does_not_move_there_is_no_largest_trade(tmp_path):
     async def work(yard):
         token = yard.deps.market.registry.find("MSFT").address
@@ -69,6 +71,7 @@ def test_where_a_token_does_not_move_there_is_no_largest_trade(tmp_path):
     in_yard(tmp_path, work)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "status"),
     [("/v1/depth/ZZZZ", 404), ("/v1/depth/AAPL?maxImpactBps=0", 400), ("/v1/depth/AAPL?maxImpactBps=5001", 400)],
@@ -80,6 +83,7 @@ def test_what_cannot_be_asked_of_depth_is_said(tmp_path, path, status):
     in_yard(tmp_path, work)
 
 
+@pytest.mark.slow
 def test_many_quotes_are_the_single_ones_and_each_failure_is_its_own(tmp_path):
     wanted = [
         {"symbol": "aapl", "side": "buy", "amount": "100"},

@@ -116,6 +116,7 @@ def registry_schema():
     return json.loads((schemas / "v2025_12_11" / "server.schema.json").read_bytes())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", ["https://api.example.com", "http://127.0.0.1:8402", "http://[::1]:8402"])
 def test_the_registry_entry_fits_the_published_schema(base):
     entry, schema = json.loads(registry_entry(base)), registry_schema()
@@ -127,6 +128,7 @@ def test_the_registry_entry_fits_the_published_schema(base):
             jsonschema.validate({**entry, **wrong}, schema)
 
 
+@pytest.mark.slow
 def test_the_registry_entry_is_a_command():
     command = [sys.executable, "-m", "tickyard", "server-json", "--url", f"{BASE}/"]
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)

@@ -52,6 +52,7 @@ def outline(page):
     return outline
 
 
+@pytest.mark.slow
 def test_every_operation_is_on_the_page_once(page, outline):
     assert len(set(outline.ids)) == len(outline.ids)
     for row in CATALOG:

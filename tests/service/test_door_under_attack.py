@@ -81,6 +81,7 @@ class Full(io.StringIO):
         raise OSError(28, "No space left on device")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stream", [Closed, Full])
 def test_a_full_or_closed_log_never_changes_an_answer(stream):
     lines = Lines(stream())

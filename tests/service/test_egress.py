@@ -207,6 +207,7 @@ def test_a_literal_address_is_checked_against_its_certificate(run, authority):
     assert run(go("hooks.acme.com")) == (PostOutcome.NOT_DELIVERED, [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "answers",
     [
@@ -274,6 +275,7 @@ def test_the_environment_names_no_proxy_for_us(run, authority, dialled, monkeypa
     assert run(go()) == (PostOutcome.DELIVERED, 0)
 
 
+@pytest.mark.slow
 def test_at_most_a_few_connections_per_host_and_per_address(run, authority):
     """Receivers that never answer: everything that may connect has connected, the rest waits at the gates."""
 

@@ -43,6 +43,7 @@ async def credited(world):
         return (await tx.execute(select(revenue.c.amount_raw))).scalars().all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [*SILENT, "text"])
 def test_verifying_without_an_answer_is_an_outage_and_takes_nothing(tmp_path, mode):
     async def scenario(world):
@@ -82,6 +83,7 @@ def test_a_refusal_is_a_402_with_a_clean_reason_and_the_payment_may_come_again(t
     run(tmp_path, scenario)
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize(
     "mode", [*SILENT, "pending", "no-hash", "other-network", "nonce-used", "no-reason", "refuse-nasty"]
@@ -103,6 +105,7 @@ def test_a_settlement_that_nobody_confirms_is_unknown_and_never_a_402(tmp_path, 
     run(tmp_path, scenario)
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("mode", LANDED)
 def test_a_settlement_that_landed_is_found_on_the_chain_and_served_at_once(tmp_path, mode, network):
@@ -116,6 +119,7 @@ def test_a_settlement_that_landed_is_found_on_the_chain_and_served_at_once(tmp_p
     run(tmp_path, scenario)
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("mode", LANDED)
 def test_a_settlement_that_landed_unseen_is_served_on_retry_once_with_one_transfer(tmp_path, mode, network):

@@ -138,6 +138,7 @@ def test_other_pools_are_another_subscription_and_none_is_no_connection():
     asyncio.run(go())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "habit", ["refuse", "garbage", "binary", "hang up", "refuse logs", "foreign", "nameless", "silent", "mute"]
 )

@@ -109,6 +109,7 @@ def test_a_wrong_method_is_not_charged_even_with_a_payment(tmp_path):
     run(tmp_path, scenario)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("network", [FIRST, SECOND])
 @pytest.mark.parametrize(
     ("symbol", "status"), [("BAD", 400), ("GONE", 404), ("DRY", 422), ("DOWN", 502), ("CRASH", 500), ("A" * 17, 400)]

@@ -89,6 +89,7 @@ def is_sold(answered):
     return b"HTTP/1.1 200 " in answered or b' buy"' in answered
 
 
+@pytest.mark.slow
 def test_no_request_line_and_no_header_brings_an_answer_without_payment(tmp_path):
     async def scenario():
         async with shop(tmp_path) as (world, port):

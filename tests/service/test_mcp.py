@@ -207,6 +207,7 @@ def test_a_result_is_the_http_body_as_structure_and_as_text(mode):
     assert large.structured_content["symbol"] == 'A"\\é\n☃'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
     ("name", "arguments", "error"),
@@ -340,6 +341,7 @@ def test_only_post_is_taken_and_the_body_is_limited():
     assert posted(b'"' + b"x" * BODY_MAX_BYTES + b'"')[0] == 413
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", [None, "2025-11-25", "2026-07-28", "1999-01-01"])
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"[" * 30_000, b'{"jsonrpc":"2.0"}', b'"x"', b'{"id":{}}', b"\xff"])
 def test_garbage_is_never_a_server_error(version, body):

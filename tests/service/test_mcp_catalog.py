@@ -218,6 +218,7 @@ def test_a_text_from_the_issuer_is_data_and_nothing_else(tmp_path):
     assert not any("Ignore" in str(part) for part in told)
 
 
+@pytest.mark.slow
 def test_the_asset_list_is_a_resource(tmp_path):
     async def run():
         async with tools.open_tools(tmp_path) as (_, base), Client(f"{base}/mcp") as client:
@@ -230,6 +231,7 @@ def test_the_asset_list_is_a_resource(tmp_path):
     assert one["symbol"] == "AAPL"
 
 
+@pytest.mark.slow
 def test_what_an_agent_reads_before_its_first_question_is_short_and_says_what_each_argument_is(tmp_path):
     async def run():
         async with tools.open_tools(tmp_path) as (_, base), aiohttp.ClientSession() as session:

@@ -102,6 +102,7 @@ def test_two_hosts_are_none():
     assert not guard.allows_host([(b"host", b"localhost"), (b"host", b"evil.example")])
 
 
+@pytest.mark.slow
 def test_the_operator_names_further_hosts(tmp_path):
     calls = [{"host": host} for host in ("tools.example.org:444", "mcp.internal", "[fd00::1]:8402", "other.example")]
     given = {"base_url": "https://api.example.com", "mcp_hosts": "tools.example.org, mcp.internal,[fd00::1]"}

@@ -134,6 +134,7 @@ async def told(base, target, *headers, method="GET"):
     return status, found, body
 
 
+@pytest.mark.slow
 def test_a_quote_written_at_once_is_the_quote_of_the_long_way(tmp_path):
     async def scenario():
         async with asyncio.timeout(STUCK_S), mirrored(tmp_path) as (clock, _, deps, app), serving.serving(app) as base:
@@ -198,6 +199,7 @@ def test_a_node_that_falls_silent_under_a_fresh_mirror_is_waited_for_once(tmp_pa
     asyncio.run(scenario())
 
 
+@pytest.mark.slow
 def test_when_nobody_asks_for_a_minute_nothing_is_followed(tmp_path):
     async def scenario():
         async with asyncio.timeout(STUCK_S), mirrored(tmp_path) as (clock, _, deps, app):

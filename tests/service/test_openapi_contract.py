@@ -196,6 +196,7 @@ def test_a_breaking_change_is_named(described, edit, says):
     assert any(says in change for change in changed(described, edit)), changed(described, edit)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "edit",
     [

@@ -102,6 +102,7 @@ def test_the_table_has_every_kind_of_answer_once():
     assert [row[0] for row in table()] == list(HAPPENS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", table(), ids=lambda row: row[0])
 def test_every_line_of_the_table_is_true(tmp_path, row):
     name, taken, _again, advice = row

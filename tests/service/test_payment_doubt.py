@@ -60,6 +60,7 @@ def test_one_hidden_log_beside_an_equal_payment_in_the_same_block_is_no_refusal(
     run(tmp_path, scenario)
 
 
+@pytest.mark.slow
 @BOTH
 def test_looks_at_which_a_node_said_nothing_prove_nothing(tmp_path, network):
     async def scenario(world):
@@ -82,6 +83,7 @@ def test_looks_at_which_a_node_said_nothing_prove_nothing(tmp_path, network):
     run(tmp_path, scenario)
 
 
+@pytest.mark.slow
 @BOTH
 def test_a_nonce_that_stays_unexplained_past_its_deadline_is_given_up_after_many_looks(tmp_path, network):
     async def scenario(world):

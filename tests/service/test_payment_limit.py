@@ -43,6 +43,7 @@ def signed_amount(signed):
     return int(payment["payload"]["authorization"]["value"])
 
 
+@pytest.mark.slow
 def test_what_is_signed_is_what_was_counted():
     payer = Payer(KEY, limit_usd="0.03")
     assert signed_amount(sign(payer, challenge())) == 10_000

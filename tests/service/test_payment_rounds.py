@@ -28,6 +28,7 @@ def pass_by(world, network, seconds):
         world.chains[network].grow(1)
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("finality", ["finalized", 300])
 def test_payments_of_all_kinds_together_cost_no_more_than_five_calls(tmp_path, network, finality):
@@ -142,6 +143,7 @@ def test_what_is_said_of_a_nonce_without_a_log_does_not_depend_on_who_is_looked_
     run(tmp_path, scenario)
 
 
+@pytest.mark.slow
 @BOTH
 def test_a_payer_whose_blocks_are_crowded_keeps_nobody_else_from_their_credit(tmp_path, network):
     """Transfers of nothing cost little, and a node shows only so many logs at once."""
@@ -182,6 +184,7 @@ def test_a_payer_whose_blocks_are_crowded_keeps_nobody_else_from_their_credit(tm
     run(tmp_path, scenario)
 
 
+@pytest.mark.slow
 @BOTH
 def test_a_round_goes_on_while_more_payments_are_due_than_are_looked_at_together(tmp_path, network):
     """Else what is sold faster than one look a round is credited later and later, and in the end never."""

@@ -67,6 +67,7 @@ async def used_elsewhere(world, network):
     return payment
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("signature", ["0x" + "00" * 66, "0x" + "00" * 65, "0x01"])
 def test_payer_and_nonce_alone_open_nothing(tmp_path, network, signature):

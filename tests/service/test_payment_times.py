@@ -59,6 +59,7 @@ def test_payments_of_many_days_are_credited_together(tmp_path, network):
     run(tmp_path, scenario)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("behind_s", [130, 1800])
 @BOTH
 def test_a_chain_whose_clock_is_behind_ours_still_shows_what_was_paid(tmp_path, network, behind_s):

@@ -88,6 +88,7 @@ def test_a_payment_hidden_in_its_calldata_does_not_take_its_neighbours_transfer(
     run(tmp_path, scenario)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nonce_text", [None, "20", "a0", "2710"])
 def test_a_nonce_flipped_with_nothing_beside_a_real_transfer_is_not_paid(tmp_path, nonce_text):
     async def scenario(world):
@@ -132,6 +133,7 @@ def test_a_node_that_keeps_its_logs_to_itself_makes_nobody_pay_twice(tmp_path, n
     run(tmp_path, scenario)
 
 
+@pytest.mark.slow
 @BOTH
 def test_what_was_delivered_and_seen_stays_so_when_a_node_hides_its_logs(tmp_path, network):
     async def scenario(world):

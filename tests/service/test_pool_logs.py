@@ -81,6 +81,7 @@ def test_how_many_addresses_a_node_takes_is_found_once_and_remembered():
     run(scenario)
 
 
+@pytest.mark.slow
 def test_a_node_that_took_few_addresses_while_it_was_busy_is_tried_with_more_after_a_while():
     async def scenario(logs, read):
         logs.most = 20
@@ -95,6 +96,7 @@ def test_a_node_that_took_few_addresses_while_it_was_busy_is_tried_with_more_aft
     run(scenario)
 
 
+@pytest.mark.slow
 def test_trying_again_with_more_addresses_costs_a_request_now_and_then():
     async def scenario(logs, read):
         logs.most = 100

@@ -17,6 +17,7 @@ def take_away(chain, pool):
     chain.says |= {(pool.address, getter): b"" for getter in GETTERS}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_asked_about", [False, True])
 def test_a_pool_that_never_had_a_price_and_is_gone_keeps_no_new_one_from_joining(tmp_path, is_asked_about):
     async def run():
@@ -44,6 +45,7 @@ def test_a_pool_that_never_had_a_price_and_is_gone_keeps_no_new_one_from_joining
     asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_a_pool_that_the_factory_names_and_nobody_finds_is_the_nodes_failure(tmp_path):
     async def run():
         chain = paperyard.LyingChain()

@@ -45,6 +45,7 @@ async def reason(yard):
     return body["error"]["message"]
 
 
+@pytest.mark.slow
 def test_who_is_ready_says_how_old_things_are(tmp_path):
     async def scenario(yard):
         answer = await yard.get("/readyz")
@@ -107,6 +108,7 @@ def test_what_was_well_before_it_failed_is_not_well_while_it_is_asked_again(tmp_
     live(scenario, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_frozen_node_is_told(tmp_path):
     async def scenario(yard):
         yard.chain.time -= 250
@@ -117,6 +119,7 @@ def test_a_frozen_node_is_told(tmp_path):
     live(scenario, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_store_that_cannot_be_read_is_told(tmp_path):
     async def scenario(yard):
         with sqlite3.connect(tmp_path / "tickyard.db") as books:
@@ -131,6 +134,7 @@ def test_a_store_that_cannot_be_read_is_told(tmp_path):
     live(scenario, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_store_that_takes_no_write_is_told_and_so_is_its_return(tmp_path):
     async def scenario(yard):
         await recovered(yard)
@@ -148,6 +152,7 @@ def test_a_store_that_takes_no_write_is_told_and_so_is_its_return(tmp_path):
     live(scenario, tmp_path)
 
 
+@pytest.mark.slow
 def test_who_asks_often_does_not_make_the_store_write_often(tmp_path):
     async def scenario(yard):
         await recovered(yard)
@@ -202,6 +207,7 @@ def test_five_hundred_who_ask_at_once_are_one_question_to_the_node(tmp_path):
     live(scenario, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_registry_that_nobody_has_confirmed_for_a_day_is_told_and_an_hour_is_not(tmp_path):
     async def scenario(yard):
         yard.issuer.is_down = True
@@ -213,6 +219,7 @@ def test_a_registry_that_nobody_has_confirmed_for_a_day_is_told_and_an_hour_is_n
     live(scenario, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_task_that_is_down_is_told(tmp_path):
     async def scenario(yard):
         async def dies():

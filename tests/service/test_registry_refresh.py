@@ -134,6 +134,7 @@ def test_a_restart_does_not_forget_what_was_true(tmp_path, lie):
     live(second, tmp_path)
 
 
+@pytest.mark.slow
 def test_the_last_good_list_is_served_while_the_issuer_is_down(tmp_path):
     seen = {}
 

@@ -132,6 +132,7 @@ def test_a_symbol_costs_two_requests_once_and_a_restart_none(tmp_path):
     assert shown(after)["facts"]["revenue"] == shown(before)["facts"]["revenue"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("restarts", [False, True])
 def test_documents_that_were_dated_a_year_ahead_are_asked_for_again(tmp_path, restarts):
     clock = yards.StartedClock()
@@ -223,6 +224,7 @@ def test_a_changed_document_is_taken_over_after_a_day(tmp_path):
     assert run(tmp_path, use) == (json.loads(document_at(APPLE_COMPANY))["name"], "Pear Inc.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["down", "garbage", "throttle"])
 def test_an_old_copy_stands_in_for_a_week_and_says_so(tmp_path, mode):
     async def use(yard):
@@ -299,6 +301,7 @@ BROKEN_FACTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("day", BROKEN_FACTS)
 def test_malformed_facts_are_null_with_a_note(tmp_path, day):
     async def use(yard):
@@ -406,6 +409,7 @@ async def archive_split(store, day, status="COMPLETED", kind="FORWARD_SPLIT"):
         await tx.execute(insert(corporate_action), row)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("days_after_count", "status", "kind", "has_cap"),
     [

@@ -20,6 +20,7 @@ def shown(answer):
     return json.loads(encode(answer))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ticker", ["NVDA", "AMD"])
 def test_a_real_filer_is_answered_explained_and_put_in_a_row(tmp_path, ticker):
     case = CASES[ticker]

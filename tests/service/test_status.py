@@ -3,6 +3,8 @@
 import asyncio
 from datetime import datetime
 
+import pytest
+
 from tickyard.features.history import store as history
 from tickyard.kernel.clock import WallClock
 from tickyard.market.sampling.rounds import Round, slot_number
@@ -30,6 +32,7 @@ def live(folder, scenario):
     return asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_a_status_says_how_old_everything_is_and_what_was_sampled(tmp_path):
     async def scenario(yard):
         for ago in (0, 1, 287, 288):

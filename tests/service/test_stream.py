@@ -205,6 +205,7 @@ def test_who_comes_back_hears_what_they_missed_and_nothing_twice(tmp_path):
     on_stage(tmp_path, work)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("last", ["nonsense", "1.0.0.", "999999999999999.0.0.", "5.5", "7." * 2000])
 def test_what_cannot_be_told_again_is_a_gap_and_a_snapshot(tmp_path, last):
     async def work(stage):
@@ -633,6 +634,7 @@ async def price_at(stage, feed, block):
     return [told.around["blockNumber"] for told in await feed.moved({"AAPL"})]
 
 
+@pytest.mark.slow
 def test_a_node_that_lags_does_not_take_a_price_back(tmp_path):
     async def work(stage):
         feed = PriceFeed(stage.deps)
@@ -684,6 +686,7 @@ def test_a_silent_issuer_costs_a_price_its_premium_and_nothing_else(tmp_path):
     on_stage(tmp_path, work, clock=MovedClock())
 
 
+@pytest.mark.slow
 def test_a_slow_issuer_keeps_no_price_back(tmp_path):
     async def work(stage):
         feed = PriceFeed(stage.deps)
@@ -696,6 +699,7 @@ def test_a_slow_issuer_keeps_no_price_back(tmp_path):
     on_stage(tmp_path, work, clock=MovedClock())
 
 
+@pytest.mark.slow
 def test_the_first_price_is_read_when_the_issuer_has_answered(tmp_path):
     async def work(stage):
         mids = stage.deps.market.mids
@@ -785,6 +789,7 @@ def test_watch_draws_a_price_the_moment_it_is_told(tmp_path):
     on_stage(tmp_path, work)
 
 
+@pytest.mark.slow
 def test_the_client_without_an_event_loop_listens_too_and_leaves_nothing_open(tmp_path):
     async def work(stage):
         await stage.record({"AAPL": 10**9})
@@ -806,6 +811,7 @@ def test_the_client_without_an_event_loop_listens_too_and_leaves_nothing_open(tm
     on_stage(tmp_path, work)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", ["events=gossip", "symbols=", "events="])
 def test_what_cannot_be_listened_to_is_refused(tmp_path, query):
     async def work(stage):

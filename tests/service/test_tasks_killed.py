@@ -127,6 +127,7 @@ def test_the_tasks_named_here_are_all_that_are_looked_after(process, tmp_path):
     asyncio.run(go())
 
 
+@pytest.mark.slow
 def test_a_job_that_fails_leaves_the_others_to_their_work(tmp_path):
     """One KeyError, of an asset that was delisted, once ended samples, payments and everything."""
     ran = {"bad": 0, "good": 0}

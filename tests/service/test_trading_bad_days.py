@@ -89,6 +89,7 @@ def test_a_node_that_is_not_well_is_502_in_time(tmp_path):
     asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_a_node_that_was_throttled_once_is_asked_again(tmp_path):
     async def scenario(yard):
         yard.node.script = ["429"]
@@ -188,6 +189,7 @@ def test_a_node_with_little_gas_is_asked_in_pieces_at_one_block(tmp_path):
     live(scenario, tmp_path)
 
 
+@pytest.mark.slow
 def test_when_only_the_quotes_revert_there_is_no_liquidity(tmp_path):
     async def scenario(yard):
         yard.chain.says[yard.deps.settings.contracts.quoter, EXACT_IN] = None
@@ -267,6 +269,7 @@ def test_a_pool_is_used_only_when_it_says_what_the_factory_said(tmp_path):
     live(scenario, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_node_that_fails_a_getter_leaves_what_was_known(tmp_path):
     async def scenario(yard):
         pools, addresses = yard.deps.market.pools, yard.deps.market.registry.addresses()
@@ -282,6 +285,7 @@ def test_a_node_that_fails_a_getter_leaves_what_was_known(tmp_path):
     live(scenario, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_pool_without_a_price_is_looked_at_again_until_it_has_one(tmp_path):
     """Also when the factory has nothing new to say."""
 

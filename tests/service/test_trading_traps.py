@@ -92,6 +92,7 @@ def body(**changes):
     return {"symbol": SYMBOL, "side": "buy", "amount": "5", "recipient": ME, **changes}
 
 
+@pytest.mark.slow
 def test_number_traps_are_400_at_once_and_never_reach_the_chain(tmp_path):
     async def scenario(yard):
         before = len(yard.node.seen)
@@ -113,6 +114,7 @@ def test_number_traps_are_400_at_once_and_never_reach_the_chain(tmp_path):
     live(scenario, tmp_path)
 
 
+@pytest.mark.slow
 def test_an_amount_beyond_all_amounts_is_422_without_asking_the_chain(tmp_path):
     async def scenario(yard):
         before = len(yard.node.seen)
@@ -183,6 +185,7 @@ def test_a_wrong_field_of_a_build_is_400(tmp_path):
     live(scenario, tmp_path)
 
 
+@pytest.mark.slow
 def test_bodies_that_are_no_objects_are_400(tmp_path):
     async def scenario(yard):
         texts = [b"", b"null", b"[]", b'"a"', b"{", b'{"a":1,"a":1}', b"\xff", b'{"amount":NaN}', b"[" * 60_000]

@@ -77,6 +77,7 @@ def test_the_core_is_small_and_needs_nothing():
     assert len(gzip.compress(bundle, 9)) <= CORE_MAX_BYTES
 
 
+@pytest.mark.slow
 def test_the_package_has_no_runtime_dependency_and_its_entries_exist():
     package = json.loads((_typescript.CLIENT / "package.json").read_text())
     assert "dependencies" not in package

@@ -121,6 +121,7 @@ def test_the_package_carries_what_was_built():
     assert "onload" not in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("has_page", [True, False])
 def test_the_app_is_listed_and_linked_only_where_it_answers(built, has_page):
     if not has_page:

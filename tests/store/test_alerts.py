@@ -300,6 +300,7 @@ def test_cancelling_twice_is_the_same_as_once(run):
     run(work)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("caps", "other"),
     [

@@ -170,6 +170,7 @@ def _held(file):
         return {name: archive.read(name) for name in archive.namelist()}
 
 
+@pytest.mark.slow
 def test_a_copy_that_was_damaged_on_its_way_is_never_brought_back(where, tmp_path):
     """SQLite itself takes a page that lacks its end for a whole one, and has no checksum for the others."""
 

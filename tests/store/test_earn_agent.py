@@ -40,6 +40,7 @@ def run(where, tmp_path):
     return lambda work: asyncio.run(live_in_town(where, tmp_path, work))
 
 
+@pytest.mark.slow
 def test_a_claim_without_an_agent_stays_reserved_and_is_paid_after_the_window(run):
     async def work(town):
         await town.open_day()
@@ -160,6 +161,7 @@ def test_somebody_else_who_uses_the_key_takes_nonces_and_nothing_more(run):
     run(work)
 
 
+@pytest.mark.slow
 def test_a_stuck_batch_is_replaced_at_a_higher_fee_and_its_newest_hash_told(run):
     async def work(town):
         await town.open_day()
@@ -313,6 +315,7 @@ async def forget(town, *tables):
             await tx.execute(delete(table))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "caps", [PayoutCaps(15_000, 10**9, 10**9), PayoutCaps(10**9, 15_000, 10**9), PayoutCaps(10**9, 10**9, 15_000)]
 )

@@ -82,6 +82,7 @@ def test_claims_are_shown_as_open_in_the_window_of_an_open_day(run, state, at, i
     run(work)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changed", "code", "kind", "says", "retry_after_s"),
     [

@@ -80,6 +80,7 @@ async def tell(town, story, **more):
     await put(town, earn_line, *lines, line("confirmed", 9, BOB.address), line("confirmed", 9, epoch=EPOCH - 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("story", "attempt", "is_claimed", "tx", "shown"),
     [
@@ -199,6 +200,7 @@ def test_the_newest_day_is_the_newest_with_a_snapshot(run):
     run(work)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("state", "attempt", "epoch", "is_told"),
     [

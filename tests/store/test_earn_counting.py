@@ -127,6 +127,7 @@ def test_closing_counts_every_claim_by_what_became_of_it(run, monkeypatch, at_on
     run(work)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spent", "block", "paid", "outcome"),
     [
@@ -171,6 +172,7 @@ def test_a_day_with_books_is_closed_from_one_o_clock_on(run, state, moment, is_c
     run(work)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("state", "earlier", "moment", "is_fixed"),
     [
@@ -249,6 +251,7 @@ def test_what_closed_days_owe_is_what_they_kept_and_have_neither_paid_nor_return
     run(work)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "settled", "credited", "is_counted"),
     [

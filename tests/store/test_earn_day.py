@@ -220,6 +220,7 @@ def test_a_payout_that_reverts_for_good_is_released_and_may_be_claimed_again(run
     run(work)
 
 
+@pytest.mark.slow
 def test_a_failure_after_the_closing_goes_to_the_next_pool_once(run):
     async def work(town):
         await town.open_day()

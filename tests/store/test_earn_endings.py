@@ -78,6 +78,7 @@ def counted(outcome):
 LIVE, PAID_OFF, RELEASED = (1, 100, 0), (1, 100, 100), (0, 0, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "topic", "more", "after", "tally", "ended"),
     [

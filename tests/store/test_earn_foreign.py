@@ -31,6 +31,7 @@ async def pay_by_hand(town, *lines):
     town.mine()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("wallet", "amount"), [(CAROL, 500), (ALICE, 1)])
 def test_agents_stop_when_the_desk_paid_what_no_share_says_and_the_books_take_it_as_it_is(run, wallet, amount):
     async def work(town):

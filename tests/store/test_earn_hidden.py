@@ -209,6 +209,7 @@ def test_a_day_in_which_nobody_was_found_is_searched_again_when_the_desk_has_pai
 KEPT = {"epoch": EPOCH, "address": ALICE.address, "attempt": 0, "amount_raw": 100, "returned_to": None}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("of_day", "counted", "amount", "is_wrong"),
     [

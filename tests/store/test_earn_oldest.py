@@ -39,6 +39,7 @@ async def a_round_later(town, agent, minutes=2):
         await town.pay(agent)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trouble", ["node", "halt", "stop", "cap"])
 def test_a_claim_that_waits_is_told_of_whatever_it_waits_for(run, tmp_path, trouble):
     async def work(town):
@@ -61,6 +62,7 @@ def test_a_claim_that_waits_is_told_of_whatever_it_waits_for(run, tmp_path, trou
     run(work)
 
 
+@pytest.mark.slow
 def test_a_later_day_without_claims_does_not_hide_who_waits_since_yesterday(run):
     async def work(town):
         await town.open_day()

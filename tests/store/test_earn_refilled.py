@@ -99,6 +99,7 @@ def test_a_payer_who_is_named_again_signs_what_it_had_signed_before(run):
     run(work)
 
 
+@pytest.mark.slow
 def test_a_claim_that_is_spoiled_while_it_waits_to_be_sent_again_stops_nobody_else(run):
     async def work(town):
         await town.open_day()

@@ -65,6 +65,7 @@ async def fail_then_pay(town, kept_when):
     return kept, paid
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kept_when", ["sent", "failed"])
 def test_who_was_paid_at_the_second_try_is_shown_as_paid_by_books_that_know_of_the_first(run, kept_when):
     async def work(town):
@@ -86,6 +87,7 @@ def test_who_was_paid_at_the_second_try_is_shown_as_paid_by_books_that_know_of_t
     run(work)
 
 
+@pytest.mark.slow
 def test_what_was_paid_after_all_does_not_go_on_to_the_next_pool_too(run):
     async def work(town):
         kept, _paid = await fail_then_pay(town, "sent")
@@ -138,6 +140,7 @@ def test_a_payment_of_which_no_claim_is_known_is_shown_to_its_wallet(run):
     run(work)
 
 
+@pytest.mark.slow
 def test_a_copy_from_before_the_seal_that_lacks_revenue_halts_its_own_day_and_no_other(run):
     async def work(town):
         await run_due(town, town.clock.now())
@@ -173,6 +176,7 @@ def test_a_copy_from_before_the_seal_that_lacks_revenue_halts_its_own_day_and_no
     run(work)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", ["reserved", "sent"])
 def test_a_claim_that_waits_hides_no_payment_that_the_books_have_forgotten(run, known):
     async def work(town):
@@ -205,6 +209,7 @@ def test_a_claim_that_waits_hides_no_payment_that_the_books_have_forgotten(run, 
     run(work)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kept_when", ["before", "failed"])
 def test_a_payment_that_no_node_shows_and_no_claim_asks_for_again_is_found_in_the_desks_memory(run, kept_when):
     """The copy has lost the claim too: nobody would send it again and be told that it is paid."""
@@ -238,6 +243,7 @@ def test_a_payment_that_no_node_shows_and_no_claim_asks_for_again_is_found_in_th
     run(work)
 
 
+@pytest.mark.slow
 def test_a_claim_that_waits_is_ended_by_the_desks_own_word_and_not_by_its_memory(run):
     async def work(town):
         await town.open_day()

@@ -79,6 +79,7 @@ def test_an_opening_is_sent_once_and_not_again_while_it_is_on_its_way(run):
     run(work)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("allowed", "sent"), [(30_000, 1), (29_999, 0)])
 def test_what_is_on_its_way_is_not_there_to_be_paid_again(run, allowed, sent):
     async def work(town):
@@ -128,6 +129,7 @@ def test_books_that_do_not_add_up_stop_everybody_though_their_digest_is_right(ru
     run(work)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("why", ["lease", "halt"])
 def test_who_may_not_go_on_refuses_no_claim_either(run, why):
     async def work(town):

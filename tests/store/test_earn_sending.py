@@ -30,6 +30,7 @@ def test_a_payout_brings_a_quarter_more_gas_than_it_needs_and_some(run):
     run(work)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("word", "is_refusal"),
     [

@@ -51,6 +51,7 @@ async def close(town):
     assert (await run_due(town, town.clock.now())).closed == [EPOCH]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("short_of", ["allowance", "USDG"])
 def test_a_claim_waits_for_an_account_that_is_short_and_is_paid_after_the_window(run, short_of):
     async def work(town):
@@ -135,6 +136,7 @@ def test_an_account_that_is_filled_up_in_the_very_block_that_was_too_early_relea
     run(work)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hour", ["open", "closed"])
 def test_what_is_owed_and_what_is_there_are_shown_after_the_opening_too(run, hour):
     def shown():
@@ -177,6 +179,7 @@ def test_what_reverts_after_the_closing_is_sent_again_by_the_same_agent(run):
     run(work)
 
 
+@pytest.mark.slow
 def test_what_the_cap_of_a_day_holds_over_the_closing_is_paid_by_the_same_agent_the_day_after(run):
     async def work(town):
         town.caps = PayoutCaps(10**12, 10**12, 20_000)

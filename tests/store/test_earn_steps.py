@@ -31,6 +31,7 @@ async def write(town, state, wallets=2, **more):
         await tx.execute(insert(earn_epoch), row)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("state", "at", "waits_for"),
     [
@@ -104,6 +105,7 @@ def gas_for(wallets, batches):
     return 2 * 10**8 * (wallets * 70_000 + batches * 450_000) + 4 * 10**8 * (min(wallets, 100) * 70_000 + 450_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changed", "outcome"),
     [

@@ -56,6 +56,7 @@ async def close_day(town):
     assert (await run_due(town, town.clock.now())).closed == [EPOCH]
 
 
+@pytest.mark.slow
 def test_the_desk_that_a_day_is_sealed_for_pays_it_to_its_end(run):
     async def work(town):
         await town.open_day()
@@ -102,6 +103,7 @@ def test_a_claim_that_nobody_has_looked_at_by_the_closing_keeps_its_desk(run):
     run(work)
 
 
+@pytest.mark.slow
 def test_days_of_two_desks_are_paid_one_after_the_other(run):
     async def work(town):
         await town.open_day()
@@ -220,6 +222,7 @@ def test_after_a_branch_was_lost_only_days_of_this_desk_are_held_against_it(run)
     run(work)
 
 
+@pytest.mark.slow
 def test_an_agent_whose_key_the_desk_does_not_name_lets_the_right_one_pay(run):
     async def work(town):
         await town.open_day()

@@ -234,6 +234,7 @@ def test_answers_are_forgotten_a_day_after_settling_and_books_never(where):
     run(where, scenario)
 
 
+@pytest.mark.slow
 def test_copies_over_two_processes_settle_once_and_are_credited_once(where):
     async def scenario(world, *_):
         for turn in range(4):

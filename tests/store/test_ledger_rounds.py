@@ -164,6 +164,7 @@ def test_an_answer_is_forgotten_more_than_a_day_after_it_was_settled(where, begu
     run(where, scenario)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("state", "values", "adopted"),
     [

@@ -30,6 +30,7 @@ def _import_every_table():
             importlib.import_module(".".join(path.relative_to(source).with_suffix("").parts))
 
 
+@pytest.mark.slow
 def test_an_empty_database_gets_exactly_the_tables_that_the_rooms_define(where):
     _import_every_table()
 
@@ -96,6 +97,7 @@ def test_a_step_only_adds_so_that_the_previous_code_goes_on():
                 assert node.attr in allowed, f"{path.name} calls op.{node.attr}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("read_from", [["0xd1"], ["0xd1", "0xd2"], []], ids=["one desk", "two desks", "none"])
 def test_an_epoch_that_was_sealed_earlier_belongs_to_the_only_desk_there_was(where, read_from):
     before = [

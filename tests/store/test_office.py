@@ -86,6 +86,7 @@ def numbers(rows):
     return [int(each.key.nonce, 16) for each in rows]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("which", "found"),
     [

@@ -3,6 +3,8 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from tickyard.kernel.clock import WallClock
 from tickyard.store import outbox
 from tickyard.store.opening import open_store
@@ -55,6 +57,7 @@ def test_a_key_goes_in_once_and_keeps_its_first_payload(where):
     run(where, work)
 
 
+@pytest.mark.slow
 def test_ten_thousand_go_in_together(where):
     async def work(store):
         parcels = {f"k{n}": {"n": n, "text": 'a "quoted", {braced} \\ text'} for n in range(10_000)}

@@ -162,6 +162,7 @@ def test_what_is_credited_is_so_once_with_the_place_of_its_transfer(where):
     run(where, scenario)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("state", "found", "final_s", "ended", "row_state", "proof"),
     [

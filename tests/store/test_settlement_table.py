@@ -45,6 +45,7 @@ def settlement(book, clock, far, **how):
     return Settlement(book, {NETWORK: far}, clock, **how)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("outcome", "found", "state", "reason"),
     [

@@ -151,6 +151,7 @@ def test_the_largest_trade_is_within_the_impact_and_one_unit_more_is_not(case):
             assert is_dry or impact(pool, most + 1, limit, zero_for_one, is_buy) > Fraction(bps, 10_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", range(30))
 def test_the_largest_trade_takes_no_more_than_the_pool_can_pay(case):
     rng = Random(f"{SEED}/payable/{case}")
@@ -177,6 +178,7 @@ def fits(pool, amount, bps, limit, zero_for_one, is_buy):
     return after != limit and impact(pool, amount, limit, zero_for_one, is_buy) <= Fraction(bps, 10_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fee", [100, 500, 3_000, 10_000])
 @pytest.mark.parametrize("token_is_0", [True, False])
 def test_no_larger_trade_fits_just_because_its_fee_is_a_whole_one(fee, token_is_0):
@@ -194,6 +196,7 @@ def test_no_larger_trade_fits_just_because_its_fee_is_a_whole_one(fee, token_is_
         assert larger == [], f"{over} over the fee, {depth_usd} deep"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("short_by", range(10_000, 50_000, 7_919))
 def test_the_fee_is_whole_from_the_edge_of_a_word_on(short_by):
     """There is no tick, and the pool rounds there all the same."""
@@ -218,6 +221,7 @@ def by_whole_swaps(pool, bps, limit, zero_for_one, is_buy):
     return good
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", range(60))
 def test_no_larger_trade_fits_than_the_one_found_by_walking_once(case):
     rng = Random(f"{SEED}/walk/{case}")
@@ -247,6 +251,7 @@ def test_no_larger_trade_fits_than_the_one_found_by_walking_once(case):
         assert [more for more in larger if fits(pool, more, bps, limit, zero_for_one, is_buy)] == []
 
 
+@pytest.mark.slow
 def test_a_pool_with_thousands_of_ticks_does_not_hold_up_everybody():
     """A hundred amounts are tried, and the way is walked once."""
     pool = flat(10**6, token_is_0=True)

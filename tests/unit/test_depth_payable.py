@@ -12,6 +12,7 @@ TICKS = ((-40_000, SIZE), (-300, SIZE), (-100, 2 * SIZE), (120, -2 * SIZE), (310
 POOL = PoolState(sqrt_ratio_at(7), 7, 4 * SIZE, 500, 10, TICKS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("token_is_0", [True, False])
 @pytest.mark.parametrize("is_buy", [True, False])
 @pytest.mark.parametrize("part", [1, 40, 60, 90, 99])

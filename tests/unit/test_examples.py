@@ -40,6 +40,7 @@ def leaves(value, name=""):
         yield name, value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROWS)
 def test_an_example_has_the_shape_it_shows_and_no_placeholder(name):
     row = ROWS[name]

@@ -46,6 +46,7 @@ def test_an_owners_part_that_profit_per_share_bears_out_stays(day, value):
 SCALES = pytest.mark.parametrize("change", [lambda n: n * 1000, lambda n: Decimal(n) / 1000], ids=["x1000", "/1000"])
 
 
+@pytest.mark.slow
 @SCALES
 @pytest.mark.parametrize("name", COMPANIES)
 def test_an_annual_report_that_is_in_a_wrong_scale_as_a_whole_is_never_the_answer(name, change):
@@ -118,6 +119,7 @@ def amended(facts, right, value):
     return CompanyFacts(facts.cik, {**facts.concepts, right.concept: rows}, facts.unread)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [lambda n: n * 1000, lambda n: n // 1000, lambda n: n // 7])
 @pytest.mark.parametrize("name", COMPANIES)
 def test_an_amendment_of_one_line_is_no_reason_to_answer_a_slip_or_a_slice(name, change):

@@ -56,6 +56,7 @@ SLIPS = pytest.mark.parametrize(
 
 
 # Of these two only profit per share tells which of the amounts that are called profit is the owners'.
+@pytest.mark.slow
 @SLIPS
 @pytest.mark.parametrize("wanted", [PER_SHARE, AVERAGES], ids=["per share", "average"])
 @pytest.mark.parametrize("name", ["EQR@2021", "MA@2021"])
@@ -66,6 +67,7 @@ def test_the_owners_part_is_told_by_the_digits_of_profit_per_share_in_whatever_s
 
 
 # One has told of a single year: nothing but its profit per share could bear it out.
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [lambda n: n * 1000, lambda n: Decimal(n) / 1000, lambda n: n * 10**6])
 @pytest.mark.parametrize("name", [name for name in COMPANIES if name != "LPA@2025-05-01"])
 def test_a_profit_per_share_that_slips_in_one_report_takes_no_other_figure_with_it(name, change):
@@ -77,6 +79,7 @@ def test_a_profit_per_share_that_slips_in_one_report_takes_no_other_figure_with_
 
 
 # No cover of these gives one count, so the average is the answer.
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [lambda n: n * 1000, lambda n: Decimal(n) / 1000], ids=["x1000", "/1000"])
 @pytest.mark.parametrize("name", ["FB@2021", "SCHW@2021", "SPG@2021", "MA@2021", "SHOP@2021", "TEAM@2021"])
 def test_shares_are_not_divided_by_a_thousand_because_profit_per_share_slipped(name, change):

@@ -73,6 +73,7 @@ def test_funds_are_in_the_list_of_filers_and_still_no_companies():
     assert listed["SPY"].cik == 884394
 
 
+@pytest.mark.slow
 def test_the_documents_are_small_and_always_the_same():
     bodies = {path: document_at(path) for path in paths()}
     assert sum(len(body) for body in bodies.values() if body is not None) < 5_000_000

@@ -63,6 +63,7 @@ def test_a_count_is_of_the_company_that_is_listed_on_the_day(name, day, value, s
 FACTORS = {"x1000": (1000, 1), "/1000": (1, 1000), "x10": (10, 1), "x100": (100, 1), "/10": (1, 10)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factor", FACTORS)
 @pytest.mark.parametrize("name", COVERED)
 def test_a_cover_that_slips_is_never_the_answer(name, factor):

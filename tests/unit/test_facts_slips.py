@@ -23,6 +23,7 @@ def made(text):
     return study(CASES["AAPL@2021"].filer.company, facts, date(2024, 9, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [(1000, 1), (1, 1000), (-1, 1)], ids=["x1000", "/1000", "turned"])
 @pytest.mark.parametrize("name", COMPANIES)
 def test_a_revenue_that_slips_is_never_the_answer(name, times):

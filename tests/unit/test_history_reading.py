@@ -82,6 +82,7 @@ def run(tmp_path):
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("interval_s", [300, 900, 3_600, 14_400, 86_400])
 def test_a_page_has_the_newest_candles_before_a_moment_each_of_them_whole(run, interval_s):
     luck = Random(f"{SEED} {interval_s}")
@@ -136,6 +137,7 @@ def test_the_newest_samples_and_those_of_a_span_are_found(run):
     run(work)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("age", [287, 288, 289, 291, 292, None])
 @pytest.mark.parametrize("is_newest", [True, False])
 def test_the_price_of_a_day_ago_is_at_most_a_quarter_of_an_hour_older(run, age, is_newest):

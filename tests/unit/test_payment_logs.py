@@ -135,6 +135,7 @@ def test_of_blocks_that_share_a_second_none_is_left_out(known, since, until):
     assert set(yard.read(yard.span(1, since, until))) >= set(inside)
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("most", [1, 2, 3, 7, 50, 99, 100])
 def test_a_node_that_shows_few_blocks_at_once_shows_all_of_them_in_parts(network, most):
@@ -149,6 +150,7 @@ def test_a_node_that_shows_few_blocks_at_once_shows_all_of_them_in_parts(network
     assert shown[-1][1] == 1100
 
 
+@pytest.mark.slow
 def test_the_next_time_a_node_is_asked_for_little_more_than_it_has_shown():
     yard = Yard(SECOND, known=(1002, 1100))
     yard.chain.refuse_logs_over = 50
@@ -182,6 +184,7 @@ def test_a_single_block_of_too_many_logs_is_the_nodes_failure():
         yard.read(yard.span(5, 1005, 1010))
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("crowded", [[1050], [1050, 1051], [1001], [1100], list(range(1040, 1072))])
 def test_blocks_that_are_crowded_in_one_payers_name_are_shown_for_all_others(network, crowded):

@@ -29,6 +29,7 @@ def quarter(found, end):
     return next(each for each in found.quarterly if each.end.isoformat() == end)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMPANIES)
 def test_the_quarters_of_a_real_year_make_up_the_year_or_say_why_not(name):
     found = real(name)
@@ -52,6 +53,7 @@ def test_a_table_that_calls_the_whole_profit_the_owners_is_not_believed_against_
     assert 164_000_000 in [said.value for said in quarter(found, "2020-06-30").net_income.earlier]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "day", "line", "value"),
     [
@@ -69,6 +71,7 @@ def test_the_trailing_year_of_an_earlier_day_is_the_year_and_the_months_since(na
     assert value is not None or line.of(trailing).reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMPANIES)
 def test_no_trailing_year_of_a_real_filer_is_far_off_the_year_and_the_months_since(name):
     """On the day of each tenth quarterly report: what the sum says, the reports to date say too."""
@@ -167,6 +170,7 @@ QUARTERLY = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [lambda n: n * 1000, lambda n: Decimal(n) / 1000], ids=["x1000", "/1000"])
 @pytest.mark.parametrize("name", QUARTERLY)
 def test_a_report_in_a_wrong_scale_makes_no_quarter_and_no_trailing_year(name, change):

@@ -182,6 +182,7 @@ def test_a_ratio_is_exact_or_null_with_a_reason(cap, item, value, reason):
     assert (told.value is None) == (told.reason is not None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "kind", "end", "shares"),
     [
@@ -209,6 +210,7 @@ def test_a_profit_per_share_in_millions_gives_way_to_an_earlier_filing():
     assert 600_000 in [said.value for said in told["2013-09-30"].earlier]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", companies())
 def test_profit_per_share_times_shares_is_never_a_thousand_times_off_the_profit(name):
     case = CASES[name]

@@ -200,6 +200,7 @@ def test_a_store_that_is_away_is_waited_out_and_what_happened_meanwhile_is_told(
     run(work)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missed", [1, 5, 13, 40])
 def test_who_comes_back_hears_every_sample_they_missed_in_order(run, missed):
     async def work(stage):
@@ -219,6 +220,7 @@ def test_who_comes_back_hears_every_sample_they_missed_in_order(run, missed):
     run(work)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("last_id", "reason"),
     [

@@ -101,6 +101,7 @@ def run(tmp_path):
     return run
 
 
+@pytest.mark.slow
 def test_every_event_of_every_round_is_told_between_any_two_places(run):
     luck = Random(f"{SEED} rounds")
 

@@ -199,6 +199,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("url", HOSTILE, ids=range(len(HOSTILE)))
 def test_a_hostile_url_is_refused(url):
     with pytest.raises(BadRequest, match=r"^webhookUrl must be "):
