@@ -89,7 +89,7 @@ class Agent:
     _books: dict[int, Books] = field(default_factory=dict)
     _on_desk: set[int] = field(default_factory=set)
     """Epochs whose books the desk has, as far as we have seen."""
-    _finished: set[int] = field(default_factory=set)  # until something of any day goes again
+    _finished: set[int] = field(default_factory=set)  # until something of that day goes again
     _seen: dict[int, datetime] = field(default_factory=dict)
     """Up to when claims have been looked at."""
     _look_all_at: float = 0.0
@@ -119,6 +119,9 @@ class Agent:
     async def run_once(self, lease: Lease) -> Did:
         """One round. Raises Halted, LostLease, NotOurTurn, or UpstreamDown for trouble of node or store."""
         did = Did()
+        async with self.store.read() as tx:
+            # By the rows: whoever saw that a payment has left the chain may have died, or stumbled, over it.
+            self._finished -= await ledger.due_epochs(tx)
         await self._waits.tell(self._finished, self._outbound.mined)
         if self._is_stopped():
             return did
@@ -146,10 +149,7 @@ class Agent:
 
     async def _end_final(self, lease: Lease, batches: list[ledger.Batch], did: Did) -> None:
         final = await final_header(self.rpc, self.finality)
-        is_read = await self._endings.read_on(lease, final, did.ended)
-        if did.ended.again:
-            self._finished.clear()
-        if is_read:
+        if await self._endings.read_on(lease, final, did.ended):
             # With nothing on its way, only what others may have sent to the desk is to be found.
             pause_s = self.final_every_s * (1 if batches else _IDLE_TIMES)
             self._final_at = self.store.clock.monotonic() + pause_s

@@ -45,6 +45,7 @@ _DUE: Final = (
     .where(earn_line.c.epoch == bindparam("of_epoch"), text("earn_line.state = 'due'"))
     .limit(bindparam("most", type_=Integer))
 )
+_DUE_EPOCHS: Final = Query(select(earn_line.c.epoch).where(text("earn_line.state = 'due'")).distinct())
 _LIVE_BATCHES: Final = (
     select(earn_batch).where(text("earn_batch.ended_at IS NULL")).order_by(earn_batch.c.nonce, earn_batch.c.signed_at)
 )
@@ -96,6 +97,11 @@ async def payable_epochs(tx: Transaction, desk: Address | None = None) -> list[t
     """All of them, or those that this desk pays."""
     found = await tx.fetch(_PAYABLE, {})
     return [(epoch, state) for epoch, state, its_desk in found if desk is None or its_desk in (None, desk)]
+
+
+async def due_epochs(tx: Transaction) -> set[int]:
+    """Of which something is to be sent again."""
+    return {epoch for (epoch,) in await tx.fetch(_DUE_EPOCHS, {})}
 
 
 async def read_books(store: Store, epoch: int) -> tuple[Books, str]:
