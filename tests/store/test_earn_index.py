@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import func, select, update
 
-from simulated.chain import Hiding, Refusal
+from simulated.chain import Hiding, Refusal, View
 from tickyard.chain.blocks import final_header
 from tickyard.features.earn import rules
 from tickyard.features.earn.days import epochs, snapshot
@@ -233,6 +233,47 @@ def test_two_nodes_that_show_different_transfers_are_not_believed(run):
             await epochs.index_holders(town)
         town.earn.second_logs = FrailRpc(town.chain, town.clock, process)
         assert await epochs.index_holders(town) > 0
+
+    run(work)
+
+
+@pytest.mark.parametrize("is_second", [False, True])
+def test_two_nodes_that_date_the_blocks_before_the_snapshot_differently_are_not_believed(run, is_second):
+    async def work(town):
+        honest, process = town.rpc, Process("second", random.Random(2), Faults())
+        await run_due(town, town.clock.now())
+        town.clock.move(rules.snapshot_at(EPOCH) - timedelta(minutes=5))
+        town.mine(1)
+        first = len(town.chain.blocks)
+        # Sold in time, and one node says that it was too late for this snapshot.
+        town.chain.send(BOB.address, TOKEN, CAROL.address, THRESHOLD)
+        town.mine()
+        late = int(rules.snapshot_at(EPOCH).timestamp())
+        lying = View(dates=dict.fromkeys(range(first, len(town.chain.blocks)), late))
+        liar = FrailRpc(town.chain, town.clock, process, [lying])
+        town.rpc, town.earn.second_logs = (honest, liar) if is_second else (liar, honest)
+        done = await town.to(rules.snapshot_at(EPOCH))
+        assert (done.taken, done.waiting) == ([], {EPOCH: "snapshot: two chain nodes show different blocks"})
+        town.rpc, town.earn.second_logs = honest, honest
+        assert (await run_due(town, town.clock.now())).taken == [EPOCH]
+        books = await town.books()
+        assert [line["address"].lower() for line in books["wallets"]] == sorted([ALICE.address, CAROL.address])
+
+    run(work)
+
+
+def test_a_chain_that_has_not_come_to_the_snapshot_is_not_said_to_by_one_of_two_nodes(run):
+    async def work(town):
+        honest, process = town.rpc, Process("second", random.Random(2), Faults())
+        await run_due(town, town.clock.now())
+        town.mine()
+        final = len(town.chain.blocks) - 1 - DEPTH
+        lying = View(dates={final: int(rules.snapshot_at(EPOCH).timestamp())})
+        town.rpc = FrailRpc(town.chain, town.clock, process, [lying])
+        town.earn.second_logs = honest
+        town.clock.move(rules.snapshot_at(EPOCH))
+        done = await run_due(town, town.clock.now())
+        assert (done.taken, done.waiting) == ([], {EPOCH: "snapshot: two chain nodes show different blocks"})
 
     run(work)
 

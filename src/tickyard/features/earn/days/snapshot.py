@@ -15,7 +15,7 @@ from typing import Final
 
 from sqlalchemy import delete, select, update
 
-from tickyard.chain.blocks import Header, final_header, last_before
+from tickyard.chain.blocks import Header, final_header, header, last_before
 from tickyard.chain.erc20 import balance_of, read_amount
 from tickyard.chain.multicall import Call, aggregate
 from tickyard.features.earn.days.holders import BrokenIndex, HeldBalance, forget_before, newest_mark, pages_at
@@ -23,6 +23,7 @@ from tickyard.features.earn.days.token import supply_in_hands
 from tickyard.features.earn.room import EarnDeps, holder_index, token_facts
 from tickyard.features.earn.rules import snapshot_at, threshold_raw
 from tickyard.features.earn.tables import earn_epoch, earn_share
+from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.observe.log import log
 from tickyard.store.engine import Store, Transaction
@@ -58,7 +59,7 @@ async def take(deps: EarnDeps, epoch: int) -> str:
     async with deps.earn.reading:
         index = holder_index(deps)
         await index.catch_up(final)
-        block = await last_before(deps.rpc, moment_s, final)
+        block = await _last_before(deps, moment_s, final)
         try:
             return await _prove_and_freeze(deps, epoch, final, block)
         except BrokenIndex as broken:
@@ -67,6 +68,17 @@ async def take(deps: EarnDeps, epoch: int) -> str:
             return "index broken"
         except Overtaken:
             return "somebody was faster"
+
+
+async def _last_before(deps: EarnDeps, moment_s: int, final: Header) -> Header | None:
+    """The block of the snapshot. Whoever dates it decides who is in it: with two nodes both must, to the same block."""
+    block, second = await last_before(deps.rpc, moment_s, final), deps.earn.second_logs
+    if second is None:
+        return block
+    if await header(second, final.number) != final or await last_before(second, moment_s, final) != block:
+        log.error("two nodes show different blocks before the snapshot", final=final.number)
+        raise UpstreamDown("two chain nodes show different blocks")
+    return block
 
 
 async def _prove_and_freeze(deps: EarnDeps, epoch: int, final: Header, block: Header | None) -> str:
