@@ -9,8 +9,10 @@ from simulated.world import DEPTH
 from tickyard.chain.blocks import final_header
 from tickyard.features.earn import rules
 from tickyard.features.earn.books.desk import pay_call
+from tickyard.features.earn.books.reserves import get_earn_reserves
 from tickyard.features.earn.days.epochs import run_due
 from tickyard.kernel.errors import UpstreamDown
+from tickyard.kernel.operation import NoAsk
 from tickyard.payout.ending import Ended, Endings
 from tickyard.payout.halt import Halted, lift
 from tickyard.payout.signing.transaction import CallTransaction
@@ -112,3 +114,29 @@ def test_who_was_paid_the_right_share_by_hand_stops_nobody(run):
         assert (await town.ask(ALICE)).status == "confirmed"
 
     run(work)
+
+
+def test_what_a_thief_takes_of_a_share_that_has_gone_on_is_not_taken_from_what_is_owed_to_others(run):
+    async def work(town):
+        await town.open_day()
+        with pytest.raises(UpstreamDown, match="reserved"):
+            await town.ask(ALICE, agent=False)
+        town.clock.move(rules.closes_at(EPOCH))
+        assert (await run_due(town, town.clock.now())).closed == [EPOCH]
+        assert await owed(town) == "0.020000"
+        await pay_by_hand(town, (BOB, 10_000))
+        with pytest.raises(Halted, match="had gone on to another pool"):
+            await town.pay()
+        assert await owed(town) == "0.020000"
+        await lift(town.store)
+        for _ in range(3):
+            await town.pay()
+            town.mine()
+        assert town.held(ALICE) == 20_000
+        assert await owed(town) == "0.000000"
+
+    run(work)
+
+
+async def owed(town):
+    return (await get_earn_reserves(town, NoAsk())).answer.owed_usd

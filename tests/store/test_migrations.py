@@ -101,6 +101,7 @@ def test_a_step_only_adds_so_that_the_previous_code_goes_on():
 @pytest.mark.parametrize("read_from", [["0xd1"], ["0xd1", "0xd2"], []], ids=["one desk", "two desks", "none"])
 def test_an_epoch_that_was_sealed_earlier_belongs_to_the_only_desk_there_was(where, read_from):
     before = [
+        "DROP INDEX ix_earn_line_foreign",
         "ALTER TABLE earn_epoch DROP COLUMN desk",
         "UPDATE alembic_version SET version_num = '0016'",
         "INSERT INTO earn_epoch (id, state, digest) VALUES (1, 'closed', 'ab'), (2, 'accruing', NULL)",

@@ -183,6 +183,14 @@ Index(
     sqlite_where=text("state IN ('failed', 'refused')"),
     postgresql_where=text("state IN ('failed', 'refused')"),
 )
+FOREIGN: Final = "earn_line.payer IS NULL AND earn_line.state = 'confirmed'"
+Index(
+    "ix_earn_line_foreign",
+    earn_line.c.epoch,
+    earn_line.c.address,
+    sqlite_where=text("payer IS NULL AND state = 'confirmed'"),
+    postgresql_where=text("payer IS NULL AND state = 'confirmed'"),
+)
 Index("ix_earn_line_sent_at", earn_line.c.sent_at)
 # Every transaction that was ever signed for a nonce. Ended: a final block has used the nonce, or the desk takes
 # nothing more from this payer.

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import and_, func, insert, select, text, update
 
 from tickyard.chain.blocks import header
 from tickyard.chain.quantity import quantity
@@ -10,7 +10,7 @@ from tickyard.chain.rpc.trouble import RpcError
 from tickyard.features.earn.books.desk import MOST_LINES, DeskTill, read_epochs, read_till
 from tickyard.features.earn.room import EarnDeps
 from tickyard.features.earn.rules import is_in_window
-from tickyard.features.earn.tables import earn_close, earn_epoch, earn_gate, earn_tally
+from tickyard.features.earn.tables import FOREIGN, earn_close, earn_epoch, earn_gate, earn_line, earn_tally
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.observe.log import log
 from tickyard.store.engine import Transaction
@@ -21,6 +21,23 @@ BATCH_GAS: Final = 450_000
 """What a batch must bring beside its lines, though it uses little of it."""
 _FEE_FACTOR: Final = 4
 _FEE_FLOOR: Final = 10**8
+
+_BEYOND: Final = (
+    select(func.sum(earn_line.c.amount_raw - func.coalesce(earn_close.c.amount_raw, 0)))
+    .select_from(earn_line)
+    .join(earn_epoch, and_(earn_epoch.c.id == earn_line.c.epoch, earn_epoch.c.state == "closed"))
+    .join(
+        earn_close,
+        and_(
+            earn_close.c.epoch == earn_line.c.epoch,
+            earn_close.c.address == earn_line.c.address,
+            earn_close.c.returned_to.is_(None),
+        ),
+        isouter=True,
+    )
+    .where(text(FOREIGN))
+)
+"""What the desk has paid beyond what was kept for the one it paid: a thief's payment settles nobody's claim."""
 
 
 def first_offer(base_fee: int) -> int:
@@ -79,7 +96,13 @@ async def owed_raw(tx: Transaction) -> int:
             earn_close.c.returned_to.is_not(None), earn_close.c.returned_to > earn_close.c.epoch
         )
     )
-    return int(kept.scalar_one() or 0) - int(paid.scalar_one() or 0) - int(late.scalar_one() or 0)
+    foreign = await tx.execute(_BEYOND)
+    return (
+        int(kept.scalar_one() or 0)
+        - int(paid.scalar_one() or 0)
+        - int(late.scalar_one() or 0)
+        + int(foreign.scalar_one() or 0)
+    )
 
 
 async def _is_solvent(deps: EarnDeps, till: DeskTill, needed_raw: int, wallets: int) -> bool:
