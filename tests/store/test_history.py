@@ -1,20 +1,24 @@
 """Recording rounds and reading them back, on both databases."""
 
 import asyncio
+import re
 from datetime import UTC, datetime
 from random import Random
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, text
+from sqlalchemy.dialects import postgresql, sqlite
 
 from tickyard.features.history import reading, store
 from tickyard.features.history.candles import fold
 from tickyard.features.history.operations import SECONDS
+from tickyard.features.history.stream.replay import Rounds, latest_prices
 from tickyard.features.history.tables import ROLLUPS, recorded, sample
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address, Symbol
 from tickyard.market.sampling.rounds import Round, slot_number
 from tickyard.store.opening import open_store
+from tickyard.store.statement import Bulk
 from tickyard.store.tokens import token_ids
 from yards.schema import lay
 
@@ -210,5 +214,53 @@ def test_token_ids_are_given_once_also_when_asked_for_at_once_and_follow_the_add
         assert renamed == {TOKENS[0][1]: 1}
         for each in others:
             await each.close()
+
+    run(where, work)
+
+
+class Explained:
+    """A transaction that keeps the plan of all that is asked in it."""
+
+    def __init__(self, tx):
+        self._tx = tx
+        self.plans = []
+
+    async def execute(self, statement, values=None):
+        explain, dialect = ("EXPLAIN QUERY PLAN", sqlite) if self._tx.is_sqlite else ("EXPLAIN", postgresql)
+        spelled = statement.params(values or {}).compile(
+            dialect=dialect.dialect(), compile_kwargs={"literal_binds": True}
+        )
+        self.plans += [str(line) for line in await self._tx.execute(text(f"{explain} {spelled}"))]
+        return await self._tx.execute(statement, values)
+
+
+def test_what_the_stream_tells_of_a_round_costs_the_same_after_years_of_samples(where):
+    """Samples are kept for ever, and lie by token: whoever looks for a slot among them must name the tokens first."""
+    midnight, count = SLOT // 288 * 288, 1_000
+    tokens = [(Symbol(f"T{n}"), Address(f"0x{n:040x}")) for n in range(1, 21)]
+
+    async def work(opened):
+        async with opened.begin() as tx:
+            ids = (await token_ids(tx, tokens)).values()
+            old = [{"token_id": each, "slot": midnight - 2 - n, "price_e9": 5} for each in ids for n in range(count)]
+            await Bulk(sample).run(tx, old)
+            figures = dict.fromkeys(("open", "high", "low", "close", "ticks", "first_slot", "last_slot"), 5)
+            for interval_s, table in ROLLUPS.items():
+                last = midnight // (interval_s // 300) - 1
+                bars = [{"token_id": each, "bucket": last - n, **figures} for each in ids for n in range(count)]
+                await Bulk(table).run(tx, bars)
+        for slot in (midnight - 1, midnight):
+            await record(opened, a_round(slot, {1: 5, 2: 10}))
+        async with opened.begin() as tx:
+            if not tx.is_sqlite:
+                await tx.execute(text("ANALYZE"))
+        async with opened.read() as tx:
+            explained = Explained(tx)
+            told = await Rounds().between(explained, (midnight - 1, 999), (midnight, 999))
+            await latest_prices(explained, midnight)
+        assert [event.name for event in told] == ["sample", *["candle"] * 5]
+        tables = ("sample", *(table.name for table in ROLLUPS.values()))
+        scans = [line for line in explained.plans for each in tables if re.search(rf"(?i)scan (on )?{each}\b", line)]
+        assert not scans
 
     run(where, work)

@@ -9,7 +9,7 @@ from sqlalchemy import Table, and_, bindparam, or_, select
 
 from tickyard.features.history.candles import bars
 from tickyard.features.history.reading import newest_slot, suspects_of
-from tickyard.features.history.stream.cursor import ActionPlace, Cursor, RoundPlace
+from tickyard.features.history.stream.cursor import LAST_PART, ActionPlace, Cursor, RoundPlace
 from tickyard.features.history.stream.told import Told, number
 from tickyard.features.history.tables import ROLLUPS, recorded, sample
 from tickyard.kernel.clock import SLOT_S
@@ -35,23 +35,28 @@ _ROUNDS: Final = (
 _BEFORE: Final = (
     select(recorded.c.slot).where(recorded.c.slot < bindparam("slot")).order_by(recorded.c.slot.desc()).limit(1)
 )
-_SAMPLES: Final = (
-    select(token.c.symbol, sample.c.slot, sample.c.price_e9)
-    .join(sample, and_(sample.c.token_id == token.c.id, sample.c.slot.between(bindparam("lo"), bindparam("hi"))))
-    .order_by(token.c.symbol, sample.c.slot)
-)
 
 
-def _closed(table: Table) -> Any:
-    columns = [table.c[name] for name in ("bucket", "open", "high", "low", "close", "ticks")]
+def _of_every_token(table: Table, place: str, columns: Sequence[str]) -> Any:
+    """The rows of all tokens at one place, a slot or a bucket. An outer join: each token's one row is then looked up,
+    while of an inner one a database may make a walk through all that was ever recorded."""
     return (
-        select(token.c.symbol, *columns)
-        .join(table, and_(table.c.token_id == token.c.id, table.c.bucket == bindparam("bucket")))
+        select(token.c.id, token.c.symbol, *[table.c[name] for name in columns])
+        .outerjoin(table, and_(table.c.token_id == token.c.id, table.c[place] == bindparam("place")))
         .order_by(token.c.symbol)
     )
 
 
-_CLOSED: Final = {interval_s: _closed(table) for interval_s, table in ROLLUPS.items()}
+_SAMPLES: Final = _of_every_token(sample, "slot", ["price_e9"])
+_CLOSED: Final = {
+    interval_s: _of_every_token(table, "bucket", ["bucket", "open", "high", "low", "close", "ticks"])
+    for interval_s, table in ROLLUPS.items()
+}
+
+
+async def _there(tx: Transaction, statement: Any, place: int) -> list[Any]:
+    """The rows that there are; a token that has none at this place has nothing in the columns of it."""
+    return [row for row in await tx.execute(statement, {"place": place}) if row[2] is not None]
 
 
 async def position(tx: Transaction) -> Cursor:
@@ -65,7 +70,7 @@ async def position(tx: Transaction) -> Cursor:
     ).first()
     action = (to_micros(last[0]), last[1]) if last is not None else (0, "")
     newest = await newest_slot(tx)
-    return Cursor((newest, 999) if newest is not None else (0, 0), action)
+    return Cursor((newest, LAST_PART) if newest is not None else (0, 0), action)
 
 
 class Rounds:
@@ -77,7 +82,9 @@ class Rounds:
 
     async def between(self, tx: Transaction, after: RoundPlace, upto: RoundPlace) -> list[Told]:
         """The events of every round behind the one place and not behind the other, in order."""
-        rows = (await tx.execute(_ROUNDS, {"first": after[0], "last": upto[0]})).all()
+        # Who has heard a round to its end need not have it read again.
+        first = after[0] + (after[1] >= LAST_PART)
+        rows = (await tx.execute(_ROUNDS, {"first": first, "last": upto[0]})).all()
         told: list[Told] = []
         for slot, block_number in rows:
             events = await self._of(tx, slot, block_number)
@@ -99,12 +106,11 @@ class Rounds:
 
 async def _round(tx: Transaction, slot: int, block_number: int) -> list[Told]:
     """A round: its samples, then the candles that it closed."""
-    rows = (await tx.execute(_SAMPLES, {"lo": slot, "hi": slot})).all()
-    names = {row[0]: row[1] for row in await tx.execute(select(token.c.id, token.c.symbol))}
-    doubted = {names[each.token_id] for each in await suspects_of(tx, slot)}
+    rows = await _there(tx, _SAMPLES, slot)
+    doubted = {each.token_id for each in await suspects_of(tx, slot)}
     items = {
-        symbol: {"symbol": symbol, "price": number(price_e9), "suspect": symbol in doubted}
-        for symbol, _, price_e9 in rows
+        symbol: {"symbol": symbol, "price": number(price_e9), "suspect": token_id in doubted}
+        for token_id, symbol, price_e9 in rows
     }
     around = {"slot": iso(slot_start(slot)), "blockNumber": block_number}
     told = [Told("sample", items, around, "samples", round=(slot, 0))]
@@ -119,14 +125,14 @@ async def _round(tx: Transaction, slot: int, block_number: int) -> list[Told]:
 
 async def _candles(tx: Transaction, name: str, interval_s: int, bucket: int, place: RoundPlace) -> Told:
     if interval_s in ROLLUPS:
-        rows: Sequence[Any] = (await tx.execute(_CLOSED[interval_s], {"bucket": bucket})).all()
+        rows: Sequence[Any] = [row[1:] for row in await _there(tx, _CLOSED[interval_s], bucket)]
     else:
         per_bucket = interval_s // SLOT_S
-        span = {"lo": bucket * per_bucket, "hi": (bucket + 1) * per_bucket - 1}
         by_symbol: dict[str, list[tuple[int, int]]] = {}
-        for symbol, slot, price_e9 in await tx.execute(_SAMPLES, span):
-            by_symbol.setdefault(symbol, []).append((slot, price_e9))
-        rows = [(symbol, *bar) for symbol, its in by_symbol.items() for bar in bars(its, interval_s)]
+        for slot in range(bucket * per_bucket, (bucket + 1) * per_bucket):
+            for _, symbol, price_e9 in await _there(tx, _SAMPLES, slot):
+                by_symbol.setdefault(symbol, []).append((slot, price_e9))
+        rows = [(symbol, *bar) for symbol in sorted(by_symbol) for bar in bars(by_symbol[symbol], interval_s)]
     items = {
         symbol: {
             "symbol": symbol,
@@ -183,5 +189,5 @@ async def actions_between(tx: Transaction, after: ActionPlace, upto: ActionPlace
 
 async def latest_prices(tx: Transaction, slot: int) -> dict[str, Any]:
     """The newest round's samples by symbol, for those who have just come."""
-    rows = (await tx.execute(_SAMPLES, {"lo": slot, "hi": slot})).all()
-    return {symbol: {"symbol": symbol, "price": number(price_e9)} for symbol, _, price_e9 in rows}
+    rows = await _there(tx, _SAMPLES, slot)
+    return {symbol: {"symbol": symbol, "price": number(price_e9)} for _, symbol, price_e9 in rows}
