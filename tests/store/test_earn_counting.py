@@ -4,7 +4,7 @@ import asyncio
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import insert, select
+from sqlalchemy import insert, select, update
 
 from tickyard.features.earn import rules
 from tickyard.features.earn.books import sums
@@ -24,7 +24,7 @@ from tickyard.features.earn.tables import (
     earn_tally,
 )
 from tickyard.store.revenue import revenue
-from yards.reward_days import EPOCH, live_in_town
+from yards.reward_days import ALICE, EPOCH, live_in_town
 
 NEXT = rules.next_epoch(EPOCH)
 A, B, C, D, E, F, G, H = (f"0x{digit}0{'0' * 38}" for digit in "12345678")
@@ -320,5 +320,41 @@ def test_many_wallets_are_added_up_in_slices_to_the_same_sums(run, monkeypatch):
         await put(town, earn_line, *(line(town, each, "confirmed", amount=1) for each in whom))
         await put(town, earn_epoch, day("open") | {"eligible_wallets": 2_001})
         assert (await read_sums(town.store, await row_of(town))).paid == len(whom)
+
+    run(work)
+
+
+def test_the_sums_of_a_day_with_many_wallets_are_added_up_once_for_all_its_pages(run, monkeypatch):
+    monkeypatch.setattr(sums, "_SLICES", "0f")
+    added_up = []
+
+    async def counted(store, row):
+        added_up.append(row.state)
+        return await read_sums(store, row)
+
+    monkeypatch.setattr(sums, "read_sums", counted)
+
+    async def work(town):
+        await put(town, earn_epoch, day("open") | {"eligible_wallets": 2_001, "digest": "d"})
+        pages = [{}, {"cursor": "0x" + "11" * 20}, {"cursor": "0x" + "22" * 20}]
+        await asyncio.gather(*(town.books(EPOCH, **page) for page in pages))
+        await town.books(EPOCH, limit=1)
+        assert added_up == ["open"]
+        async with town.store.begin() as tx:
+            await tx.execute(update(earn_epoch).values(state="closed", rolled_raw=800))
+        assert (await town.books())["balanced"], "what was added up before the closing says nothing about it"
+        await town.clock.sleep(60)
+        await town.books()
+        assert added_up == ["open", "closed", "closed"]
+
+    run(work)
+
+
+def test_the_sums_of_a_day_with_few_wallets_are_those_of_the_moment(run):
+    async def work(town):
+        await put(town, earn_epoch, day("open") | {"eligible_wallets": 2_000, "digest": "d"})
+        assert (await town.books())["paidUsd"] == "0.000000"
+        await put(town, earn_line, line(town, ALICE.address, "confirmed", amount=1))
+        assert (await town.books())["paidUsd"] == "0.000001"
 
     run(work)

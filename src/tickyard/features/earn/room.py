@@ -9,6 +9,7 @@ from sqlalchemy import Row
 from tickyard.chain.blocks import Finality
 from tickyard.chain.rpc.client import Rpc
 from tickyard.chain.rpc.stride import Stride
+from tickyard.features.earn.books.sums import SharedSums
 from tickyard.features.earn.claims.message import EarnTerms
 from tickyard.features.earn.claims.waiting import WaitingRoom
 from tickyard.features.earn.days.drift import DriftWatch
@@ -33,6 +34,7 @@ class EarnRoom:
     facts: TokenFacts | None = None
     """Read from the chain when first asked for."""
     waiting: WaitingRoom = field(default_factory=WaitingRoom)
+    sums: SharedSums = field(default_factory=SharedSums)
     drift: DriftWatch = field(default_factory=DriftWatch)
     late: set[tuple[int, str]] = field(default_factory=set)
     """Epochs that are late, and why: each is said once."""

@@ -8,7 +8,6 @@ from msgspec import Meta
 from sqlalchemy import Integer, Row, bindparam, func, select
 
 from tickyard.chain.address import checksum
-from tickyard.features.earn.books.sums import read_sums
 from tickyard.features.earn.days.outcome import ATTEMPT, ENDED_UNPAID, claim_of, line_of
 from tickyard.features.earn.room import EarnDeps
 from tickyard.features.earn.rules import no_such_epoch, share
@@ -128,7 +127,7 @@ async def get_epoch_books(deps: EarnDeps, ask: BooksAsk) -> Kept[EpochBooks]:
             await deps.clock.sleep(0)
             if len(found) < most:
                 break
-    sums = await read_sums(deps.store, row)
+    sums = await deps.earn.sums.read(deps.store, row)
     books = EpochBooks(
         id=row.id,
         state=_STATES.get(row.state, row.state),
