@@ -749,6 +749,25 @@ def test_watch_draws_the_candles_once_where_nobody_looks_on():
     assert "\x1b" not in out.getvalue()
 
 
+@pytest.mark.parametrize(
+    ("environ", "is_painted"),
+    [({}, True), ({"NO_COLOR": ""}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)],
+)
+def test_watch_paints_its_candles_unless_nobody_wants_colours(monkeypatch, environ, is_painted):
+    stand, out = Stand(ok(HISTORY)), Screen()
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+
+    async def run():
+        async with asyncio.timeout(STUCK_S), _serving.serving(stand.app) as base:
+            await watch("AAPL", "5m", base, once=True, out=out)
+
+    asyncio.run(run())
+    assert ("\x1b[32m" in out.getvalue()) == is_painted
+
+
 @pytest.mark.slow
 def test_importing_the_client_imports_neither_the_service_nor_a_signer():
     code = "import sys, tickyard.client; print(*sorted(sys.modules))"

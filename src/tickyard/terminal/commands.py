@@ -154,11 +154,16 @@ async def watch(
                 ticker.price = None
                 trouble = f"  ({error})"
             size = shutil.get_terminal_size((100, 30))
-            screen = chart_screen(history, size.columns, size.lines, colours=out.isatty(), trouble=trouble)
+            screen = chart_screen(history, size.columns, size.lines, colours=_wants_colours(out), trouble=trouble)
             print((_CLEAR if is_live else "") + screen, file=out, flush=True)
             if not is_live:
                 return
             await ticker.wait(clock)
+
+
+def _wants_colours(out: TextIO) -> bool:
+    """NO_COLOR, whatever it says, is how people ask any program for none."""
+    return out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 class _LivePrice:
