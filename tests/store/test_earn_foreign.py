@@ -140,3 +140,33 @@ def test_what_a_thief_takes_of_a_share_that_has_gone_on_is_not_taken_from_what_i
 
 async def owed(town):
     return (await get_earn_reserves(town, NoAsk())).answer.owed_usd
+
+
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_a_payment_that_nobody_asked_us_for_and_that_leaves_the_chain_again_is_as_if_it_had_never_been(run, is_closed):
+    async def work(town):
+        await town.open_day()
+        before = len(town.chain.blocks)
+        await pay_by_hand(town, (BOB, 10_000))
+        (tx,) = [mined.transaction.hash for block in town.chain.blocks[before:] for mined in block.mined]
+        assert (await town.pay()).confirmed == 1
+        if is_closed:
+            assert (await town.to(rules.closes_at(EPOCH))).closed == [EPOCH]
+        town.chain.reorganise(len(town.chain.blocks) - before, without=[tx])
+        town.mine()
+        with pytest.raises(Halted, match="is not on the chain any more"):
+            await town.pay()
+        await lift(town.store)
+        await town.pay()
+        if is_closed:
+            assert await owed(town) == "0.000000"
+            books, accruing = await town.books(), (await town.program())["accruing"]
+            assert (books["paidUsd"], accruing["rolloverUsd"]) == ("0.000000", "0.030000")
+        else:
+            assert not (await town.status(BOB))["epoch"]["claimed"]
+            await town.ask(BOB)
+            town.mine()
+            await town.pay()
+            assert (town.held(BOB), (await town.books())["paidUsd"]) == (10_000, "0.010000")
+
+    run(work)

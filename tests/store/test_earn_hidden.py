@@ -263,6 +263,7 @@ def test_on_another_branch_the_unpaid_of_the_newest_seven_days_go_again(run):
             line_of(town, BOB.address, "confirmed", epoch=days[3], block=days[3]),
             line_of(town, CAROL.address, "failed", epoch=days[3], block=days[3]),
         )  # fmt: skip
+        await put(town, earn_claim, *(claim_of(town, ALICE) | {"epoch": each} for each in days))
         await put(town, earn_tally, *(tally_of(each, 1, 100, 100) for each in days))
         pay(town, BOB, 100, days[3])
         args = await asked(town)
@@ -280,6 +281,7 @@ def test_on_another_branch_nobody_is_left_out_behind_the_first_five_hundred(run)
     async def work(town):
         whom = [f"0x{number:040x}" for number in range(1, 502)]
         await put(town, earn_line, *(line_of(town, each, "confirmed", amount=1, block=9) for each in whom))
+        await put(town, earn_claim, *(claim_of(town, ALICE) | {"address": each} for each in whom))
         town.chain.edit(lambda state: state.paid.update({(EPOCH, each): 1 for each in whom[1:500]}))
         assert await unpaid_again(*await asked(town)) == (2, 9)
         assert set(await lines(town, "due")) == {(whom[0], 0), (whom[500], 0)}

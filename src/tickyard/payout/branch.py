@@ -1,7 +1,8 @@
 """After a final block has left the chain, and a person has looked: going on with the branch that is there now.
 
 Halting kept everything as it was. What the newest epochs' lines tell is held against the desk's memory; who is not paid
-on this branch goes again, and the desk's events are read again from before all of them.
+on this branch goes again, and the desk's events are read again from before all of them. A payment that nobody had
+claimed is not ours to make again: it has ended unpaid.
 """
 
 from collections.abc import Sequence
@@ -12,12 +13,12 @@ from sqlalchemy import Row, bindparam, func, select, update
 from tickyard.chain.blocks import Header
 from tickyard.chain.rpc.client import Rpc
 from tickyard.features.earn.books.desk import read_paid
-from tickyard.features.earn.tables import earn_epoch, earn_line
+from tickyard.features.earn.tables import earn_claim, earn_epoch, earn_line
 from tickyard.kernel.ids import Address
 from tickyard.observe.log import log
-from tickyard.payout.ledger import count
+from tickyard.payout.ledger import OF_CLAIM, count
 from tickyard.payout.turn import IS_OURS
-from tickyard.store.engine import Store
+from tickyard.store.engine import Store, Transaction
 from tickyard.store.leases import Lease, guard
 
 _EPOCHS: Final = 7
@@ -25,7 +26,12 @@ _EPOCHS: Final = 7
 _AT_ONCE: Final = 500
 
 _confirmed: Final = (
-    select(earn_line.c.address, earn_line.c.attempt, earn_line.c.amount_raw)
+    select(
+        earn_line.c.address,
+        earn_line.c.attempt,
+        earn_line.c.amount_raw,
+        select(earn_claim.c.address).where(OF_CLAIM).exists().label("is_claimed"),
+    )
     .where(
         earn_line.c.epoch == bindparam("of_epoch"),
         earn_line.c.address > bindparam("after"),
@@ -74,17 +80,27 @@ async def _send_again(store: Store, lease: Lease, epoch: int, lines: Sequence[Ro
     if not lines:
         return
     log.warning("payouts are not on this branch of the chain, they go again", epoch=epoch, lines=len(lines))
+    ours = [line for line in lines if line.is_claimed]
+    others = [line for line in lines if not line.is_claimed]
+    async with store.begin() as tx:
+        await guard(tx, lease)
+        # The block stays until another has it: whoever has to do this again must begin there too.
+        await _set_state(tx, epoch, ours, "due")
+        await _set_state(tx, epoch, others, "failed")
+        gone_raw = sum(line.amount_raw for line in others)
+        paid_raw = sum(line.amount_raw for line in lines)
+        await count(tx, epoch, wallets=-len(others), live_raw=-gone_raw, paid_raw=-paid_raw)
+
+
+async def _set_state(tx: Transaction, epoch: int, lines: Sequence[Row[Any]], state: str) -> None:
     this = update(earn_line).where(
         earn_line.c.epoch == epoch,
         earn_line.c.address == bindparam("of_address"),
         earn_line.c.attempt == bindparam("of_attempt"),
         earn_line.c.state == "confirmed",
     )
-    async with store.begin() as tx:
-        await guard(tx, lease)
+    if lines:
         await tx.execute(
-            # The block stays until another has it: whoever has to do this again must begin there too.
-            this.values(state="due"),
+            this.values(state=state),
             [{"of_address": line.address, "of_attempt": line.attempt} for line in lines],
         )
-        await count(tx, epoch, paid_raw=-sum(line.amount_raw for line in lines))

@@ -115,16 +115,18 @@ async def reserve(store: Store, epoch: int, address: Address, signature: str) ->
 async def _write(tx: Transaction, found: WalletStanding, address: Address, signature: str, now: datetime) -> bool:
     """The first attempt, or the one after the one that failed. False: somebody was faster."""
     content = {"signature": signature, "reserved_at": now}
-    if found.attempt is None:
-        row = {"epoch": found.epoch, "address": address, "attempt": 0, **content}
-        return (await tx.execute(insert_new(tx, earn_claim), row)).rowcount == 1
-    mine = (
-        earn_claim.c.epoch == found.epoch,
-        earn_claim.c.address == address,
-        earn_claim.c.attempt <= found.attempt,
-    )
-    moved = await tx.execute(update(earn_claim).where(*mine).values(attempt=found.attempt + 1, **content))
-    return moved.rowcount == 1
+    attempt = 0 if found.attempt is None else found.attempt + 1
+    if attempt:
+        mine = (
+            earn_claim.c.epoch == found.epoch,
+            earn_claim.c.address == address,
+            earn_claim.c.attempt < attempt,
+        )
+        if (await tx.execute(update(earn_claim).where(*mine).values(attempt=attempt, **content))).rowcount == 1:
+            return True
+    # Also after an attempt: what failed may have been a payment that nobody had claimed.
+    row = {"epoch": found.epoch, "address": address, "attempt": attempt, **content}
+    return (await tx.execute(insert_new(tx, earn_claim), row)).rowcount == 1
 
 
 def must_be_in_window(epoch: int, now: datetime) -> None:
