@@ -1,6 +1,7 @@
 """A copy taken while rounds are written shows one moment of it, and comes back whole."""
 
 import asyncio
+import shutil
 import zipfile
 from datetime import UTC, datetime
 
@@ -17,7 +18,8 @@ from tickyard.store import outbox
 from tickyard.store.copying.backup import BackupRefused, backup
 from tickyard.store.copying.formats import Archive, opened
 from tickyard.store.copying.restore import restore
-from tickyard.store.migrate import schema_version
+from tickyard.store.engine import StoreRefused
+from tickyard.store.migrate import migrate, schema_version
 from tickyard.store.opening import open_store
 from tickyard.store.tokens import token_ids
 from yards import parcels
@@ -200,3 +202,32 @@ def test_a_database_that_was_copied_by_hand_comes_back_if_nothing_is_missing_at_
         assert copied.rows["sample"] == 200
     with pytest.raises(BackupRefused), opened(tmp_path / "cut"):
         pass
+
+
+def test_no_store_is_made_beside_the_log_of_one_that_was_moved_away(tmp_path):
+    """After a kill the newest is in the log alone; SQLite would remove it for a new file."""
+
+    async def go():
+        running = await _filled(tmp_path / "running.db")
+        copy, killed = tmp_path / "copy", tmp_path / "killed.db"
+        await backup(running, copy)
+        await _write(running, 10)
+        for end in ("", "-wal", "-shm"):
+            shutil.copy(tmp_path / f"running.db{end}", tmp_path / f"killed.db{end}")
+        await running.close()
+        away = killed.rename(tmp_path / "away.db")
+        log = (tmp_path / "killed.db-wal").read_bytes()
+        assert log
+        with pytest.raises(StoreRefused) as refused:
+            await restore(copy, str(killed), WallClock())
+        assert "killed.db-wal and killed.db-shm of it are still there" in refused.value.found
+        empty = open_store(killed, WallClock())
+        with pytest.raises(StoreRefused):
+            await migrate(empty)
+        assert not killed.exists()
+        assert (tmp_path / "killed.db-wal").read_bytes() == log
+        away.rename(killed)
+        async with open_store(killed, WallClock()).read() as tx:
+            assert (await tx.execute(select(func.count()).select_from(recorded))).scalar_one() == 11
+
+    asyncio.run(go())

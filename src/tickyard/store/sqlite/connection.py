@@ -32,6 +32,8 @@ _TROUBLE: Final = {
     sqlite3.SQLITE_READONLY,
 }
 _LOOK: Final = "look at the file, at who owns it and its folder, and at the room on the disk"
+_BESIDE: Final = ("-wal", "-shm")
+"""What SQLite keeps next to the file: the newest of what was acknowledged may be in there alone."""
 
 
 class Link:
@@ -81,11 +83,25 @@ def _make_file(path: Path) -> None:
     and the next one that ends takes itself for the last and removes the log from under those who still write.
     """
     try:
-        os.close(os.open(path.resolve(), os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        file = path.resolve()
+        _must_not_be_bereft(file)
+        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
         return
     except OSError as error:
         raise StoreRefused(f"the store's file {path} cannot be opened: {error.strerror}", _LOOK) from error
+
+
+def _must_not_be_bereft(file: Path) -> None:
+    """SQLite removes the log that it finds beside an empty file. Where a file was moved away alone, that log is the end
+    of what was acknowledged, and perhaps somebody still writes it."""
+    # In this order: who makes a file makes it before its log.
+    left = [beside for end in _BESIDE if (beside := file.with_name(file.name + end)).exists()]
+    if left and not file.exists():
+        raise StoreRefused(
+            f"the store's file {file} is gone, and {' and '.join(each.name for each in left)} of it are still there",
+            "stop every process; then put the file back in its place, or move these along with it",
+        )
 
 
 def _connect(path: Path, *, is_reader: bool) -> sqlite3.Connection:
