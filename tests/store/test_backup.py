@@ -16,7 +16,7 @@ from tickyard.kernel.ids import Address, Symbol
 from tickyard.market.sampling.rounds import Round, slot_number
 from tickyard.store import outbox
 from tickyard.store.copying.backup import BackupRefused, backup
-from tickyard.store.copying.formats import Archive, opened
+from tickyard.store.copying.formats import Archive, SqliteFile, opened
 from tickyard.store.copying.restore import restore
 from tickyard.store.engine import StoreRefused
 from tickyard.store.migrate import migrate, schema_version
@@ -229,5 +229,38 @@ def test_no_store_is_made_beside_the_log_of_one_that_was_moved_away(tmp_path):
         away.rename(killed)
         async with open_store(killed, WallClock()).read() as tx:
             assert (await tx.execute(select(func.count()).select_from(recorded))).scalar_one() == 11
+
+    asyncio.run(go())
+
+
+@pytest.mark.database
+def test_a_copy_comes_back_into_postgresql_whole_or_not_at_all(postgres_server, tmp_path, monkeypatch):
+    """Half of it would be a good schema without a pin or a payment, on which everything starts."""
+
+    async def go():
+        filled = await _filled(tmp_path / "one.db")
+        await backup(filled, tmp_path / "copy")
+        await filled.close()
+        url = postgres_server.new_database()
+        seen = []
+
+        async def dies(copied, tx, table):
+            # What another process would find right now.
+            seen.append(await schema_version(beside))
+            raise ConnectionResetError
+
+        beside = open_store(url, WallClock())
+        with monkeypatch.context() as torn:
+            torn.setattr(SqliteFile, "pour", dies)
+            with pytest.raises(ConnectionResetError):
+                await restore(tmp_path / "copy", url, WallClock())
+        assert seen == [None]
+        assert await schema_version(beside) is None
+        await beside.close()
+        await restore(tmp_path / "copy", url, WallClock())
+        await _check(url, 10)
+        with pytest.raises(BackupRefused, match="not empty"):
+            await restore(tmp_path / "copy", url, WallClock())
+        postgres_server.take_back(url)
 
     asyncio.run(go())

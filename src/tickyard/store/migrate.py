@@ -28,8 +28,8 @@ _HEAD: Final = "head"
 
 async def migrate(store: Store, to: str = _HEAD) -> None:
     """Apply what is missing, all of it or nothing. A schema newer than this code is left as it is."""
-    async with _alone(store) as tx:
-        await tx.run_sync(lambda connection: _upgrade(connection, to))
+    async with alone(store) as tx:
+        await tx.run_sync(lambda connection: upgrade(connection, to))
 
 
 async def schema_version(store: Store) -> str | None:
@@ -69,7 +69,8 @@ def is_known(version: str) -> bool:
     return any(script.revision == version for script in ScriptDirectory.from_config(_config()).walk_revisions())
 
 
-def _upgrade(connection: Connection, to: str) -> None:
+def upgrade(connection: Connection, to: str) -> None:
+    """What is missing, inside a transaction of `alone`."""
     from alembic import command
 
     before = current_version(connection)
@@ -110,15 +111,15 @@ def _config() -> "Config":
 
 
 @asynccontextmanager
-async def _alone(store: Store) -> AsyncIterator[Transaction]:
+async def alone(store: Store, patience_s: float = _PATIENCE_S) -> AsyncIterator[Transaction]:
     """A write transaction that no other migrating process can have at the same time."""
     if isinstance(store, SqliteStore):
-        async with store.begin(patience_s=_PATIENCE_S) as tx:
+        async with store.begin(patience_s=patience_s) as tx:
             yield tx
         return
     await _make_lock(store)
-    async with store.begin(patience_s=_PATIENCE_S) as tx:
-        await tx.execute(text(f"SET LOCAL statement_timeout = '{_PATIENCE_S}s'"))
+    async with store.begin(patience_s=patience_s) as tx:
+        await tx.execute(text(f"SET LOCAL statement_timeout = '{patience_s:.0f}s'"))
         # A row lock, because every PostgreSQL-compatible engine and every pooler understands it.
         await tx.execute(text(f"SELECT id FROM {LOCK} WHERE id = 1 FOR UPDATE"))  # noqa: S608  a constant
         yield tx

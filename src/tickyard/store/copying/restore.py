@@ -9,7 +9,7 @@ from sqlalchemy import MetaData, delete, func, select, text
 from tickyard.kernel.clock import Clock
 from tickyard.store.copying.backup import VERSION_TABLE, BackupRefused, copy_sqlite, growing_into
 from tickyard.store.copying.formats import Archive, Copied, opened
-from tickyard.store.migrate import LOCK, is_known, migrate, schema_version
+from tickyard.store.migrate import LOCK, alone, current_version, is_known, migrate, schema_version, upgrade
 from tickyard.store.opening import open_store
 from tickyard.store.outbox import UNSENT_IS_UNKNOWN
 from tickyard.store.postgres.engine import PostgresStore, PostgresTransaction
@@ -38,8 +38,7 @@ async def _into_sqlite(store: SqliteStore, source: Path) -> None:
         if isinstance(copied, Archive):
             raise BackupRefused("a copy made from PostgreSQL can only be brought back into PostgreSQL")
         _check_version(copied.schema_version)
-    if await schema_version(store) is not None:
-        raise BackupRefused("the target is not empty")
+    _check_is_empty(await schema_version(store))
     await store.close()
     # Whole or not at all: half of it must not look like a store that somebody may start on.
     with growing_into(store.path) as unfinished:
@@ -47,14 +46,16 @@ async def _into_sqlite(store: SqliteStore, source: Path) -> None:
 
 
 async def _into_postgres(store: PostgresStore, copied: Copied) -> None:
+    """Whole or not at all: a good schema without its rows is a store that everything would start on."""
     _check_version(copied.schema_version)
-    if await schema_version(store) is not None:
-        raise BackupRefused("the target is not empty")
-    # The schema of the copy's own day; newer steps follow once the data is in.
-    await migrate(store, to=copied.schema_version)
-    async with store.begin(patience_s=_PATIENCE_S) as tx:
+    # Before anything is made in it, be it only the lock.
+    _check_is_empty(await schema_version(store))
+    async with alone(store, _PATIENCE_S) as tx:
         assert isinstance(tx, PostgresTransaction)
         await tx.execute(text("SET LOCAL statement_timeout = 0"))
+        _check_is_empty(await tx.run_sync(current_version))
+        # The schema of the copy's own day; newer steps follow once the data is in.
+        await tx.run_sync(lambda connection: upgrade(connection, copied.schema_version))
         present = MetaData()
         await tx.run_sync(present.reflect)
         tables = [table for table in present.sorted_tables if table.name not in (LOCK, VERSION_TABLE)]
@@ -71,6 +72,11 @@ async def _into_postgres(store: PostgresStore, copied: Copied) -> None:
         if "outbox" in copied.columns:
             # It may have been sent since the copy was made: never again.
             await tx.execute(text(UNSENT_IS_UNKNOWN))
+
+
+def _check_is_empty(target_version: str | None) -> None:
+    if target_version is not None:
+        raise BackupRefused("the target is not empty")
 
 
 def _check_version(version: str) -> None:
