@@ -92,9 +92,8 @@ def test_compose_stops_in_time_listens_on_loopback_and_knows_its_proxy():
     assert int(api["stop_grace_period"].removesuffix("s")) > STOPS_IN_S
     for name, service in compose["services"].items():
         assert all(port.startswith("127.0.0.1:") for port in service.get("ports", [])), name
-        if name not in ("migrate", "payout"):
-            assert "healthcheck" in service, name
         if name != "migrate":
+            assert "healthcheck" in service, name
             assert "stop_grace_period" in service, name
     assert api["environment"]["TICKYARD_REPLICAS"] == api["deploy"]["replicas"] == "${REPLICAS:-1}"
     subnet = compose["networks"]["front"]["ipam"]["config"][0]["subnet"]
@@ -109,6 +108,29 @@ def test_compose_stops_in_time_listens_on_loopback_and_knows_its_proxy():
     assert [name for name, service in compose["services"].items() if "payout.lock" in str(service.get("build"))] == [
         "payout"
     ]
+
+
+def test_every_process_can_be_watched():
+    """An alarm on a figure that nobody reads never rings."""
+    compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+    prometheus = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yaml").read_text())
+    jobs = {job["job_name"]: job["static_configs"][0]["targets"] for job in prometheus["scrape_configs"]}
+    for name, port in {"api": 9402, "worker": 9403, "payout": 9404}.items():
+        service = compose["services"][name]
+        assert service["environment"]["TICKYARD_METRICS_HOST"] == "0.0.0.0", name
+        assert "watching" in service["networks"], name
+        assert jobs[f"tickyard-{name}"] == [f"127.0.0.1:{port}"]
+        if name != "api":
+            assert f":{port}/metrics" in service["healthcheck"]["test"][-1]
+
+
+def test_no_process_of_ours_can_gain_rights_in_its_container():
+    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+    for name in ("migrate", "api", "worker", "payout"):
+        assert services[name]["cap_drop"] == ["ALL"]
+        assert services[name]["security_opt"] == ["no-new-privileges:true"]
+        # The first process of a container is deaf to signals that it has no handler for yet.
+        assert services[name]["init"] is True
 
 
 def test_units_and_proxy_agree_with_the_settings():
