@@ -3,9 +3,11 @@
 import asyncio
 import socket
 
+from tickyard.config.settings import Settings
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
-from tickyard.processes.doctor.finding import Examination, find_out
+from tickyard.processes import doctor
+from tickyard.processes.doctor.finding import Examination, Finding, find_out
 from tickyard.processes.doctor.reach import cannot_reach
 from yards.webhook_receiver import Authority
 
@@ -50,3 +52,25 @@ def test_a_finding_of_silence_says_why_and_never_the_address():
     question = Examination("node", ask, "look at it", f"http://127.0.0.1:{_closed_port()}/a-key")
     finding = asyncio.run(find_out(question, WallClock()))
     assert finding.found == "the chain node did not answer: nobody listens there"
+
+
+def test_what_an_address_carries_beside_its_place_is_not_shown(capsys, monkeypatch):
+    async def nothing(*_):
+        return Finding("all", True, "well", "", 0)
+
+    monkeypatch.setattr(doctor, "find_out", nothing)
+    asyncio.run(
+        doctor.examine(
+            Settings(
+                issuer_url="http://me:sesame@issuer.test:81/v1",
+                facilitator_4663=("https://one.test/x?key=sesame", "https://sesame@two.test"),
+                traces_url="https://traces.test/?sesame",
+                security_contact="mailto:me@tickyard.test",
+            )
+        )
+    )
+    shown = capsys.readouterr().out
+    assert "sesame" not in shown
+    assert "http://(masked)@issuer.test:81/v1" in shown
+    assert "https://one.test/x?(masked), https://(masked)@two.test" in shown
+    assert "mailto:me@tickyard.test" in shown

@@ -23,6 +23,7 @@ from tickyard.payout.judge import PayoutCaps
 from tickyard.payout.run import run_agent
 from tickyard.payout.signing.keystore import KeystoreRefused, open_keystore
 from tickyard.payout.signing.signer import LocalSigner
+from tickyard.processes.folder import ready_folder
 from tickyard.processes.stopping import stop_on_signal
 from tickyard.supervisor import Supervisor
 from tickyard.wiring import open_clock
@@ -52,7 +53,7 @@ async def pay_out(settings: Settings) -> None:
             raise SettingsError(f"TICKYARD_PAYOUT_DESK: {'; '.join(found.problems)}")
         if found.payer != signer.address:
             log.warning("the desk names another payer than this key: nothing can be paid until its owner changes that")
-        settings.data_path.mkdir(parents=True, exist_ok=True)
+        ready_folder(settings)
         agent = Agent(
             store=store,
             rpc=rpc,

@@ -1,7 +1,9 @@
 """`tickyard doctor`: every setting as the service sees it, and a question to everything that it needs."""
 
 import asyncio
+import re
 import sys
+from typing import Final
 
 import msgspec
 
@@ -10,6 +12,8 @@ from tickyard.kernel.clock import WallClock
 from tickyard.processes.doctor import chains, far_ends, house, ports
 from tickyard.processes.doctor.finding import find_out
 from tickyard.wiring import open_clock
+
+_KEYS_OF_ADDRESS: Final = re.compile(r"(?<=://)[^/?#]*(?=@)|(?<=[?]).+")
 
 
 async def examine(settings: Settings) -> int:
@@ -48,5 +52,10 @@ def _shown(name: str, value: object) -> str:
             else "not set"
         )
     if isinstance(value, tuple):
-        return ", ".join(str(part) for part in value) or "none"
-    return str(value) if value != "" else "not set"
+        return ", ".join(_without_keys(str(part)) for part in value) or "none"
+    return _without_keys(str(value)) if value != "" else "not set"
+
+
+def _without_keys(text: str) -> str:
+    """What is shown here ends in tickets and chats: a name and password, or a query, of an address does not."""
+    return _KEYS_OF_ADDRESS.sub("(masked)", text) if "://" in text else text
