@@ -14,6 +14,7 @@ from tickyard.catalog import CATALOG
 from tickyard.config.settings import PREFIX, Settings
 from tickyard.doors.describe.index import OWN_PAGES
 from tickyard.sandbox.controls.catalog import SANDBOX_CATALOG
+from yards.patience import STUCK_S
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "tickyard"
@@ -115,7 +116,7 @@ def test_every_operation_is_described_and_named_once():
 
 def _imports(statement):
     code = f"import sys, resource; {statement}; print(*sorted(m.split('.')[0] for m in sys.modules))"
-    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=STUCK_S)
     return set(out.stdout.split())
 
 
@@ -157,7 +158,7 @@ def cost_of(code):
         "resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024\n"
         "print(took, peak_kb // 1024)"
     )
-    out = subprocess.run([sys.executable, "-c", measured], check=True, capture_output=True, text=True, timeout=60)
+    out = subprocess.run([sys.executable, "-c", measured], check=True, capture_output=True, text=True, timeout=STUCK_S)
     return tuple(map(float, out.stdout.split()))
 
 

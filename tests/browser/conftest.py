@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 
 from browser import chromium
+from yards.patience import STUCK_S
 
 ROOT = Path(__file__).parents[2]
 # On a machine that does much else at the same time, a block and its pages take a while.
@@ -104,6 +105,6 @@ def stock_payer(tmp_path_factory):
         cwd=ROOT,
         check=True,
         capture_output=True,
-        timeout=60,
+        timeout=STUCK_S,
     )
     return bundle.read_text()

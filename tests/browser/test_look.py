@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from yards.patience import STUCK_S
+
 pytestmark = [pytest.mark.node, pytest.mark.timeout(300)]
 
 ROOT = Path(__file__).parents[2]
@@ -110,7 +112,7 @@ def _seconds_to_fill(up, chrome):
 
 
 def test_the_page_lets_nothing_in_and_nothing_out(up):
-    with urllib.request.urlopen(f"{up.base}/app/asset/AAPL", timeout=10) as answer:
+    with urllib.request.urlopen(f"{up.base}/app/asset/AAPL", timeout=STUCK_S) as answer:
         policy, powers = answer.headers["content-security-policy"], answer.headers["permissions-policy"]
     for part in ("default-src 'none'", "script-src 'self';", "frame-ancestors 'none'", "require-trusted-types-for"):
         assert part in policy

@@ -8,6 +8,8 @@ import urllib.request
 import pytest
 from playwright.sync_api import expect
 
+from yards.patience import STUCK_S
+
 pytestmark = [pytest.mark.node, pytest.mark.timeout(300)]
 
 
@@ -43,7 +45,7 @@ def test_a_day_is_lived_through_claimed_and_its_books_are_checked_on_the_chain(u
 def _tampered_books_are_red(page, up, epoch):
     """The service serves another file, in itself quite in order, and swears in all its answers that it is the one."""
     path = f"/v1/earn/epochs/{epoch}/books.csv.gz"
-    with urllib.request.urlopen(up.base + path, timeout=10) as answer:
+    with urllib.request.urlopen(up.base + path, timeout=STUCK_S) as answer:
         head, *rows = gzip.decompress(answer.read()).decode().splitlines()
     first, *others = [row.split(",") for row in rows]
     # Half of what one wallet held is said to have been somebody else's: sums and shares still fit as well as they can.

@@ -11,6 +11,7 @@ from tickyard.market.swaps.fills import Trade
 from tickyard.sandbox.node.process import NodeError
 from tickyard.sandbox.world.market import read_spots
 from tickyard.sandbox.world.place import USDG
+from yards.patience import STUCK_S
 
 pytestmark = pytest.mark.node
 
@@ -134,7 +135,7 @@ def test_a_check_of_a_pool_in_memory_is_one_round_trip(built, tmp_path, wallet, 
             await service.ask("POST", "/v1/trade/check", body)
             market, clock = service.deps.market, WallClock()
             token, trade = yard.world.tokens["AAPL"], Trade.parse("buy", "usd", "25")
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(STUCK_S):
                 while market.remembered_offer(token, trade) is None:
                     await clock.sleep(0.05)
             trips = []

@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from yards.patience import STUCK_S
+
 pytestmark = [pytest.mark.node, pytest.mark.timeout(240)]
 
 TARGETS = ("issuer", "filings", "rpc", "facilitator-4663", "facilitator-8453")
@@ -24,7 +26,7 @@ def up(running):
 def examine(up, **changed):
     settings = json.loads((up.run_dir / "settings.json").read_text()) | changed
     command = [sys.executable, "-m", "tickyard", "doctor"]
-    done = subprocess.run(command, env={**os.environ, **settings}, capture_output=True, text=True, timeout=90)
+    done = subprocess.run(command, env={**os.environ, **settings}, capture_output=True, text=True, timeout=STUCK_S)
     assert "Traceback" not in done.stderr, done.stderr
     return done.returncode, done.stdout
 

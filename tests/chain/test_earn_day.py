@@ -292,7 +292,7 @@ async def _check_from_the_chain_alone(yard, paid_raw):
     async with yard.http.get(f"{yard.up.base}/v1/earn/epochs/{yard.epoch}/books.csv.gz") as response:
         file.write_bytes(await response.read())
     command = [sys.executable, str(CHECK), yard.node.url, DESK, str(file), str(yard.epoch)]
-    shown = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, timeout=60)
+    shown = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, timeout=STUCK_S)
     assert shown.stdout == (
         f"{yard.epoch}: {len(_people()) + 2} wallets share {REVENUE / 1e6} USDG; {PEOPLE} were paid {paid_raw / 1e6}\n"
     ), shown.stderr
@@ -300,7 +300,7 @@ async def _check_from_the_chain_alone(yard, paid_raw):
     file.write_bytes(gzip.compress(forged))
     for how in ([], ["-O"]):
         command = [sys.executable, *how, str(CHECK), yard.node.url, DESK, str(file), str(yard.epoch)]
-        shown = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, timeout=60)
+        shown = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, timeout=STUCK_S)
         assert "not the books that the desk was opened with" in shown.stderr
         assert (shown.stdout, shown.returncode) == ("", 1)
 

@@ -105,7 +105,7 @@ def test_the_typescript_client_of_the_first_generation_gets_it_too(up, calls):
         ["node", str(FIRST_GENERATION), up.base, json.dumps(told)],
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=STUCK_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -25,6 +25,7 @@ from tickyard.sandbox.node.process import find_root
 from tickyard.sandbox.standins.faults import FaultBoard
 from tickyard.sandbox.world.trader import follow_clock
 from tickyard.sandbox.world.wallets import wallets
+from yards.patience import STUCK_S
 from yards.payment_chains import DEMO, GOODS, NETWORKS, PRICE, Shop, Town, buy, challenge, offers, stock_client
 
 pytestmark = pytest.mark.node
@@ -83,7 +84,7 @@ async def buy_with_fetch(town, *network):
     arguments = (script, town.url, DEMO.private_key, *network)
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(node, *arguments, cwd=find_root(), stdout=pipe, stderr=pipe)
-    said, complaint = await asyncio.wait_for(process.communicate(), 60)
+    said, complaint = await asyncio.wait_for(process.communicate(), STUCK_S)
     assert process.returncode == 0, complaint.decode()
     return json.loads(said)
 

@@ -14,6 +14,7 @@ from x402.schemas import PaymentRequired
 
 from tickyard.kernel.clock import WallClock
 from tickyard.sandbox.commands.reference_payer import pay
+from yards.patience import STUCK_S
 from yards.payer import Wallet, as_header, envelope
 
 pytestmark = pytest.mark.node
@@ -47,7 +48,7 @@ class Shop:
     def rpc(self, network, method, *params):
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
         request = urllib.request.Request(self.money[network][0], body, {"content-type": "application/json"})
-        with urllib.request.urlopen(request, timeout=10) as response:
+        with urllib.request.urlopen(request, timeout=STUCK_S) as response:
             return json.loads(response.read())["result"]
 
     def earned(self, network):
@@ -71,7 +72,7 @@ class Shop:
 
     def run(self, script, path, *more):
         command = ["node", Path(__file__).with_name(script), self.up.base + path, self.demo, *more]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=Path(__file__).parents[2])
+        done = subprocess.run(command, capture_output=True, text=True, timeout=STUCK_S, cwd=Path(__file__).parents[2])
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
@@ -127,7 +128,7 @@ def challenge(shop, path, method="GET", headers=None, body=None):
     """(status, headers, body) of an unpaid request."""
     request = urllib.request.Request(shop.up.base + path, data=body, method=method, headers=headers or {})
     try:
-        with urllib.request.urlopen(request, timeout=10) as response:
+        with urllib.request.urlopen(request, timeout=STUCK_S) as response:
             return response.status, response.headers, response.read()
     except urllib.error.HTTPError as error:
         with error:
@@ -197,7 +198,7 @@ def test_behind_https_the_address_of_an_unnamed_proxy_opens_no_answer(shop, runn
 
 def asked(url, headers=None):
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, headers=headers or {}), timeout=30) as answer:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers or {}), timeout=STUCK_S) as answer:
             return answer.status, answer.read()
     except urllib.error.HTTPError as refusal:
         with refusal:

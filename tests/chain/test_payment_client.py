@@ -17,6 +17,7 @@ from x402.mechanisms.evm.signers import EthAccountSigner
 
 from tickyard.client import Client, NotFound, Payer, SpendingLimit
 from tickyard.config import pinned
+from yards.patience import STUCK_S
 
 pytestmark = pytest.mark.node
 
@@ -40,7 +41,7 @@ class Shop:
         data = "0x70a08231" + self.treasury[2:].rjust(64, "0")
         call = {"jsonrpc": "2.0", "id": 1, "method": "eth_call", "params": [{"to": coin, "data": data}, "latest"]}
         request = urllib.request.Request(url, json.dumps(call).encode(), {"content-type": "application/json"})
-        with urllib.request.urlopen(request, timeout=10) as response:
+        with urllib.request.urlopen(request, timeout=STUCK_S) as response:
             return int(json.loads(response.read())["result"], 16)
 
 
@@ -106,7 +107,7 @@ def test_every_challenge_is_read_by_the_typescript_packages(shop):
     for path, method in PATHS.items():
         request = urllib.request.Request(shop.up.base + path, method=method)
         with pytest.raises(urllib.error.HTTPError) as caught:
-            urllib.request.urlopen(request, timeout=10)
+            urllib.request.urlopen(request, timeout=STUCK_S)
         with caught.value as answer:
             headers.append(answer.headers["PAYMENT-REQUIRED"])
             assert len(headers[-1]) <= 4096
@@ -115,7 +116,7 @@ def test_every_challenge_is_read_by_the_typescript_packages(shop):
         input=json.dumps(headers),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=STUCK_S,
         cwd=Path(__file__).parents[2],
         check=False,
     )
@@ -141,5 +142,5 @@ async def stock_answer(url, key):
     usdg = {"network": NETWORKS[0], "asset": pinned.MAINNET.usdg, "max_amount_per_payment": "10000"}
     client.set_spend_controls({"allowed_assets": [usdg]})
     client.register_policy(lambda _version, offers: [offer for offer in offers if offer.network == NETWORKS[0]])
-    async with httpx.AsyncClient(transport=x402AsyncTransport(client), timeout=30, trust_env=False) as http:
+    async with httpx.AsyncClient(transport=x402AsyncTransport(client), timeout=STUCK_S, trust_env=False) as http:
         return await http.get(url)

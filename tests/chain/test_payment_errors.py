@@ -11,6 +11,7 @@ import pytest
 from tickyard.config import pinned
 from tickyard.kernel.clock import WallClock
 from tickyard.payments.offer.terms import FIRST, SECOND
+from yards.patience import STUCK_S
 from yards.payer import Wallet, as_header, envelope
 
 pytestmark = pytest.mark.node
@@ -95,7 +96,7 @@ class Shop:
         if payment:
             request.add_header(*payment)
         try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
+            with urllib.request.urlopen(request, timeout=STUCK_S) as answer:
                 return answer.status, answer.headers, answer.read()
         except urllib.error.HTTPError as error:
             with error:
@@ -104,7 +105,7 @@ class Shop:
     def rpc(self, network, method, *params):
         call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         request = urllib.request.Request(self.money[network][0], json.dumps(call).encode(), {"content-type": JSON})
-        with urllib.request.urlopen(request, timeout=10) as response:
+        with urllib.request.urlopen(request, timeout=STUCK_S) as response:
             answer = json.loads(response.read())
         assert "error" not in answer, answer
         return answer["result"]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from yards import typescript
+from yards.patience import STUCK_S
 
 pytestmark = pytest.mark.node
 
@@ -71,7 +72,7 @@ def test_every_snippet_works_as_written(up, page):
             env=environ,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=STUCK_S,
             check=False,
         )
         shown = f"{block}\n{done.stdout[-3000:]}\n{done.stderr[-1000:]}"

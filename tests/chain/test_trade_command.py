@@ -15,6 +15,7 @@ import pytest
 from eth_account import Account
 
 from tickyard.sandbox.node.abi import keccak
+from yards.patience import STUCK_S
 
 pytestmark = pytest.mark.node
 
@@ -36,7 +37,7 @@ def trade(base, *words, typed=""):
         env={**os.environ, "TICKYARD_BASE_URL": base},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=STUCK_S,
         check=False,
     )
 
@@ -152,7 +153,7 @@ def test_whoever_interrupts_a_trade_is_told_what_was_sent(up):
         with subprocess.Popen(command, cwd=ROOT, preexec_fn=heeded, **pipes) as running:
             assert node.looked.wait(30)
             running.send_signal(signal.SIGINT)
-            _, said = running.communicate(timeout=30)
+            _, said = running.communicate(timeout=STUCK_S)
         node.shutdown()
     assert running.returncode == 3
     assert len(set(node.sent)) == 1

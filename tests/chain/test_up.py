@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tickyard.doors.describe.index import OWN_PAGES
+from yards.patience import STUCK_S
 
 pytestmark = pytest.mark.node
 
@@ -65,7 +66,7 @@ def test_every_listed_get_without_parameters_answers(up):
     for line in up.get("/")[1]["endpoints"]:
         method, path = line.split()
         if method == "GET" and "{" not in path and not path.endswith(("/quote", "/search")):
-            with urllib.request.urlopen(up.base + path, timeout=10) as response:
+            with urllib.request.urlopen(up.base + path, timeout=STUCK_S) as response:
                 assert response.status == 200, path
 
 
@@ -209,7 +210,7 @@ def test_a_taken_port_is_one_sentence(running):
         holder.bind(("127.0.0.1", 0))
         holder.listen()
         up = running.Up(port=holder.getsockname()[1])
-        out = up.process.communicate(timeout=20)[0]
+        out = up.process.communicate(timeout=STUCK_S)[0]
     assert up.process.returncode == 1
     assert out.startswith(f"port {up.port} is taken")
     assert len(out.splitlines()) == 1

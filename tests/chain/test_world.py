@@ -23,6 +23,7 @@ from tickyard.sandbox.world.trader import balance_of, follow_clock
 from tickyard.sandbox.world.walk import mid_e6
 from tickyard.sandbox.world.wallets import MAKER
 from tickyard.sandbox.world.world import World
+from yards.patience import STUCK_S
 
 pytestmark = pytest.mark.node
 
@@ -72,7 +73,7 @@ def test_a_node_dies_with_a_parent_that_was_killed(tmp_path):
         while is_running(node_pid):
             await clock.sleep(0.02)
 
-    asyncio.run(asyncio.wait_for(gone(), 10))
+    asyncio.run(asyncio.wait_for(gone(), STUCK_S))
 
 
 def test_the_world_is_built_in_ten_seconds(world):

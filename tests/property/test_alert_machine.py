@@ -42,6 +42,7 @@ from tickyard.store.tables import METADATA
 from tickyard.store.tokens import token_ids
 from yards import parcels
 from yards import webhook_receiver as webhook
+from yards.patience import STUCK_S
 
 pytestmark = pytest.mark.timeout(1800)
 
@@ -136,7 +137,7 @@ class Alerts(RuleBasedStateMachine):
         return Courier(self.store, egress or self.egress, KEYS, self.clock, Random(1), user_agent="t")
 
     def run(self, work):
-        return self.loop.run_until_complete(asyncio.wait_for(work, 30))
+        return self.loop.run_until_complete(asyncio.wait_for(work, STUCK_S))
 
     @rule(target=made, condition=st.sampled_from(["above", "below"]), price=PRICES)
     def create(self, condition, price):

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from yards.patience import STUCK_S
+
 CHECK = Path(__file__).parents[2] / "docs" / "check_epoch.py"
 EPOCH, POOL = 20261114, 1_000_003
 DESK = "0x" + "de" * 20
@@ -104,7 +106,7 @@ def checked(tmp_path):
             str(EPOCH),
             *more,
         ]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=STUCK_S, check=False)
         return done.returncode, done.stdout + done.stderr
 
     yield run

@@ -638,9 +638,9 @@ def test_words_may_follow_an_option():
         "--url",
         "http://127.0.0.1:1",
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=STUCK_S, check=False)
     assert (done.returncode, "did not answer" in done.stderr) == (1, True)
-    done = subprocess.run([*command, "--nonsense"], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([*command, "--nonsense"], capture_output=True, text=True, timeout=STUCK_S, check=False)
     assert (done.returncode, "--nonsense" in done.stderr) == (2, True)
 
 
@@ -771,7 +771,7 @@ def test_watch_paints_its_candles_unless_nobody_wants_colours(monkeypatch, envir
 @pytest.mark.slow
 def test_importing_the_client_imports_neither_the_service_nor_a_signer():
     code = "import sys, tickyard.client; print(*sorted(sys.modules))"
-    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=STUCK_S)
     loaded = set(out.stdout.split())
     assert not loaded & {"x402", "eth_account", "mcp", "starlette", "uvicorn", "tickyard.catalog", "tickyard.deps"}
     assert {name.split(".")[1] for name in loaded if name.startswith("tickyard.")} <= {"client", "kernel", "config"}

@@ -16,6 +16,7 @@ from tickyard.features.alerts.secret import AlertKeys
 from tickyard.payments.receipts import ReceiptKey
 from yards import paperyard
 from yards.operators import GOOD, NOWHERE, run
+from yards.patience import STUCK_S
 
 
 @pytest.fixture(scope="module")
@@ -218,7 +219,7 @@ def test_the_doctor_writes_before_it_calls_a_database_well(folder):
     run(folder, "migrate", **GOOD | {"DATA_DIR": "made"})
     environ = {**os.environ, **{f"TICKYARD_{name}": value for name, value in GOOD.items()}, "TICKYARD_DATA_DIR": "made"}
     command = ["/bin/sh", "-c", f"ulimit -f 0; exec {sys.executable} -m tickyard doctor"]
-    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=STUCK_S)
     assert re.search(r"BAD +database +the store's file gives trouble", done.stdout), done.stdout
     assert "Traceback" not in done.stderr
 
@@ -276,11 +277,11 @@ def test_a_process_without_standard_streams_lives_and_refuses_as_any_other(folde
     """A closed one gives its number to the next socket, and the event loop aborts when that is closed."""
     environ = {**os.environ, **{f"TICKYARD_{name}": value for name, value in GOOD.items()}, "TICKYARD_DATA_DIR": "made"}
     command = ["/bin/sh", "-c", f"exec {sys.executable} -m tickyard doctor {closing}"]
-    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=STUCK_S)
     assert done.returncode == 1
     assert "Traceback" not in done.stdout + done.stderr
     environ["TICKYARD_PORT"] = "x"
-    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=STUCK_S)
     assert done.returncode == 2
 
 
@@ -337,7 +338,7 @@ def test_a_key_that_cannot_be_written_to_its_end_is_not_left_behind(folder):
     shell = ["/bin/sh", "-c", 'ulimit -f 0; exec "$@"', "sh", sys.executable, "-m", "tickyard", "keys"]
     keys = (folder / "keys").read_text()
     for words in (["new", "alert", "half.key"], ["new", "receipt", "half.key"], ["rotate", "keys"]):
-        done = subprocess.run([*shell, *words], cwd=folder, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([*shell, *words], cwd=folder, capture_output=True, text=True, timeout=STUCK_S)
         assert (done.returncode, "cannot be written: File too large" in done.stderr) == (2, True), done.stderr
     assert not (folder / "half.key").exists()
     assert not (folder / ".keys.new").exists()

@@ -15,6 +15,7 @@ from tickyard.doors.describe.cards import PROTOCOLS, registry_entry, server_name
 from tickyard.doors.describe.discovery import DOCUMENT_PATHS, documents, security_txt
 from tickyard.doors.describe.payment_info import payment_info
 from tickyard.kernel.clock import WallClock
+from yards.patience import STUCK_S
 
 BASE = "https://api.example.com"
 NOW = datetime(2026, 10, 3, 14, tzinfo=UTC)
@@ -131,7 +132,7 @@ def test_the_registry_entry_fits_the_published_schema(base):
 @pytest.mark.slow
 def test_the_registry_entry_is_a_command():
     command = [sys.executable, "-m", "tickyard", "server-json", "--url", f"{BASE}/"]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=STUCK_S)
     assert done.stdout == registry_entry(BASE)
 
 

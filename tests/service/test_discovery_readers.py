@@ -48,7 +48,7 @@ async def read(base):
         "node", str(HERE / "readers.mjs"), base, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
     try:
-        out, told = await asyncio.wait_for(process.communicate(), 60)
+        out, told = await asyncio.wait_for(process.communicate(), STUCK_S)
     finally:
         if process.returncode is None:
             process.kill()

@@ -18,6 +18,7 @@ from tickyard.observe.lines import Lines
 from tickyard.observe.log import AccessLog, configure_logging
 from tickyard.observe.metrics import REGISTRY
 from yards import serving
+from yards.patience import STUCK_S
 
 BODY = b'{"kept":true}'
 
@@ -66,7 +67,7 @@ async def talk(app, sent, answers=1, keep_alive_s=5):
     async with serving.serving(app, keep_alive_s=keep_alive_s) as base:
         reader, writer = await asyncio.open_connection("127.0.0.1", int(base.rpartition(":")[2]))
         writer.write(sent)
-        found = [await asyncio.wait_for(read_answer(reader), 10) for _ in range(answers)]
+        found = [await asyncio.wait_for(read_answer(reader), STUCK_S) for _ in range(answers)]
         writer.close()
         return found
 
@@ -164,7 +165,7 @@ def test_a_slow_request_right_behind_a_kept_one_is_not_taken_for_idle():
             # Several keep-alive times later.
             await WallClock().sleep(0.3)
             yard.go.set()
-            second = await asyncio.wait_for(read_answer(reader), 10)
+            second = await asyncio.wait_for(read_answer(reader), STUCK_S)
             writer.close()
             return first, second
 
@@ -181,7 +182,7 @@ def test_half_a_head_behind_an_answer_has_the_time_of_a_head():
                 await read_answer(reader)
                 await WallClock().sleep(0.2)
                 writer.write(request()[20:])
-                assert (await asyncio.wait_for(read_answer(reader), 10))[2] == BODY
+                assert (await asyncio.wait_for(read_answer(reader), STUCK_S))[2] == BODY
             writer.close()
 
     asyncio.run(scenario())
@@ -240,7 +241,7 @@ def test_an_unknown_method_in_pieces_is_still_one(piece):
                 writer.write(sent[start : start + piece])
                 await writer.drain()
                 await WallClock().sleep(0.01)
-            answer = await asyncio.wait_for(read_answer(reader), 10)
+            answer = await asyncio.wait_for(read_answer(reader), STUCK_S)
             writer.close()
             return answer[0]
 

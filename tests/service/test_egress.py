@@ -17,6 +17,7 @@ from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.loop import Loop
 from yards import webhook_receiver as webhook
+from yards.patience import STUCK_S
 
 Receiver, StubResolver, egress_to = webhook.Receiver, webhook.StubResolver, webhook.egress_to
 
@@ -40,7 +41,7 @@ def dialled():
 @pytest.fixture(params=[asyncio.new_event_loop, Loop], ids=["asyncio", "ours"])
 def run(request):
     async def bounded(work):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(STUCK_S):
             return await work
 
     def run(work):

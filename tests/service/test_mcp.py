@@ -384,7 +384,7 @@ def test_logging_is_quiet_and_the_protocol_is_imported_only_when_used():
     posted(LIST)
     assert logging.getLogger("mcp").level == logging.WARNING
     code = "import sys, tickyard.doors.mcp.door; print({'mcp', 'mcp_types', 'pydantic'} & set(sys.modules))"
-    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=STUCK_S)
     assert out.stdout.strip() == "set()"
 
 

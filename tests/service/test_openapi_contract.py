@@ -25,6 +25,7 @@ from tickyard.features.alerts.secret import AlertKeys
 from tickyard.features.history.stream.ask import StreamAsk
 from tickyard.kernel.errors import BadRequest, NoLiquidity, NotFound, UpstreamDown
 from yards import paperyard, serving
+from yards.patience import STUCK_S
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -98,7 +99,9 @@ def test_the_linter_has_nothing_to_say(tmp_path):
     (tmp_path / "openapi.json").write_text(as_text(CATALOG))
     command = [str(REDOCLY), "lint", "openapi.json", "--config", str(HERE / "redocly.yaml")]
     environ = {**os.environ, "REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"}
-    done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=STUCK_S, check=False
+    )
     shown = done.stdout + done.stderr
     assert done.returncode == 0, shown
     assert "Warning was generated" not in shown, shown

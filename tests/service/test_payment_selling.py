@@ -195,7 +195,7 @@ def read(*words):
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-        out, trouble = await asyncio.wait_for(process.communicate(), 60)
+        out, trouble = await asyncio.wait_for(process.communicate(), STUCK_S)
         assert process.returncode == 0, trouble.decode()
         return json.loads(out)
 
@@ -320,7 +320,7 @@ def test_the_books_are_shown_exported_and_orphans_get_an_unsigned_refund(tmp_pat
 
     def told(*words):
         command = [sys.executable, "-m", "tickyard", "payments", *words]
-        return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=True).stdout
+        return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=STUCK_S, check=True).stdout
 
     assert len(told("list").splitlines()) == 3
     assert len(told("list", "--network", "8453", "--state", "settled", "--day", names["day"]).splitlines()) == 2

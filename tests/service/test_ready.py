@@ -13,6 +13,7 @@ from tickyard.doors.http.fast_path import ReadyProtocol
 from tickyard.doors.http.limits import RateLimit
 from tickyard.kernel.clock import WallClock
 from yards import serving
+from yards.patience import STUCK_S
 
 BODY = b'{"kept":"' + b"x" * 2000 + b'"}'
 LONG = b"long way"
@@ -41,7 +42,7 @@ def talk(sent, app=None, *, pieces=1):
             for start in range(0, len(sent), size):
                 writer.write(sent[start : start + size])
                 await writer.drain()
-            answer = await asyncio.wait_for(reader.read(), 10)
+            answer = await asyncio.wait_for(reader.read(), STUCK_S)
             writer.close()
             return answer
 

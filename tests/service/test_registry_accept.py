@@ -48,7 +48,7 @@ async def tickyard(folder, far, *arguments):
     ran = await asyncio.to_thread(
         subprocess.run,
         [sys.executable, "-m", "tickyard", "registry", *arguments],
-        env=environ, capture_output=True, text=True, timeout=30,
+        env=environ, capture_output=True, text=True, timeout=STUCK_S,
     )  # fmt: skip
     assert "Traceback" not in ran.stderr, ran.stderr
     return ran.returncode, ran.stdout

@@ -20,6 +20,7 @@ from tickyard.processes.traces import Tracing
 from tickyard.store.opening import open_store
 from tickyard.store.sqlite.engine import SqliteTransaction
 from yards import asgi
+from yards.patience import STUCK_S
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
@@ -69,7 +70,7 @@ def test_without_an_address_nothing_of_it_is_imported():
         "import sys, tickyard.processes.api, tickyard.processes.worker; "
         "print([name for name in sys.modules if name.startswith('opentelemetry')])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=STUCK_S, check=True)
     assert done.stdout == "[]\n"
 
 

@@ -11,6 +11,7 @@ from tickyard.catalog import CATALOG
 from tickyard.clientgen.__main__ import made, main, stale
 from tickyard.clientgen.typescript import camel, ts_files
 from yards import typescript as _typescript
+from yards.patience import STUCK_S
 
 CORE_MAX_BYTES = 8 * 1024
 
@@ -70,7 +71,7 @@ def test_the_core_is_small_and_needs_nothing():
             "--packages=external",
         ],
         capture_output=True,
-        timeout=60,
+        timeout=STUCK_S,
         check=True,
     ).stdout
     assert b"import" not in re.sub(rb"importKey", b"", bundle)

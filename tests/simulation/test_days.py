@@ -14,6 +14,7 @@ from proof import MODE, SEED, count
 from simulated.run import CALM_DAYS, DAYS_PER_WORLD, live_on, read_progress, shard, tell, total
 from tickyard.kernel.clock import WallClock
 from tickyard.store.opening import open_store
+from yards.patience import STUCK_S
 from yards.schema import lay
 
 HERE = Path(__file__).parent
@@ -59,7 +60,7 @@ def test_a_seed_replays_exactly_in_any_process():
     worlds = ["--days", "1", "--seed", str(first), "--worlds", str(5 - first)]
     command = [sys.executable, "-m", "simulated.run", *worlds]
     environ = {**os.environ, "PYTHONHASHSEED": "1"}
-    shown = subprocess.run(command, cwd=HERE, env=environ, capture_output=True, text=True, timeout=100, check=True)
+    shown = subprocess.run(command, cwd=HERE, env=environ, capture_output=True, text=True, timeout=STUCK_S, check=True)
     here = tell(4, 1)[0]
     assert "trace" in here
     # Not even what lived in the same process before it makes a difference.

@@ -10,6 +10,7 @@ import pytest
 from paid.run import tell
 from proof import SEED, count
 from simulated.run import shard
+from yards.patience import STUCK_S
 
 HERE = Path(__file__).parent
 WORLDS = count(2000, tenth=60, quick=1)
@@ -30,5 +31,5 @@ def test_nobody_pays_twice_nobody_steals_and_every_transfer_is_counted_once():
 def test_a_world_of_payments_replays_exactly_in_any_process():
     command = [sys.executable, "-m", "paid.run", "--seed", "3"]
     environ = {**os.environ, "PYTHONHASHSEED": "1"}
-    shown = subprocess.run(command, cwd=HERE, env=environ, capture_output=True, text=True, timeout=100, check=True)
+    shown = subprocess.run(command, cwd=HERE, env=environ, capture_output=True, text=True, timeout=STUCK_S, check=True)
     assert shown.stdout.strip() == tell(3)[0]

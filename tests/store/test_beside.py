@@ -29,6 +29,7 @@ from tickyard.store.migrate import migrate
 from tickyard.store.opening import open_store
 from tickyard.store.tokens import token_ids
 from yards import house, paperyard, running
+from yards.patience import STUCK_S
 
 EVENTS = count(1_000, tenth=40)
 CLOCK = WallClock()
@@ -89,10 +90,10 @@ class Nursery:
         if not self._dead[pid].done():
             with suppress(ProcessLookupError):
                 os.kill(pid, number)
-        return await asyncio.wait_for(self._dead[pid], 30)
+        return await asyncio.wait_for(self._dead[pid], STUCK_S)
 
     async def ended(self, pid):
-        return await asyncio.wait_for(asyncio.shield(self._dead[pid]), 60)
+        return await asyncio.wait_for(asyncio.shield(self._dead[pid]), STUCK_S)
 
 
 class Town:

@@ -17,6 +17,7 @@ from tickyard.store import migrate
 from tickyard.store.engine import StoreRefused
 from tickyard.store.opening import open_store
 from tickyard.store.tables import METADATA
+from yards.patience import STUCK_S
 
 VERSIONS = sorted((Path(migrate.__file__).parent / "migrations" / "versions").glob("*.py"))
 NEWEST = VERSIONS[-1].name[1:5]
@@ -64,7 +65,7 @@ def test_three_processes_that_start_at_once_migrate_once(where):
         process.stdin.write("go\n")
         process.stdin.flush()
     for process in processes:
-        process.communicate(timeout=60)
+        process.communicate(timeout=STUCK_S)
     assert [process.returncode for process in processes] == [0, 0, 0]
 
     async def version():

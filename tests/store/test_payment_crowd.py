@@ -100,7 +100,7 @@ def gated(tmp_path, scenario):
             turns = Turns(store)
             tasks = [asyncio.create_task(turns.find(key)) for key in KEYS]
             await breathe()
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(STUCK_S):
                 await scenario(store, turns, tasks)
             # Whatever happened, the next one is served.
             store.is_gone = False

@@ -10,6 +10,7 @@ from tickyard.kernel.errors import UpstreamDown
 from tickyard.store.group_commit import Together
 from tickyard.store.opening import open_store
 from tickyard.store.statement import Prepared
+from yards.patience import STUCK_S
 
 NUMBERS = Table("numbers", MetaData(), Column("n", Integer, primary_key=True, autoincrement=False))
 WRITE = Prepared(lambda _tx: insert(NUMBERS), ("n",))
@@ -20,7 +21,7 @@ def run(where, scenario):
     async def bounded():
         store = open_store(where, WallClock())
         try:
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(STUCK_S):
                 async with store.begin() as tx:
                     await tx.run_sync(NUMBERS.create)
                 await scenario(store, Together(store))

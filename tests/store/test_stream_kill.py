@@ -20,6 +20,7 @@ from tickyard.kernel.ids import Address, Symbol
 from tickyard.market.sampling.rounds import Round, slot_number, slot_start
 from tickyard.store.opening import open_store
 from tickyard.store.tokens import token_ids
+from yards.patience import STUCK_S
 from yards.schema import lay
 
 KILLS = count(200)
@@ -108,7 +109,7 @@ def test_every_sample_is_heard_once_and_in_order_whoever_is_killed(where):
                 told = listen(url, Hasty(), events=["sample", "candle"], last_event_id=last_id)
                 feeding = asyncio.create_task(feed(rounds, rng))
                 got = 0
-                async with asyncio.timeout(60):
+                async with asyncio.timeout(STUCK_S):
                     async for event in told:
                         last_id = event.id or last_id
                         heard.append((event.name, event.data))
@@ -126,7 +127,7 @@ def test_every_sample_is_heard_once_and_in_order_whoever_is_killed(where):
             # The last one tells the rest.
             url = servers.another()
             last = slot_start(rounds.slot - 1).isoformat().replace("+00:00", "Z")
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(STUCK_S):
                 if samples(heard)[-1] != last:
                     async for event in listen(url, Hasty(), events=["sample", "candle"], last_event_id=last_id):
                         heard.append((event.name, event.data))

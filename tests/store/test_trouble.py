@@ -19,6 +19,7 @@ from tickyard.kernel.errors import UpstreamDown
 from tickyard.market.sampling.rounds import Round, slot_number
 from tickyard.store.engine import Contended, StoreRefused
 from tickyard.store.opening import open_store
+from yards.patience import STUCK_S
 from yards.schema import lay
 
 CLOCK = WallClock()
@@ -259,7 +260,7 @@ async def go():
     await store.close()
 asyncio.run(go())
 """
-    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=STUCK_S)
     assert ran.returncode == 0, ran.stderr
     still, recorded = ran.stdout.split("\n")[:2]
     assert still == "still full"

@@ -8,6 +8,8 @@ from textwrap import indent
 
 import pytest
 
+from yards.patience import STUCK_S
+
 HERE = Path(__file__).parents[1]
 SECRET = "Zq8" + "tJ-_4" * 8
 CONFTEST = """
@@ -45,7 +47,9 @@ def session(folder, bodies):
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(folder)]
     # The plugins of others take longer to load than all the rest.
     environ = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    return subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        command, cwd=folder, env=environ, capture_output=True, text=True, timeout=STUCK_S, check=False
+    )
 
 
 @pytest.mark.slow

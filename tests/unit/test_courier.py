@@ -23,6 +23,7 @@ from tickyard.market.sampling.rounds import Round, slot_number
 from tickyard.store.opening import open_store
 from yards.clocks import MovedClock
 from yards.parcels import deliver_due
+from yards.patience import STUCK_S
 from yards.schema import lay
 
 BORN = datetime(2026, 11, 1, 12, tzinfo=UTC)
@@ -91,7 +92,7 @@ def run(tmp_path):
             store = open_store(tmp_path / "tickyard.db", town_clock, Random(1))
             try:
                 await lay(store)
-                async with asyncio.timeout(20):
+                async with asyncio.timeout(STUCK_S):
                     return await work(Town(store, town_clock))
             finally:
                 await store.close()

@@ -26,6 +26,7 @@ from tickyard.payout.judge import Allowance, CapReached, PayoutCaps
 from tickyard.payout.signing.keystore import KeystoreRefused, open_keystore, write_keystore
 from tickyard.payout.signing.signer import LocalSigner
 from tickyard.payout.signing.transaction import CallTransaction, rlp, transaction_hash
+from yards.patience import STUCK_S
 
 SOURCE = Path(tickyard.__file__).parent
 KEY = bytes(range(1, 33))
@@ -240,7 +241,7 @@ def test_api_and_worker_load_no_signing_code_and_know_no_key():
         "tickyard.features.earn.books.reserves",
     ]
     code = f"import sys, {', '.join(modules)}; print(*sorted(sys.modules))"
-    shown = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
+    shown = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=STUCK_S)
     loaded = shown.stdout.split()
     assert [name for name in loaded if name.startswith(("eth_", "tickyard.payout", "tickyard.sandbox"))] == []
     for path in (SOURCE / "features").rglob("*.py"):

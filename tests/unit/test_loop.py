@@ -10,6 +10,7 @@ import pytest
 import uvloop
 
 from tickyard.kernel.loop import Loop
+from yards.patience import STUCK_S
 
 STORM = """
 import asyncio, random, socket, sys
@@ -84,7 +85,7 @@ def test_the_loop_that_we_build_on_still_needs_it():
 @pytest.mark.slow
 def test_connections_given_up_by_the_thousand_do_not_end_the_process():
     done = subprocess.run(
-        [sys.executable, "-c", STORM.replace("LOOP", "Loop")], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", STORM.replace("LOOP", "Loop")], capture_output=True, text=True, timeout=STUCK_S
     )
     assert (done.returncode, done.stderr) == (0, "")
 

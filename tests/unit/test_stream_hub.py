@@ -22,6 +22,7 @@ from tickyard.sources.issuer.api import IssuerAction
 from tickyard.store.opening import open_store
 from tickyard.store.tokens import token_ids
 from yards.clocks import MovedClock, SkippingClock
+from yards.patience import STUCK_S
 from yards.schema import lay
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -77,7 +78,7 @@ def run(tmp_path):
             store = open_store(tmp_path / "tickyard.db", clock, Random(1))
             try:
                 await lay(store)
-                async with asyncio.timeout(20):
+                async with asyncio.timeout(STUCK_S):
                     return await work(Stage(store, clock))
             finally:
                 await store.close()

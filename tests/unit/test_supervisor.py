@@ -8,6 +8,7 @@ import pytest
 from tickyard.observe import metrics
 from tickyard.supervisor import GaveUp, Supervisor
 from yards.clocks import SkippingClock
+from yards.patience import STUCK_S
 
 
 class PausedClock(SkippingClock):
@@ -26,7 +27,7 @@ def run(scenario):
     async def go():
         clock = PausedClock()
         tasks = Supervisor(clock, Random(1))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(STUCK_S):
             try:
                 await scenario(tasks, clock)
             finally:

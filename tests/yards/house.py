@@ -17,8 +17,8 @@ from tickyard.kernel.clock import Clock, WallClock
 from tickyard.store.migrate import migrate
 from tickyard.store.opening import open_store
 from tickyard.wiring import open_deps
+from yards.patience import STUCK_S
 
-_READY_LIMIT_S = 30
 # The catalog is described by hundreds of services in one process: once will do.
 pages.describe = lru_cache(maxsize=8)(pages.describe)
 
@@ -29,7 +29,7 @@ async def open_house(folder: Path, rpc_url: str, issuer_url: str, clock: Clock, 
     settings = read_settings(environment(folder, rpc_url, issuer_url, **more))
     await _make_store(settings)
     async with open_deps(settings, clock) as deps:
-        await asyncio.wait_for(_until_ready(deps, clock), _READY_LIMIT_S)
+        await asyncio.wait_for(_until_ready(deps, clock), STUCK_S)
         yield deps
 
 

@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+from yards.patience import STUCK_S
+
 NOWHERE = "http://127.0.0.1:1"
 """Right in form, and nobody is there."""
 GOOD = {
@@ -29,5 +31,5 @@ def run(folder, *words, before=":", **settings):
         env=environ,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=STUCK_S,
     )

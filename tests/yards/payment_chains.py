@@ -23,6 +23,7 @@ from tickyard.sandbox.world.place import PERMIT2, PERMIT2_PROXY, USDC, USDG
 from tickyard.sandbox.world.second_chain import start_second_chain
 from tickyard.sandbox.world.trader import balance_of
 from tickyard.sandbox.world.wallets import wallets
+from yards.patience import STUCK_S
 
 NETWORKS = ("eip155:4663", "eip155:8453")
 DEMO = wallets()[0]
@@ -159,5 +160,5 @@ def stock_client(network=None):
 
 
 async def buy(town, client):
-    async with httpx.AsyncClient(transport=x402AsyncTransport(client), trust_env=False, timeout=30) as http:
+    async with httpx.AsyncClient(transport=x402AsyncTransport(client), trust_env=False, timeout=STUCK_S) as http:
         return await http.get(town.url)

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import psycopg
 
+from yards.patience import STUCK_S
+
 # PostgreSQL refuses to run as root; any other uid will do, it needs no account.
 _UNPRIVILEGED = 65534
 
@@ -68,7 +70,7 @@ class PostgresServer:
             check=True,
             cwd=self.folder,
             stdout=subprocess.DEVNULL,
-            timeout=60,
+            timeout=STUCK_S,
             **self._as,
         )
 
@@ -101,7 +103,7 @@ class PostgresServer:
     def _wait_until_it_answers(self) -> None:
         ready = [self._bin / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)]
         for _ in range(100):
-            if subprocess.run(ready, timeout=10).returncode == 0:
+            if subprocess.run(ready, timeout=STUCK_S).returncode == 0:
                 return
             with contextlib.suppress(subprocess.TimeoutExpired):
                 status = self._process.wait(0.1)

@@ -13,6 +13,8 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+from yards.patience import STUCK_S
+
 ROOT = Path(__file__).parents[2]
 PAUSE = threading.Event()
 WATCH = None
@@ -34,7 +36,7 @@ def free_port():
 
 
 def read_metrics(port):
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as response:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=STUCK_S) as response:
         return response.read().decode()
 
 
@@ -128,7 +130,7 @@ class Up(Caller):
         self._listen()
         began = time.monotonic()
         self.process.send_signal(number)
-        self.shown += self.process.communicate(timeout=20)[0]
+        self.shown += self.process.communicate(timeout=STUCK_S)[0]
         took = time.monotonic() - began
         if WATCH is not None:
             WATCH.output("what `tickyard up` showed", self.shown)
@@ -182,7 +184,7 @@ class Process(Caller):
         self._end()
 
     def _end(self):
-        self.process.wait(timeout=10)
+        self.process.wait(timeout=STUCK_S)
         self.process.stdin.close()
         if WATCH is not None:
             WATCH.output(f"{self._log.name} of a process", self._log.read_text(errors="replace"))

@@ -10,6 +10,7 @@ from starlette.types import ASGIApp
 
 from tickyard.doors.http.fast_path import ReadyProtocol
 from tickyard.kernel.clock import WallClock
+from yards.patience import STUCK_S
 
 
 class PromptServer(uvicorn.Server):
@@ -46,7 +47,7 @@ async def running(config: uvicorn.Config, sock: socket.socket) -> AsyncIterator[
         yield
     finally:
         server.stop()
-        await asyncio.wait_for(task, 20)
+        await asyncio.wait_for(task, STUCK_S)
         sock.close()
 
 
