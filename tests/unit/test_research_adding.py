@@ -224,3 +224,101 @@ def test_quarters_under_another_name_than_the_part_of_their_year_stand():
         netOfInterest USD 240m 2026-04-01 2026-06-30 10-Q 2026-08-01
     """)
     assert quarter(found, "2026-06-30").revenue.value == 240_000_000
+
+
+# A profit after minority owners, and a bank's two parts: no filing tags the amount itself.
+MADE = {
+    "netIncome": (NET_INCOME, ("ProfitLoss", "NetIncomeLossAttributableToNoncontrollingInterest"), (1, -1)),
+    "revenue": (REVENUE, ("InterestIncomeExpenseNet", "NoninterestIncome"), (1, 1)),
+}
+
+
+def made_rows(first, second, amounts, start, end, form, filed):
+    whole, part = amounts
+    return f"""
+        {first} USD {whole}m {start} {end} {form} {filed}
+        {second} USD {part}m {start} {end} {form} {filed}
+        commonIncome USD 101m {start} {end} {form} {filed}"""
+
+
+def made_year(name):
+    _, (first, second), _ = MADE[name]
+    months = (
+        ((300, 10), "2024-01-01", "2024-03-31", "10-Q", "2024-05-01"),
+        ((300, 10), "2024-04-01", "2024-06-30", "10-Q", "2024-08-01"),
+        ((300, 10), "2024-07-01", "2024-09-30", "10-Q", "2024-11-01"),
+        ((900, 30), "2024-01-01", "2024-09-30", "10-Q", "2024-11-01"),
+        ((1200, 40), "2024-01-01", "2024-12-31", "10-K", "2025-02-20"),
+    )
+    return "".join(made_rows(first, second, *each) for each in months)
+
+
+def next_year(name, amounts):
+    """The report of the year after, with this said of the year before."""
+    _, (first, second), _ = MADE[name]
+    return made_rows(first, second, amounts, "2024-01-01", "2024-12-31", "10-K", "2026-02-20") + made_rows(
+        first, second, (1400, 50), "2025-01-01", "2025-12-31", "10-K", "2026-02-20"
+    )
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_the_fourth_quarter_of_a_restated_year_made_of_two_lines_is_that_of_the_year_before_it_was(name):
+    line, _, (_, sign) = MADE[name]
+    found = told(made_year(name) + next_year(name, (1260, 40)))
+    year, last = line.of(found.annual[1]), line.of(quarter(found, "2024-12-31"))
+    assert year.value == 1_260_000_000 + sign * 40_000_000
+    assert [said.value for said in year.earlier] == [1_200_000_000 + sign * 40_000_000]
+    assert last.value == line.of(quarter(told(made_year(name)), "2024-12-31")).value == 300_000_000 + sign * 10_000_000
+    assert "before the year was restated" in last.reason
+    assert last.filed == date(2025, 2, 20)
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_quarters_restated_before_their_year_stay_and_make_no_fourth_with_it(name):
+    line, (first, second), (_, sign) = MADE[name]
+    recast = (
+        ((310, 10), "2024-01-01", "2024-03-31", "10-Q", "2025-05-01"),
+        ((310, 10), "2024-04-01", "2024-06-30", "10-Q", "2025-08-01"),
+        ((310, 10), "2024-07-01", "2024-09-30", "10-Q", "2025-11-01"),
+        ((930, 30), "2024-01-01", "2024-09-30", "10-Q", "2025-11-01"),
+    )
+    text = made_year(name) + "".join(made_rows(first, second, *each) for each in recast)
+    found = told(text + next_year(name, (1260, 40)))
+    quarters = [line.of(quarter(found, end)) for end in ("2024-03-31", "2024-06-30", "2024-09-30", "2024-12-31")]
+    now, before = 310_000_000 + sign * 10_000_000, 300_000_000 + sign * 10_000_000
+    assert [each.value for each in quarters] == [now, now, now, None]
+    assert [said.value for said in quarters[0].earlier] == [before]
+    assert "restated" in quarters[3].reason
+
+
+@pytest.mark.parametrize(("whole", "part"), [("1200.4", "40"), ("1200", "-40")], ids=["rounded", "sign of a minority"])
+def test_a_sum_that_was_rounded_or_turned_in_sign_was_not_restated(whole, part):
+    found = told(made_year("netIncome") + next_year("netIncome", (whole, part)))
+    assert found.annual[1].net_income.earlier == ()
+    assert quarter(found, "2024-12-31").net_income.value is not None
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_newest_year_made_of_two_lines_that_an_amendment_restates_makes_no_trailing_year(name):
+    line, (first, second), _ = MADE[name]
+    text = made_year(name) + made_rows(first, second, (1206, 40), "2024-01-01", "2024-12-31", "10-K/A", "2025-04-20")
+    for start, filed in (("2025", "2025-05-01"), ("2024", "2025-05-01")):
+        text += made_rows(first, second, (300, 10), f"{start}-01-01", f"{start}-03-31", "10-Q", filed)
+    trailing = line.of(told(text).trailing)
+    assert trailing.value is None
+    assert "restated" in trailing.reason
+
+
+# As both banks announced them: the year less nine months of the same telling, whatever later reports made of the year.
+@pytest.mark.parametrize(
+    ("name", "line", "end", "value"),
+    [
+        ("PNC@2021", NET_INCOME, "2013-12-31", 1_048_000_000),
+        ("PNC@2021", NET_INCOME, "2012-12-31", 718_000_000),
+        ("UBSI@2021", REVENUE, "2013-12-31", 81_232_000),
+    ],
+)
+def test_a_real_year_that_was_restated_makes_no_fourth_quarter_with_nine_months_told_before(name, line, end, value):
+    found = real(name)
+    assert line.of(quarter(found, end)).value == value
+    assert line.of(next(year for year in found.annual if year.end.isoformat() == end)).earlier

@@ -132,6 +132,10 @@ def settle_year(
                 for end, before, after in zip(inside, newest, told, strict=True)
                 if before.value != after.value
             }
+    # The newest year is what the trailing one is made of: it is as restated, or unknown.
+    is_past = year.end != years.newest_end(FIGURES)
+    if is_past and (before := _as_first_told(whole, inside, newest, line, spans, nine)):
+        return before
     if any(item.value is None for item in newest):
         return {}
     if any(_makes(newest, said.value) for said in line.told(years, year.end, "year") if said.value is not None):
@@ -148,6 +152,27 @@ def settle_year(
     }
 
 
+def _as_first_told(
+    whole: Item, ends: Sequence[date], newest: Sequence[Item], line: StatementLine, spans: Years, nine: Years
+) -> dict[date, Item]:
+    """The quarters of a restated year that is made of several lines, as they made it up before: which of their later
+    tellings are made of the same lines is not known, unless they make up the nine months."""
+    months = list(line.told(nine, ends[-2], "nine months", is_oldest_first=True))
+    if not whole.earlier or whole.concept in FIGURES or not months:
+        return {}
+    first = whole.earlier[-1]
+    year = replace(whole, value=first.value, form=first.form, accession=first.accession, filed=first.filed, earlier=())
+    told = [next(line.told(spans, end, "quarter", is_oldest_first=True), None) for end in ends[:-1]]
+    way = next(_whole_ways([*told, None], year, line, months[:1]), None)
+    changed = [(end, before, after) for end, before, after in zip(ends, newest, way or (), strict=False)]
+    changed = [(end, before, after) for end, before, after in changed if before.value != after.value]
+    is_restated = any(each.value is not None and _makes(newest[:-1], each.value) for each in months)
+    if is_restated and any(end != ends[-1] for end, _, _ in changed):
+        return {}
+    reason = _BEFORE.format(end=ends[-1])
+    return {end: replace(_instead(before, after, whole, ends[-1]), reason=reason) for end, before, after in changed}
+
+
 def _kin(told: Iterator[Item], whole: Item) -> Item | None:
     """What another filing says of the quarter under the name of the year."""
     return next((item for item in told if item.alike & whole.alike), None)
@@ -160,20 +185,21 @@ def _makes(items: Sequence[Item], whole: Number) -> bool:
 
 def _ways(whole: Item, ends: Sequence[date], line: StatementLine, spans: Years, nine: Years) -> Iterator[list[Item]]:
     """Ways to tell the four quarters that hang together: under the year's own name, or each as it was told first."""
+    # A year that was restated is no longer the one that those nine months were a part of.
+    months = list(line.told(nine, ends[-2], "nine months")) if not whole.earlier else []
     if whole.concept is not None:
-        yield from _whole_ways([line.named(spans, end, whole.concept) for end in ends], whole, line, nine, ends)
+        yield from _whole_ways([line.named(spans, end, whole.concept) for end in ends], whole, line, months)
     first = [next(line.told(spans, end, "quarter", is_oldest_first=True), None) for end in ends]
-    yield from _whole_ways(first, whole, line, nine, ends)
+    yield from _whole_ways(first, whole, line, months)
 
 
 def _whole_ways(
-    told: Sequence[Item | None], whole: Item, line: StatementLine, nine: Years, ends: Sequence[date]
+    told: Sequence[Item | None], whole: Item, line: StatementLine, months: Sequence[Item]
 ) -> Iterator[list[Item]]:
     three = [item for item in told[:-1] if item is not None]
     if len(three) < _FOUR - 1:
         return
-    # A year that was restated is no longer the one that those nine months were a part of.
-    for each in line.told(nine, ends[-2], "nine months") if not whole.earlier else ():
+    for each in months:
         if each.value is None or whole.value is None or _is_absurd(line, whole.value, each.value):
             continue
         if whole.alike & each.alike and _makes(three, each.value):

@@ -19,6 +19,7 @@ _OWNERS: Final = "the owners' part of the profit"
 """One thing under several names, tagged or made by subtraction."""
 FIGURES: Final = (*concepts.REVENUE, *concepts.NET_INCOME)
 _NAMES: Final = frozenset(FIGURES)
+_AMOUNTS: Final = frozenset((*FIGURES, *concepts.CHECKS, *concepts.MINORITY))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,15 @@ class StatementLine:
     """Whether a longer period has at least as much of it as a part of the period."""
 
     def item(self, spans: Years, end: date, word: str) -> Item:
-        return _item(self.choose(spans, end), spans.statements(self.wanted, end), spans.unit, self.name, word)
+        statements = spans.statements(self.wanted, end)
+        item = _item(self.choose(spans, end), statements, spans.unit, self.name, word)
+        own = next((each for each in statements if each.accession == item.accession), None)
+        if item.concept is None or own is None or own.get(item.concept) is not None:
+            return item
+        # No filing tags an amount that is made of several lines: each is asked what it makes of them.
+        others = [(each, self.item(spans.alone(each), end, word)) for each in statements if each is not own]
+        made = [(each, other) for each, other in others if other.concept == item.concept]
+        return replace(item, earlier=tuple(_said(other) for each, other in made if not _agree(item, own, other, each)))
 
     def told(self, spans: Years, end: date, word: str, *, is_oldest_first: bool = False) -> Iterator[Item]:
         """What each filing of the period says by itself, the newest first; filings that say nothing left out."""
@@ -203,9 +212,32 @@ def _tagged(statements: Sequence[Statement], wanted: Sequence[str], unit: str) -
 
 def unknown(item: Item, reason: str) -> Item:
     """No value, with the reason and what was told."""
+    return Item(None, item.unit, reason=reason, earlier=(_said(item), *item.earlier))
+
+
+def _said(item: Item) -> Said:
     assert item.value is not None
-    said = Said(item.value, item.form or "", item.accession or "", item.filed or date.min)
-    return Item(None, item.unit, reason=reason, earlier=(said, *item.earlier))
+    return Said(item.value, item.form or "", item.accession or "", item.filed or date.min)
+
+
+def _agree(one: Item, own: Statement, other: Item, their: Statement) -> bool:
+    """Whether two filings mean the same amount: to the last digit, or to one in the last of that which rounds more. Of
+    the same whole profit the rest is the same: minorities are tagged with either sign."""
+    assert one.concept is not None
+    assert one.value is not None
+    assert other.value is not None
+    base = _base(one.concept)
+    if one.value == other.value or (own.get(base) is not None and own.get(base) == their.get(base)):
+        return True
+    digits = {_last_digit_of(own), _last_digit_of(their)}
+    return len(digits) > 1 and concepts.size(one.value - other.value) <= max(digits)
+
+
+def _last_digit_of(statement: Statement) -> int:
+    """What one in the last digit is worth to which a filing tells its amounts."""
+    amounts = (int(concepts.size(value)) for name, value in statement.values.items() if name in _AMOUNTS)
+    zeros = [len(text) - len(text.rstrip("0")) for text in (str(amount) for amount in amounts if amount)]
+    return int("1" + "0" * min(zeros, default=0))
 
 
 def _earlier(statements: Sequence[Statement], concept: str, accession: str, value: Number | None) -> tuple[Said, ...]:

@@ -208,10 +208,12 @@ def _sum(four: Sequence[Period], ago: Period | None, line: StatementLine, unit: 
 
 
 def _was_recast(ago: Item, newest: Item) -> bool:
-    """Whether the newest quarter's filing tells the same quarter of last year otherwise than it was told before."""
+    """Whether the newest quarter's filing tells the same quarter of last year otherwise than it was told before. Lines
+    that a sum is made of move between reports without a recast; the months to date tell a larger one."""
     value = ago.value
     return (
         value is not None
+        and ago.concept in FIGURES
         and ago.accession == newest.accession
         and any(not adds_up([said.value], value) for said in ago.earlier)
     )
