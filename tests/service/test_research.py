@@ -351,6 +351,31 @@ def test_no_facts_and_no_filer_are_answers_and_no_outage(tmp_path):
     assert "No company files" in no_filer["note"]
 
 
+@pytest.mark.parametrize("path", [APPLE_FACTS, APPLE_FACTS.replace("api/xbrl/companyfacts", "submissions")])
+def test_a_document_that_vanishes_is_replaced_by_the_older_copy_for_a_week(tmp_path, path):
+    async def use(yard):
+        before = shown(await yard.research("AAPL"))
+        yard.desk.replaced[path] = None
+        yard.clock.move(hours=30)
+        after = shown(await yard.research("AAPL"))
+        asked = len(yard.desk.asked)
+        await yard.research("AAPL")
+        assert len(yard.desk.asked) == asked
+        del yard.desk.replaced[path]
+        yard.clock.move(minutes=11)
+        healed = shown(await yard.research("AAPL"))
+        yard.desk.replaced[path] = None
+        yard.clock.move(days=8)
+        return before, after, healed, shown(await yard.research("AAPL"))
+
+    before, after, healed, late = run(tmp_path, use)
+    assert after["underlying"] == healed["underlying"] == before["underlying"]
+    assert after["facts"]["revenue"] == healed["facts"]["revenue"] == before["facts"]["revenue"]
+    assert "no usable answer since" in after["note"]
+    assert "no usable answer since" not in (healed["note"] or "")
+    assert late["facts"]["revenue"] is None
+
+
 def test_an_unusable_quote_leaves_price_and_market_cap_null_and_says_why(tmp_path):
     async def use(yard):
         return shown(await yard.research(QUIET))

@@ -139,8 +139,8 @@ class Library:
                 raise
             log.warning("filings not refreshed, an older copy stands in", path=path, reason=failure.message)
             return _Got(spare, True, began + _RETRY)
-        if isinstance(answer, Unreadable) and spare is not None:
-            log.warning("filings document became unreadable, an older copy stands in", path=path)
+        if spare is not None and _is_taken_back(answer, spare):
+            log.warning("filings document became unreadable or vanished, an older copy stands in", path=path)
             return _Got(spare, True, began + _UNREADABLE_FRESH)
         fresh = await self._keep(path, kept, answer, began)
         return _Got(fresh, False, began + _fresh_for(fresh))
@@ -166,6 +166,12 @@ def _filer(company: KeptDocument, facts: KeptDocument) -> Filer | None:
     is_readable = facts.state is not State.UNREADABLE
     decoded = msgspec.json.decode(facts.body, type=CompanyFacts) if facts.state is State.PRESENT else None
     return Filer(msgspec.json.decode(company.body, type=Company), decoded, is_readable)
+
+
+def _is_taken_back(answer: Answered, spare: KeptDocument) -> bool:
+    """Whether the database no longer says what it said: who has filed has filed, so this is its bad day, not the
+    filer's."""
+    return isinstance(answer, Unreadable) or (isinstance(answer, Missing) and spare.state is State.PRESENT)
 
 
 def _is_sound(kept: KeptDocument) -> bool:
