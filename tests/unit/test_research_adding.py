@@ -63,6 +63,8 @@ def test_a_table_that_calls_the_whole_profit_the_owners_is_not_believed_against_
         ("PLUG@2021", "2017-11-08", REVENUE, None),
         ("QSR@2021", "2018-04-24", NET_INCOME, 678_900_000),
         ("GOOGL@2021", "2019-04-30", REVENUE, 142_012_000_000),
+        # Told without a holding that was sold since: so is the quarter a year ago, and all between.
+        ("PNC@2021", "2021-05-05", REVENUE, 16_785_000_000),
     ],
 )
 def test_the_trailing_year_of_an_earlier_day_is_the_year_and_the_months_since(name, day, line, value):
@@ -322,3 +324,26 @@ def test_a_real_year_that_was_restated_makes_no_fourth_quarter_with_nine_months_
     found = real(name)
     assert line.of(quarter(found, end)).value == value
     assert line.of(next(year for year in found.annual if year.end.isoformat() == end)).earlier
+
+
+RENAMED = """
+    {old} USD 301m 2024-01-01 2024-03-31 10-Q 2024-05-01
+    {old} USD 301m 2024-04-01 2024-06-30 10-Q 2024-08-01
+    {old} USD 301m 2024-07-01 2024-09-30 10-Q 2024-11-01
+    {old} USD 903m 2024-01-01 2024-09-30 10-Q 2024-11-01
+    {old} USD 1201m 2024-01-01 2024-12-31 10-K 2025-02-20
+    {old} USD 1261m 2024-01-01 2024-12-31 10-K 2026-02-20
+    {new} USD 1261m 2024-01-01 2024-12-31 10-K 2026-02-20
+    {old} USD 1401m 2025-01-01 2025-12-31 10-K 2026-02-20
+    {new} USD 1401m 2025-01-01 2025-12-31 10-K 2026-02-20
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "old", "new"), [(NET_INCOME, "ProfitLoss", "NetIncomeLoss"), (REVENUE, "contracts", "Revenues")]
+)
+def test_a_restated_year_is_known_by_the_name_it_had_before(line, old, new):
+    found = told(RENAMED.format(old=old, new=new))
+    year, last = line.of(found.annual[1]), line.of(quarter(found, "2024-12-31"))
+    assert (year.value, [said.value for said in year.earlier]) == (1_261_000_000, [1_201_000_000])
+    assert (last.value, last.reason) == (None, "The year was restated after its first nine months were reported.")

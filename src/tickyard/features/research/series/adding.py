@@ -94,9 +94,11 @@ def _rest(line: StatementLine, year: Item, nine: Item, quarters: Sequence[Item])
         return no("The year and its first nine months stand under different concepts.")
     if year.earlier:
         return no("The year was restated after its first nine months were reported.")
-    # As the quarters were first told: a later year may have restated one of them for comparison.
-    known = [item.earlier[-1].value if item.earlier else item.value for item in quarters if item.value is not None]
-    if len(known) < len(quarters) or not adds_up(known, nine.value):
+    # As the quarters were first told, or as they are now: a later year may have restated one of them for comparison,
+    # and the nine months one that came before them.
+    known = [item for item in quarters if item.value is not None]
+    ways = [[item.earlier[-1].value if item.earlier else item.value for item in known], [item.value for item in known]]
+    if len(known) < len(quarters) or not any(adds_up([each for each in way if each], nine.value) for way in ways):
         return no("The first three quarters do not make up the nine months.")
     if _is_absurd(line, year.value, nine.value):
         return no("The first nine months are more than the year, which revenue cannot be.")

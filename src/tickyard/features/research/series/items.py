@@ -139,9 +139,11 @@ def _item(figure: Figure, statements: Sequence[Statement], unit: str, name: str,
     if fact is None:
         told = figure.notes[0] if figure.notes else f"{name}: not reported."
         return Item(None, unit, reason=told.replace("year ended", f"{word} ended"))
-    earlier = _earlier(statements, fact.concept, fact.accession, fact.value)
     own = next((each for each in statements if each.accession == fact.accession), None)
     same = {each for each, value in own.values.items() if value == fact.value} & _NAMES if own is not None else set()
+    # A filing may have told the same line under a name that this one uses beside its own.
+    names = (fact.concept, *(each for each in FIGURES if each in same))
+    earlier = _earlier(statements, names, fact.accession, fact.value)
     alike = _alike(figure) | same
     # What must be said about a figure that was taken, such as of what parts it is the sum.
     note = next((note for note in figure.notes), None)
@@ -206,7 +208,7 @@ def _tagged(statements: Sequence[Statement], wanted: Sequence[str], unit: str) -
         concept = next((each for each in wanted if statement.get(each) is not None), None)
         if concept is not None:
             row, value = statement.rows[concept], statement.get(concept)
-            earlier = _earlier(statements, concept, row.accession, value)
+            earlier = _earlier(statements, (concept,), row.accession, value)
             yield statement, Item(value, unit, concept, row.form, row.accession, row.filed, None, earlier)
 
 
@@ -240,11 +242,13 @@ def _last_digit_of(statement: Statement) -> int:
     return int("1" + "0" * min(zeros, default=0))
 
 
-def _earlier(statements: Sequence[Statement], concept: str, accession: str, value: Number | None) -> tuple[Said, ...]:
+def _earlier(
+    statements: Sequence[Statement], names: Sequence[str], accession: str, value: Number | None
+) -> tuple[Said, ...]:
     """What other filings of the period said under the same concept, where it was something else; newest first."""
     found = []
     for statement in statements:
-        other = statement.get(concept)
+        other = statement.first(names)
         if statement.accession != accession and other is not None and other != value:
             found.append(Said(other, statement.form, statement.accession, statement.filed))
     return tuple(found)

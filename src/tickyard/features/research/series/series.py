@@ -153,11 +153,13 @@ def _trailing(
     ago = reported[quarterly[4].end] if len(quarterly) > _FOUR else None
 
     def sum_of(line: StatementLine) -> Item:
-        total = _sum(four, ago, line, unit)
-        if year is None or not 0 < since < _FOUR or total.value is None:
-            return total
-        other = _by_months_to_date(line.of(year), line, spans[since - 1], four[0].end)
-        if other is None or _is_near(total.value, other):
+        is_between = year is not None and 0 < since < _FOUR
+        other = _by_months_to_date(line.of(year), line, spans[since - 1], four[0].end) if year and is_between else None
+        total = _sum(four, None, line, unit)
+        if other is None or total.value != other:
+            # To the last digit, a recast of the quarter a year ago would have been one of the year too.
+            total = _sum(four, ago, line, unit)
+        if other is None or total.value is None or _is_near(total.value, other):
             return total
         return Item(None, unit, reason=f"Four quarters make {total.value}, the year and the months since {other}.")
 
