@@ -121,6 +121,31 @@ def test_an_accountant_gets_what_was_settled_in_its_order_and_nothing_that_never
     assert ask(lambda store: find_settled(store, first + timedelta(seconds=1), first + timedelta(minutes=1))) == []
 
 
+def test_books_of_any_size_are_read_page_by_page_and_without_the_answers(ask):
+    """A day of answers is gigabytes: one question for all of it was too much for a store's patience, and for memory."""
+    twins = [
+        row(n, "settled", payer=f"0x{n:040x}", settled_at=NOON, begun_at=NOON, body=b"answer", request=b"asked")
+        | {"status": 200, "content_type": "application/json"}
+        for n in range(20, 27)
+    ]
+
+    async def question(store):
+        async with store.begin() as tx:
+            await tx.execute(insert(payment), [{c.name: each.get(c.name) for c in payment.c} for each in twins])
+        inside, paged, listed = (NOON, NOON + timedelta(days=1)), [], []
+        while page := await find_settled(store, *inside, limit=2, after=paged[-1] if paged else None):
+            paged += page
+        while page := await find_payments(store, Filter(), 2, after=listed[-1] if listed else None):
+            listed += page
+        return paged, await find_settled(store, *inside), listed, await find_payments(store, Filter(), 100)
+
+    paged, settled, listed, newest = ask(question)
+    assert numbers(paged) == numbers(settled) == [*range(20, 27), 1, 2, 8, 9]
+    assert listed == newest
+    assert len({each.key for each in listed}) == len(BOOKS) + 7
+    assert [(each.reply, each.request) for each in settled] == [(None, None)] * 11
+
+
 def test_money_without_a_delivered_answer_is_an_orphan_once_it_has_been_seen(ask):
     later = NOON + timedelta(days=1)
     assert numbers(ask(lambda store: find_orphans(store, later))) == [2, 8]

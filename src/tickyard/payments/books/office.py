@@ -1,11 +1,14 @@
-"""The seller's own view of the books: what came in, what is in doubt, what was paid and never fetched. Reads only."""
+"""The seller's own view of the books: what came in, what is in doubt, what was paid and never fetched. Reads only.
+
+Answers are never read here: a day of them is many times the books, and nobody who keeps books wants them.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import ColumnElement, and_, func, or_, select, text
+from sqlalchemy import Column, ColumnElement, and_, func, literal, or_, select, text, tuple_
 
 from tickyard.chain.abi import address_word, uint_word
 from tickyard.chain.address import checksum
@@ -18,6 +21,9 @@ from tickyard.payments.books.tables import IS_ORPHAN, IS_UNPROVEN, payment
 from tickyard.store.engine import Store
 
 _TRANSFER: Final = bytes.fromhex("a9059cbb")
+_ANSWER: Final = ("status", "content_type", "body", "request")
+_COLUMNS: Final = tuple(column for column in payment.c if column.name not in _ANSWER)
+_KEY: Final = tuple(payment.primary_key.columns)
 
 
 class Filter(msgspec.Struct, frozen=True):
@@ -36,33 +42,41 @@ class NetworkStanding(msgspec.Struct, frozen=True):
     orphans: int
 
 
-async def find_payments(store: Store, which: Filter, limit: int) -> list[PaymentRow]:
-    """The newest first."""
-    return await _read(store, and_(*_conditions(which)), payment.c.begun_at.desc(), limit)
+async def find_payments(store: Store, which: Filter, limit: int, after: PaymentRow | None = None) -> list[PaymentRow]:
+    """The newest first; those that come after one of them."""
+    order = (payment.c.begun_at, *_KEY)
+    found = [*_conditions(which)]
+    if after is not None:
+        found.append(tuple_(*order) < _place(order, after))
+    return await _read(store, and_(*found), [column.desc() for column in order], limit)
 
 
 async def find_payment(store: Store, name: str) -> list[PaymentRow]:
     """By a transaction, the receipt's or the mined one, or by the payment's nonce."""
     wanted = name.lower()
     same = or_(payment.c.transaction == wanted, payment.c.mined == wanted, payment.c.nonce == wanted)
-    return await _read(store, same, payment.c.begun_at, 100)
+    return await _read(store, same, [payment.c.begun_at], 100)
 
 
-async def find_settled(store: Store, since: datetime, until: datetime) -> list[PaymentRow]:
-    """Everything that was settled in [since, until), in its order: for an accountant. What a facilitator called settled
-    and the chain never had is no income."""
+async def find_settled(
+    store: Store, since: datetime, until: datetime, limit: int | None = None, after: PaymentRow | None = None
+) -> list[PaymentRow]:
+    """Everything that was settled in [since, until), in its order, or what of it comes after one of them: for an
+    accountant. What a facilitator called settled and the chain never had is no income."""
+    order = (payment.c.settled_at, *_KEY)
     inside = and_(
         payment.c.state == "settled",
         payment.c.proof != "missing",
         payment.c.settled_at >= since,
         payment.c.settled_at < until,
+        *([] if after is None else [tuple_(*order) > _place(order, after)]),
     )
-    return await _read(store, inside, payment.c.settled_at, None)
+    return await _read(store, inside, order, limit)
 
 
 async def find_orphans(store: Store, until: datetime) -> list[PaymentRow]:
     """Money that we have seen arrive before `until`, whose answer has never left the house."""
-    return await _read(store, and_(text(IS_ORPHAN), payment.c.settled_at < until), payment.c.settled_at, None)
+    return await _read(store, and_(text(IS_ORPHAN), payment.c.settled_at < until), [payment.c.settled_at], None)
 
 
 async def take_stock(store: Store, network: str, until: datetime) -> NetworkStanding:
@@ -156,7 +170,16 @@ def _conditions(which: Filter) -> Sequence[ColumnElement[bool]]:
     return found
 
 
-async def _read(store: Store, which: ColumnElement[bool], order: Any, limit: int | None) -> list[PaymentRow]:
+def _place(order: Sequence[Column[Any]], row: PaymentRow) -> ColumnElement[Any]:
+    """Where a payment stands in an order by a moment and by the name of the payment."""
+    moment, *key = order
+    values = [getattr(row, moment.name), *(getattr(row.key, column.name) for column in key)]
+    return tuple_(*(literal(value, column.type) for column, value in zip(order, values, strict=True)))
+
+
+async def _read(
+    store: Store, which: ColumnElement[bool], order: Sequence[ColumnElement[Any]], limit: int | None
+) -> list[PaymentRow]:
     async with store.read() as tx:
-        found = await tx.execute(select(payment).where(which).order_by(order).limit(limit))
-        return [read_row(each) for each in found.mappings()]
+        found = await tx.execute(select(*_COLUMNS).where(which).order_by(*order).limit(limit))
+        return [read_row({**each, **dict.fromkeys(_ANSWER)}) for each in found.mappings()]

@@ -3,7 +3,10 @@
 import argparse
 import csv
 import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import datetime, timedelta
+from functools import partial
+from textwrap import indent
 from typing import Any, Final
 
 import msgspec
@@ -23,6 +26,11 @@ from tickyard.wiring.store import ready_store
 _ENTRY: Final = ("time", "network", "asset", "amount", "payer", "route", "transaction", "block", "creditedDay")
 _FRESH: Final = timedelta(minutes=5)
 """An answer may still be on its way to its caller."""
+_PAGE: Final = 20_000
+"""So many payments are asked for at once: a year of them is neither one answer of a store nor kept in memory."""
+
+Find = Callable[[int, PaymentRow | None], Awaitable[list[PaymentRow]]]
+"""At most so many payments, after one of them or from the first."""
 
 
 async def payments_command(asked: argparse.Namespace, settings: Settings) -> int:
@@ -40,8 +48,9 @@ async def _show(asked: argparse.Namespace, store: Store) -> int:
             day = asked.day
             network = None if asked.network is None else f"eip155:{asked.network}"
             which = office.Filter(asked.state, network, asked.payer, day, day and day + timedelta(days=1))
-            for row in await office.find_payments(store, which, asked.limit):
-                print(_line(row))
+            async for page in _pages(partial(office.find_payments, store, which), asked.limit):
+                for row in page:
+                    print(_line(row))
         case "show":
             found = await office.find_payment(store, asked.name)
             if not found:
@@ -50,13 +59,8 @@ async def _show(asked: argparse.Namespace, store: Store) -> int:
             for row in found:
                 _print(office.life_of(row))
         case "export":
-            entries = await _entries(store, asked.since, asked.until + timedelta(days=1))
-            if asked.format == "json":
-                _print(entries)
-            else:
-                out = csv.DictWriter(sys.stdout, _ENTRY, lineterminator="\n")
-                out.writeheader()
-                out.writerows(entries)
+            entries = _entries(store, asked.since, asked.until + timedelta(days=1))
+            await (_write_json(entries) if asked.format == "json" else _write_csv(entries))
         case _:
             now = store.clock.now()
             for row in await office.find_orphans(store, now - _FRESH):
@@ -65,14 +69,44 @@ async def _show(asked: argparse.Namespace, store: Store) -> int:
     return 0
 
 
-async def _entries(store: Store, since: datetime, until: datetime) -> list[dict[str, Any]]:
-    pools = await read_pools(store, since, until)
-    entries = []
-    for row in await office.find_settled(store, since, until):
-        assert row.settled_at is not None
-        settlement = settlement_of(row.key.network, row.mined, row.mined_index)
-        entries.append(office.book_entry(row, pools.day(settlement, row.settled_at)))
-    return entries
+async def _pages(find: Find, most: int | None = None) -> AsyncIterator[list[PaymentRow]]:
+    after = None
+    while most is None or most > 0:
+        limit = _PAGE if most is None else min(_PAGE, most)
+        page = await find(limit, after)
+        if page:
+            yield page
+        if len(page) < limit:
+            return
+        after, most = page[-1], None if most is None else most - limit
+
+
+async def _entries(store: Store, since: datetime, until: datetime) -> AsyncIterator[dict[str, Any]]:
+    async for page in _pages(partial(office.find_settled, store, since, until)):
+        first, last = page[0].settled_at, page[-1].settled_at
+        assert first is not None
+        assert last is not None
+        pools = await read_pools(store, first, last + timedelta(microseconds=1))
+        for row in page:
+            assert row.settled_at is not None
+            settlement = settlement_of(row.key.network, row.mined, row.mined_index)
+            yield office.book_entry(row, pools.day(settlement, row.settled_at))
+
+
+async def _write_csv(entries: AsyncIterator[dict[str, Any]]) -> None:
+    out = csv.DictWriter(sys.stdout, _ENTRY, lineterminator="\n")
+    out.writeheader()
+    async for entry in entries:
+        out.writerow(entry)
+
+
+async def _write_json(entries: AsyncIterator[dict[str, Any]]) -> None:
+    """One list, written as it grows."""
+    before = "["
+    async for entry in entries:
+        print(before, indent(_text(entry), "  "), sep="\n", end="")
+        before = ","
+    print("[]" if before == "[" else "\n]")
 
 
 def _line(row: PaymentRow) -> str:
@@ -84,4 +118,8 @@ def _line(row: PaymentRow) -> str:
 
 
 def _print(value: Any) -> None:
-    print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+    print(_text(value))
+
+
+def _text(value: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
