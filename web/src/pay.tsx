@@ -33,7 +33,12 @@ const earlier = (): string[] => {
 /** Payments whose end is not known stay in this browser, by wallet: after a reload they are presented before new money is. */
 const kept = (address: string) => {
   const name = `tickyard.kept.${address.toLowerCase()}`;
-  return { load: () => localStorage.getItem(name), save: (text: string) => localStorage.setItem(name, text) };
+  return {
+    load: () => localStorage.getItem(name),
+    save: (text: string) => localStorage.setItem(name, text),
+    // Other pages have it too. Before an address of plain http a browser has no locks.
+    lock: <T,>(work: () => Promise<T>) => (navigator.locks ? navigator.locks.request(name, work) : work()) as Promise<T>,
+  };
 };
 
 /** A sandbox's clock can be moved; everybody else's is right. */

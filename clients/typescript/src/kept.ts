@@ -3,6 +3,11 @@ export interface Store {
   /** What was saved last; null when nothing was. */
   load(): string | null | Promise<string | null>;
   save(text: string): void | Promise<void>;
+  /**
+   * Does some work while nobody else does theirs, such as `(work) => navigator.locks.request('payments', work)`. Without it
+   * the store belongs to one program: of two that change it in the same moment one would forget its payment, and pay again.
+   */
+  lock?<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** One signed payment, and the request that it was signed for. */
@@ -34,16 +39,19 @@ export class Kept {
 
   /** One change after the other, each of what the store holds by then: another page may have its payments there. */
   change<T>(make: (held: Held[]) => T): Promise<T> {
-    const turn = this.#turn.then(async () => {
-      const before = (await this.#store.load()) ?? '[]';
-      const held = read(before).filter(({ request, until }) => this.#now() < until + (request ? ANSWER_KEPT_MS : 0));
-      const made = make(held);
-      const after = JSON.stringify(held);
-      if (after !== before) await this.#store.save(after);
-      return made;
-    });
+    const work = () => this.#change(make);
+    const turn = this.#turn.then(() => (this.#store.lock ? this.#store.lock(work) : work()));
     this.#turn = turn.catch(() => {});
     return turn;
+  }
+
+  async #change<T>(make: (held: Held[]) => T): Promise<T> {
+    const before = (await this.#store.load()) ?? '[]';
+    const held = read(before).filter(({ request, until }) => this.#now() < until + (request ? ANSWER_KEPT_MS : 0));
+    const made = make(held);
+    const after = JSON.stringify(held);
+    if (after !== before) await this.#store.save(after);
+    return made;
   }
 }
 

@@ -234,6 +234,26 @@ test('two pages with one store know of each other', async (t) => {
   assert.deepEqual([asked.length, presented(asked).length, different(asked)], [8, 5, 3]);
 });
 
+test('two pages that write at the same moment forget nothing', async (t) => {
+  const answer = (request) => (request.headers['payment-signature'] ? DOWN : challenge(USDC));
+  const { url, asked } = await stand(t, (request, response) => {
+    const { status, headers, body } = answer(request);
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+  });
+  const store = shelf();
+  let turn = Promise.resolve();
+  const slow = {
+    load: () => new Promise((told) => setTimeout(told, 20, store.text)),
+    save: store.save,
+    lock: (work) => (turn = turn.then(work, work)),
+  };
+  const pages = [1, 2, 3].map(() => buyer(url, { store: slow }).client);
+  for (let time = 0; time < 2; time++) {
+    await Promise.all(pages.map((page, n) => assert.rejects(quote(page, String(n + 1)), UpstreamError)));
+  }
+  assert.deepEqual([JSON.parse(store.text).length, different(asked)], [3, 3]);
+});
+
 for (const [what, store] of [
   ['cannot be read', { ...shelf(), load: () => Promise.reject(new Error('no such drawer')) }],
   ['holds something else', shelf('{"hello": 1}')],
