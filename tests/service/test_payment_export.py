@@ -4,9 +4,11 @@ import argparse
 import json
 from datetime import timedelta
 
+import pytest
 from sqlalchemy import insert, select
 
 from tickyard.features.earn.tables import earn_credit, earn_epoch
+from tickyard.kernel.errors import UpstreamDown
 from tickyard.payments.proof.reconcile import look_after
 from tickyard.processes.commands import payments
 from tickyard.processes.commands.payments import _show
@@ -77,5 +79,19 @@ def test_books_of_many_pages_are_told_as_if_they_were_one(tmp_path, capsys, monk
         for size in (1, 2, 3, 4):
             monkeypatch.setattr(payments, "_PAGE", size)
             assert await told() == whole
+        # A store that fails on the way: half a month would look like a quiet one.
+        monkeypatch.setattr(payments, "_PAGE", 1)
+        pages = iter(range(2))
+
+        async def read_pools(*asked):
+            if next(pages, None) is None:
+                raise UpstreamDown("the store does not answer")
+            return await real(*asked)
+
+        real = payments.read_pools
+        monkeypatch.setattr(payments, "read_pools", read_pools)
+        with pytest.raises(UpstreamDown):
+            await _show(argparse.Namespace(**asked[0]), process.store)
+        assert capsys.readouterr().out == ""
 
     run(tmp_path, scenario)

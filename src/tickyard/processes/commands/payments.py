@@ -2,12 +2,14 @@
 
 import argparse
 import csv
+import shutil
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import datetime, timedelta
 from functools import partial
 from textwrap import indent
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 import msgspec
 
@@ -60,7 +62,11 @@ async def _show(asked: argparse.Namespace, store: Store) -> int:
                 _print(office.life_of(row))
         case "export":
             entries = _entries(store, asked.since, asked.until + timedelta(days=1))
-            await (_write_json(entries) if asked.format == "json" else _write_csv(entries))
+            # All of it or nothing: half a month would look like a quiet one.
+            with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as whole:
+                await (_write_json if asked.format == "json" else _write_csv)(entries, whole)
+                whole.seek(0)
+                shutil.copyfileobj(whole, sys.stdout)
         case _:
             now = store.clock.now()
             for row in await office.find_orphans(store, now - _FRESH):
@@ -93,20 +99,20 @@ async def _entries(store: Store, since: datetime, until: datetime) -> AsyncItera
             yield office.book_entry(row, pools.day(settlement, row.settled_at))
 
 
-async def _write_csv(entries: AsyncIterator[dict[str, Any]]) -> None:
-    out = csv.DictWriter(sys.stdout, _ENTRY, lineterminator="\n")
-    out.writeheader()
+async def _write_csv(entries: AsyncIterator[dict[str, Any]], out: TextIO) -> None:
+    table = csv.DictWriter(out, _ENTRY, lineterminator="\n")
+    table.writeheader()
     async for entry in entries:
-        out.writerow(entry)
+        table.writerow(entry)
 
 
-async def _write_json(entries: AsyncIterator[dict[str, Any]]) -> None:
+async def _write_json(entries: AsyncIterator[dict[str, Any]], out: TextIO) -> None:
     """One list, written as it grows."""
     before = "["
     async for entry in entries:
-        print(before, indent(_text(entry), "  "), sep="\n", end="")
+        print(before, indent(_text(entry), "  "), sep="\n", end="", file=out)
         before = ","
-    print("[]" if before == "[" else "\n]")
+    print("[]" if before == "[" else "\n]", file=out)
 
 
 def _line(row: PaymentRow) -> str:
