@@ -8,6 +8,7 @@ from sqlalchemy import update
 
 from tickyard.kernel.errors import BadRequest, NotFound, UpstreamDown
 from tickyard.observe.metrics import REGISTRY
+from tickyard.payments.books import ledger
 from tickyard.payments.books.operations import PaymentAsk, get_payment, read_transaction
 from tickyard.payments.books.stock import show_stock
 from tickyard.payments.books.tables import payment
@@ -310,5 +311,20 @@ def test_the_stock_is_shown_by_the_age_of_the_oldest_doubt_and_by_counts(where):
         clock.at = after(300.1)
         await show_stock(book, [NETWORK])
         assert shown() == [300, 1, 1]
+
+    run(where, scenario)
+
+
+def test_a_mountain_of_old_answers_is_forgotten_a_few_at_a_time(where, monkeypatch):
+    """All at once was too much for a store's patience, round after round, and nobody could pay meanwhile."""
+    monkeypatch.setattr(ledger, "FORGOTTEN_AT_ONCE", 2)
+
+    async def scenario(book, clock):
+        for n in range(1, 26):
+            await put(book, n, state="settled", settled_at=after(0), begun_at=after(0), proof="credited", look_at=None)
+        clock.at = after(DAY_S + 1)
+        assert [await book.forget_answers() for _ in range(3)] == [20, 5, 0]
+        rows = [await book.find(claim(n).key) for n in range(1, 26)]
+        assert {(row.reply, row.client, row.state) for row in rows} == {(None, None, "settled")}
 
     run(where, scenario)

@@ -20,7 +20,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from msgspec.structs import replace
-from sqlalchemy import and_, bindparam, select, text, update
+from sqlalchemy import and_, bindparam, select, text, tuple_, update
 
 from tickyard.kernel.clock import Clock
 from tickyard.payments.books import statements as sql
@@ -43,6 +43,9 @@ RUNNING: Final = timedelta(seconds=30)
 _MARGIN: Final = timedelta(seconds=30)
 _PAUSE_MAX: Final = timedelta(seconds=30)
 _UNANSWERED_MAX: Final = 4
+FORGOTTEN_AT_ONCE: Final = 1_000
+_FORGOTTEN_TIMES: Final = 10
+"""How often answers are forgotten in one round; what is left then is forgotten in the next."""
 # The worker's rounds ask these every few seconds, and mostly find nothing: they are put together once.
 _ABANDONED: Final = and_(text(IS_OPEN), payment.c.state == "running", payment.c.lease_until <= bindparam("now"))
 _IS_ABANDONED: Final = first_of(_ABANDONED)
@@ -232,10 +235,17 @@ class Ledger:
             payment.c.begun_at < self.clock.now() - KEEP_ANSWERS,
             payment.c.settled_at < self.clock.now() - KEEP_ANSWERS,
         )
-        if not await is_there(self.store, first_of(old)):
-            return 0
-        async with self.store.begin() as tx:
-            return (await tx.execute(update(payment).where(old).values(body=None, client=None))).rowcount
+        # A few at a time: after a day without a worker, or from an old copy, all of them at once would be more than a
+        # database does in one answer, and would keep everybody who pays waiting.
+        key = tuple(payment.primary_key.columns)
+        some = tuple_(*key).in_(select(*key).where(old).limit(FORGOTTEN_AT_ONCE))
+        forgotten = 0
+        for _ in range(_FORGOTTEN_TIMES):
+            if not await is_there(self.store, first_of(old)):
+                break
+            async with self.store.begin() as tx:
+                forgotten += (await tx.execute(update(payment).where(some).values(body=None, client=None))).rowcount
+        return forgotten
 
     def _next_look(self, looks: int) -> datetime:
         return self.clock.now() + timedelta(seconds=min(2 ** min(looks, 16), LOOK_PAUSE_MAX_S))
