@@ -10,6 +10,11 @@ export interface Finding {
   text: string;
 }
 
+/** Said differently when it is not so: a mark alone would be the only difference. */
+function finding(ok: boolean, yes: string, no: string): Finding {
+  return { ok, text: ok ? yes : no };
+}
+
 interface Line {
   address: string;
   balance: bigint;
@@ -34,7 +39,9 @@ export async function verify(books: EpochBooks, earn: Earn, provider: Provider |
   const findings: Finding[] = [];
   if (!provider) return [{ ok: null, text: 'Connect a wallet to compare with the chain, through its own node.' }];
   const rpc = <T>(method: string, ...params: unknown[]) => provider.request({ method, params }) as Promise<T>;
-  const told = (name: string) => rpc<string>('eth_call', { to: desk, data: name + word(books.id) }, 'latest');
+  // All of it as of one block: payments go on while we read.
+  const head = Number(await rpc<string>('eth_blockNumber'));
+  const told = (name: string) => rpc<string>('eth_call', { to: desk, data: name + word(books.id) }, hex(head));
   const [onChain, pool, spent] = await Promise.all([told(BOOKS), told(POOL).then(BigInt), told(SPENT).then(BigInt)]);
   const hash = `0x${[...new Uint8Array(await crypto.subtle.digest('SHA-256', file))].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
   findings.push(
@@ -42,11 +49,12 @@ export async function verify(books: EpochBooks, earn: Earn, provider: Provider |
       ? { ok: true, text: `The file of ${lines.length} wallets has the SHA-256 that the desk ${shortAddress(desk)} holds on the chain: ${shortAddress(hash)}.` }
       : { ok: false, text: /[1-9a-f]/.test(onChain.slice(2)) ? `This is not the file that the desk was opened with: its SHA-256 is ${shortAddress(hash)}, on the chain stands ${shortAddress(onChain)}.` : 'The desk on the chain was never opened for this epoch.' },
   );
-  findings.push({ ok: pool === cents(books.poolUsd), text: 'The pool is the one that the desk was opened with.' });
+  findings.push(finding(pool === cents(books.poolUsd), 'The pool is the one that the desk was opened with.', 'The pool is not the one that the desk was opened with.'));
   const wrong = lines.filter(({ balance, share }) => (pool * balance) / total !== share);
-  findings.push({ ok: !wrong.length, text: wrong.length ? `${wrong.length} shares are not pool × balance ÷ total.` : 'Every share is pool × balance ÷ total, rounded down.' });
-  findings.push({ ok: new Set(lines.map(({ address }) => address)).size === lines.length, text: 'No wallet is in the file twice.' });
-  return [...findings, ...(await Promise.all([onBlock(books, rpc), onBalances(books, lines, earn.token.address, rpc), onPayouts(books.id, lines, desk, pool, spent, rpc)]))];
+  findings.push(finding(!wrong.length, 'Every share is pool × balance ÷ total, rounded down.', `${wrong.length} shares are not pool × balance ÷ total.`));
+  const twice = lines.length - new Set(lines.map(({ address }) => address)).size;
+  findings.push(finding(!twice, 'No wallet is in the file twice.', 'A wallet is in the file twice.'));
+  return [...findings, ...(await Promise.all([onBlock(books, rpc), onBalances(books, lines, earn.token.address, rpc), onPayouts(books.id, lines, desk, head, pool, spent, rpc)]))];
 }
 
 async function download(id: number): Promise<Uint8Array<ArrayBuffer>> {
@@ -83,7 +91,8 @@ type Rpc = <T>(method: string, ...params: unknown[]) => Promise<T>;
 async function onBlock({ blockNumber, blockHash }: EpochBooks, rpc: Rpc): Promise<Finding> {
   if (blockNumber === null) return { ok: null, text: 'The books name no block yet.' };
   const block = await rpc<{ hash: string } | null>('eth_getBlockByNumber', hex(blockNumber), false);
-  return { ok: block && block.hash === blockHash, text: `Block ${blockNumber} has the hash that the books name.` };
+  if (!block) return { ok: null, text: `The node does not know block ${blockNumber}.` };
+  return finding(block.hash === blockHash, `Block ${blockNumber} has the hash that the books name.`, `Block ${blockNumber} has another hash than the books name.`);
 }
 
 async function onBalances({ blockNumber }: EpochBooks, lines: Line[], token: string, rpc: Rpc): Promise<Finding> {
@@ -92,18 +101,17 @@ async function onBalances({ blockNumber }: EpochBooks, lines: Line[], token: str
     // All at once: one after the other they would wait two hundred times.
     const held = await Promise.all(some.map(({ address }) => rpc<string>('eth_call', { to: token, data: `0x70a08231${address.slice(2).padStart(64, '0')}` }, hex(blockNumber ?? 0))));
     const wrong = some.filter(({ balance }, index) => BigInt(held[index]!) !== balance);
-    return { ok: !wrong.length, text: wrong.length ? `${wrong.length} balances differ from the chain.` : `The token contract confirms ${some.length} balances at that block.` };
+    return finding(!wrong.length, `The token contract confirms ${some.length} balances at that block.`, `${wrong.length} balances differ from the chain.`);
   } catch {
     return { ok: null, text: 'The node no longer knows the balances of that block.' };
   }
 }
 
 /** What the desk says it paid, payment by payment. */
-async function onPayouts(id: number, lines: Line[], desk: string, pool: bigint, spent: bigint, rpc: Rpc): Promise<Finding> {
+async function onPayouts(id: number, lines: Line[], desk: string, last: number, pool: bigint, spent: bigint, rpc: Rpc): Promise<Finding> {
   const shares = new Map(lines.map(({ address, share }) => [address, share]));
   const paid = new Map<string, bigint>();
   let wrong = 0;
-  const last = Number(await rpc<string>('eth_blockNumber'));
   for (let first = 0; first <= last; first += LOGS_AT_ONCE) {
     const query = { address: desk, topics: [PAID, `0x${word(id)}`], fromBlock: hex(first), toBlock: hex(Math.min(last, first + LOGS_AT_ONCE - 1)) };
     for (const { topics, data } of await rpc<{ topics: string[]; data: string }[]>('eth_getLogs', query)) {

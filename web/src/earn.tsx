@@ -10,6 +10,7 @@ import { signText, useWallets } from './wallet';
 
 export function EarnView(): JSX.Element {
   const earn = useAsk<Earn>('earn', (signal) => client.getEarn({ signal }), 5000);
+  const { me } = useWallets();
   const status = useAsk('now', (signal) => client.getStatus({ signal }), 5000);
   return (
     <>
@@ -21,8 +22,9 @@ export function EarnView(): JSX.Element {
               <Card title="The day, UTC" aside={status.data && <small>now {clock(status.data.asOf)}</small>}>
                 <Timeline earn={data} now={status.data?.asOf ?? null} />
               </Card>
-              <Mine earn={data} />
-              {data.epoch && <Books id={data.epoch.id} />}
+              {/* Of another wallet or another day nothing is true that was found out before. */}
+              <Mine key={`${me?.address} ${data.epoch?.id}`} earn={data} />
+              {data.epoch && <Books key={data.epoch.id} id={data.epoch.id} />}
             </div>
             <div class="side">
               <Card title={`Accruing: ${data.accruing.epoch}`}>
@@ -122,11 +124,13 @@ function Books({ id }: { id: number }): JSX.Element {
           <Facts of={[['State', data.state], ['Snapshot at block', <span class="figure">{data.blockNumber ?? '–'}</span>], ['Wallets', <span class="figure">{data.eligibleWallets}</span>], ['Pool', exactUsd(data.poolUsd)], ['Paid', exactUsd(data.paidUsd)], ['Rolled over', exactUsd(data.rolledOverUsd)]]} />
         )}
       </Shown>
-      {findings && (
-        <ul class="findings" aria-label="What the check found">
-          {findings.map(({ ok, text }) => <li key={text} data-ok={ok}><span aria-hidden="true">{ok ? '✓' : ok === null ? '·' : '✗'}</span> {text}</li>)}
-        </ul>
-      )}
+      <div role="status">
+        {findings && (
+          <ul class="findings" aria-label="What the check found">
+            {findings.map(({ ok, text }) => <li key={text} data-ok={ok}><span role="img" aria-label={ok ? 'right' : ok === null ? 'not looked at' : 'wrong'}>{ok ? '✓' : ok === null ? '·' : '✗'}</span> {text}</li>)}
+          </ul>
+        )}
+      </div>
       <Said error={error} />
     </Card>
   );
