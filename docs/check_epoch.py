@@ -55,7 +55,7 @@ def check(url, desk, file, epoch, first_block=0, stride=100_000):
             must(int(log["data"], 16) == shares.get(account), f"{account} was not paid its share")
             paid[account] = int(log["data"], 16)
     must(sum(paid.values()) == int(spent, 16) <= pool, "the payments do not add up")
-    return f"{epoch}: {len(rows)} wallets share {pool / 1e6} USDG; {len(paid)} were paid {sum(paid.values()) / 1e6}"
+    return f"{epoch}: {len(rows)} wallets share {pool / 1e6:f} USDG; {len(paid)} were paid {sum(paid.values()) / 1e6:f}"
 
 
 if __name__ == "__main__":

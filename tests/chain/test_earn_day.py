@@ -294,7 +294,7 @@ async def _check_from_the_chain_alone(yard, paid_raw):
     command = [sys.executable, str(CHECK), yard.node.url, DESK, str(file), str(yard.epoch)]
     shown = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, timeout=STUCK_S)
     assert shown.stdout == (
-        f"{yard.epoch}: {len(_people()) + 2} wallets share {REVENUE / 1e6} USDG; {PEOPLE} were paid {paid_raw / 1e6}\n"
+        f"{yard.epoch}: {len(_people()) + 2} wallets share {REVENUE / 1e6:f} USDG; {PEOPLE} were paid {paid_raw / 1e6:f}\n"
     ), shown.stderr
     forged = gzip.decompress(file.read_bytes()).replace(b",1\n", b",2\n", 1) + b"\n"
     file.write_bytes(gzip.compress(forged))

@@ -121,7 +121,7 @@ def test_an_epoch_is_checked_on_a_node_that_refuses_blocks_it_does_not_have(chec
         desk.pay(address, share(address))
     assert checked(desk, book()) == (
         0,
-        f"{EPOCH}: 3 wallets share 1.000003 USDG; 3 were paid {sum(map(share, HELD)) / 1e6}\n",
+        f"{EPOCH}: 3 wallets share 1.000003 USDG; 3 were paid {sum(map(share, HELD)) / 1e6:f}\n",
     )
 
 
