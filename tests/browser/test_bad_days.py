@@ -106,6 +106,38 @@ def test_an_address_that_was_cut_off_leads_to_a_page_with_a_way_back(up, opened)
     expect(page.locator("table.markets tbody tr")).to_have_count(194)
 
 
+def test_a_view_that_cannot_be_drawn_says_so_and_leaves_the_others_whole(up, opened):
+    page = opened(up.base)
+
+    def garble(route):
+        answer = route.fetch()
+        route.fulfill(response=answer, json=answer.json() | {"asOf": "never"})
+
+    page.route("**/v1/status", garble)
+    page.get_by_role("link", name="Status", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("This page cannot be shown.")
+    page.get_by_role("link", name="Portfolio", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(["Portfolio"])
+    expect(page.get_by_role("alert")).to_have_count(0)
+    page.get_by_role("link", name="Status", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("This page cannot be shown.")
+    page.unroute_all(behavior="wait")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("row", name="issuer")).to_be_visible()
+
+
+def test_alerts_that_somebody_else_wrote_down_are_read_with_care(up, opened):
+    page = opened(up.base, "/status")
+    good = {"id": "a1", "secret": "s", "symbol": "KO", "condition": "above", "price": 1}
+    kept = [good, good | {"symbol": "\ud800"}, good | {"condition": {"a": 1}}, good | {"id": "a2", "price": "1"}, good]
+    text = json.dumps(kept).replace('"price": 1}', '"price": 1e999}', 1).replace('"a1"', '"a0"', 1)
+    page.evaluate("(text) => localStorage.setItem('tickyard.alerts', text)", text)
+    page.route("**/v1/alerts/*", lambda route: route.fulfill(status=502, json={}))
+    page.goto(f"{up.base}/app/alerts")
+    expect(page.locator(".alerts li")).to_have_count(1)
+    expect(page.locator(".alerts li")).to_contain_text("KO above 1.00")
+
+
 def test_a_fault_is_shown_for_as_long_as_it_lasts(up, opened):
     up.post("/sandbox/fault", {"target": "filings", "mode": "slow"})
     try:

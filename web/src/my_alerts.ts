@@ -49,5 +49,11 @@ export function onElsewhere(tell: () => void): () => void {
 export function read(text: string): MyAlert[] {
   const found: unknown = JSON.parse(text);
   if (!Array.isArray(found)) throw new Error('This is not an export of alerts.');
-  return found.filter((each: Partial<MyAlert> | null): each is MyAlert => typeof each?.id === 'string' && typeof each.secret === 'string' && typeof each.symbol === 'string' && typeof each.price === 'number');
+  return found.filter(isAlert);
+}
+
+function isAlert(found: Partial<MyAlert> | null): found is MyAlert {
+  if (typeof found?.id !== 'string' || typeof found.secret !== 'string' || typeof found.symbol !== 'string') return false;
+  // Half a character cannot stand in an address.
+  return !/\p{Cs}/u.test(found.symbol) && typeof found.condition === 'string' && Number.isFinite(found.price);
 }

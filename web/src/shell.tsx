@@ -1,6 +1,6 @@
 // The frame: where one is, whether the service is there, who is connected.
-import type { FunctionComponent, JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import type { ComponentChildren, FunctionComponent, JSX } from 'preact';
+import { useEffect, useErrorBoundary, useState } from 'preact/hooks';
 import { useRoute } from './api';
 import { clock } from './figures';
 import { useMarket } from './live';
@@ -67,7 +67,7 @@ export function Shell(): JSX.Element {
         <Connection />
       </div>
       <main id="main" tabIndex={-1}>
-        {name === '' ? <Markets /> : <Later name={name} rest={decoded(rest.join('/'))} />}
+        <Kept path={path}>{name === '' ? <Markets /> : <Later name={name} rest={decoded(rest.join('/'))} />}</Kept>
       </main>
       <footer>
         <a href="/docs">API documentation</a>
@@ -89,6 +89,20 @@ function Connection(): JSX.Element | null {
     <div class="banner" role="status" aria-live="polite">
       <strong>{trouble.title}</strong> {trouble.text}
       {at && ` The newest figures are from ${clock(at)}.`}
+    </div>
+  );
+}
+
+/** A view that breaks, on whatever it was told, does not take the frame and the other views with it. */
+function Kept({ path, children }: { path: string; children: ComponentChildren }): JSX.Element {
+  const [error, again] = useErrorBoundary();
+  useEffect(() => (error ? again() : undefined), [path]);
+  if (!error) return <>{children}</>;
+  return (
+    <div class="state failed" role="alert">
+      <strong>This page cannot be shown.</strong>
+      <p>Something that it was told is not what it should be.</p>
+      <button type="button" onClick={again}>Try again</button>
     </div>
   );
 }
