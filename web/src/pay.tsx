@@ -135,7 +135,7 @@ export function PayView(): JSX.Element {
             {left !== null && <p class="legend">May still be signed for: {exactUsd(left)}</p>}
             <Said error={paying.error} />
             {typed !== null && (
-              <details open><summary>What was signed</summary><pre tabIndex={0} aria-label="What was signed">{JSON.stringify(typed, (name, value: unknown) => (name === 'types' ? undefined : typeof value === 'bigint' ? value.toString() : value), 1)}</pre></details>
+              <details open><summary>What the wallet is asked to sign</summary><pre tabIndex={0} aria-label="What the wallet is asked to sign">{JSON.stringify(typed, (name, value: unknown) => (name === 'types' ? undefined : typeof value === 'bigint' ? value.toString() : value), 1)}</pre></details>
             )}
           </Card>
           {answer && (
