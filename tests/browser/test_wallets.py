@@ -64,6 +64,45 @@ def test_a_batch_is_done_only_when_its_receipts_say_so(up, opened, status):
     expect(page.get_by_text("This is what really moved")).to_have_count(0)
 
 
+@pytest.mark.parametrize(
+    ("code", "has_left"), [(4001, False), (-32602, False), (-32603, True), (4900, True), (-32000, True)]
+)
+def test_only_a_refusal_that_proves_that_nothing_left_lets_a_batch_be_sent_again(up, opened, code, has_left):
+    page = signing(up, opened, f"answers.wallet_sendCalls = () => refuse({code});")
+    expect(page.get_by_text("Refused.")).to_be_visible()
+    expect(page.get_by_text("Something of it was sent, or may have been")).to_have_count(int(has_left))
+    expect(page.get_by_role("button", name="Sign and send 2 steps")).to_be_enabled(enabled=not has_left)
+
+
+@pytest.mark.parametrize("accounts", ["[123]", "[{}]", "['<img src=x>']", "['0x']", "null", "'0x'"])
+def test_a_wallet_that_shows_no_address_is_not_connected(up, opened, accounts):
+    page = opened(up.base, "/status")
+    page.add_init_script(WALLET + f"globalThis.answers = answers; answers.eth_requestAccounts = () => ({accounts});")
+    page.goto(f"{up.base}/app/trade/GOOGL")
+    page.get_by_role("button", name="Connect", exact=True).click()
+    page.get_by_role("button", name="Own wallet").click()
+    expect(page.get_by_text("The wallet showed no account.")).to_be_visible()
+    page.evaluate("() => (answers.eth_requestAccounts = () => ['0x' + '22'.repeat(20)])")
+    page.get_by_role("button", name="Own wallet").click()
+    expect(page.locator(".wallet")).to_contain_text("0x2222")
+    page.evaluate("() => heard.accountsChanged([7])")
+    expect(page.locator(".wallet")).to_contain_text("Connect")
+
+
+def test_a_pool_that_moved_after_the_review_is_named_as_the_cause(up, opened):
+    page = opened(up.base, "/trade/ORCL")
+    connect(page)
+    page.get_by_role("button", name="Review").click()
+    send = page.get_by_role("button", name=re.compile("Sign and send"))
+    expect(send).to_be_visible()
+    now = float(up.get("/v1/stats/ORCL")[1]["price"]["dexUsd"])
+    up.post("/sandbox/price", {"symbol": "ORCL", "price": f"{now * 1.1:.2f}"})
+    send.click()
+    confirm(page)
+    expect(page.get_by_text(re.compile("The transaction would fail: .*Too little received"))).to_be_visible()
+    expect(page.get_by_text("is not known")).to_have_count(0)
+
+
 def test_no_batch_is_signed_that_is_good_for_years(up, opened):
     def lie(route):
         answer = route.fetch()

@@ -46,8 +46,9 @@ const provider: Provider = {
       }
       case 'eth_sendTransaction': {
         const { to, data, nonce } = first as { to: `0x${string}`; data: `0x${string}`; nonce?: string };
+        const gas = await estimate(url, { from: demo.address, to, data });
         await allow('Send a transaction', `to    ${to}\ndata  ${data.slice(0, 74)}${data.length > 74 ? '…' : ''}`);
-        return send(url, demo.privateKey, demo.address, to, data, nonce);
+        return send(url, demo.privateKey, demo.address, to, data, gas, nonce);
       }
       default:
         return rpc(url, method, params);
@@ -60,10 +61,18 @@ async function signer(key: string) {
   return privateKeyToAccount(key as `0x${string}`);
 }
 
-async function send(url: string, key: string, from: string, to: `0x${string}`, data: `0x${string}`, nonce?: string): Promise<unknown> {
+async function estimate(url: string, call: object): Promise<string> {
+  try {
+    return (await rpc(url, 'eth_estimateGas', [call])) as string;
+  } catch (error) {
+    // Named as viem names it: whoever asked knows that nothing has left.
+    throw Object.assign(new Error(`The transaction would fail: ${(error as Error).message}`), { name: 'EstimateGasExecutionError' });
+  }
+}
+
+async function send(url: string, key: string, from: string, to: `0x${string}`, data: `0x${string}`, gas: string, nonce?: string): Promise<unknown> {
   const account = await signer(key);
-  const [gas, price, count] = (await Promise.all([
-    rpc(url, 'eth_estimateGas', [{ from, to, data }]),
+  const [price, count] = (await Promise.all([
     rpc(url, 'eth_gasPrice', []),
     nonce ?? rpc(url, 'eth_getTransactionCount', [from, 'pending']),
   ])) as string[];
@@ -73,7 +82,7 @@ async function send(url: string, key: string, from: string, to: `0x${string}`, d
     chainId,
     type: 'eip1559',
     nonce: Number(count),
-    gas: (BigInt(gas!) * 12n) / 10n,
+    gas: (BigInt(gas) * 12n) / 10n,
     maxFeePerGas: BigInt(price!) * 2n,
     maxPriorityFeePerGas: 0n,
   });

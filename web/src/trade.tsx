@@ -142,6 +142,8 @@ interface Result {
   token: string;
 }
 
+const NOTES = { error: 'bad', warning: 'stale', info: '' };
+
 function Review({ of, onDone }: { of: Reviewed; onDone: (result: Result) => void }): JSX.Element {
   const { me } = useWallets();
   const { act, busy, error } = useAct();
@@ -173,13 +175,13 @@ function Review({ of, onDone }: { of: Reviewed; onDone: (result: Result) => void
     });
   return (
     <Card title="Review">
-      {found.issues.map((issue) => <p key={issue.code} class={`note ${issue.severity === 'error' ? 'bad' : 'stale'}`}><strong>{issue.code.replaceAll('_', ' ')}</strong> {issue.message}</p>)}
+      {found.issues.map((issue) => <p key={issue.code} class={`note ${NOTES[issue.severity]}`}><strong>{issue.code.replaceAll('_', ' ')}</strong> {issue.message}</p>)}
       {found.simulation?.steps.map((step, index) => !step.success && <p key={index} class="note bad"><strong>would fail</strong> {step.description} {step.reason?.message}</p>)}
       {found.simulationNote && <p class="note stale"><strong>not tried</strong> {found.simulationNote}</p>}
       <p class="lead">{build.note}</p>
       <ol class="decoded">{steps.map((step, index) => <li key={index}><Decoded step={step} symbol={build.symbol} token={build.tokenAddress} /></li>)}</ol>
       <button type="button" class="primary" disabled={busy || isSpent} onClick={() => void sign()}>{busy ? stage || 'Sending…' : `Sign and send ${steps.length === 1 ? 'it' : `${steps.length} steps`}`}</button>
-      {isSpent && <p class="note stale" role="status">Something of it was sent. Look at it in your wallet, then review the trade again: it is not sent a second time from here.</p>}
+      {isSpent && <p class="note stale" role="status">Something of it was sent, or may have been. Look at it in your wallet, then review the trade again: it is not sent a second time from here.</p>}
       <p class="legend">What is signed is made from the figures above, not from the bytes that were received.</p>
       <Said error={error} />
     </Card>

@@ -55,14 +55,21 @@ export function useWallets(): { wallets: Announced[]; me: Connected | null } {
   return { wallets: [...found.values()], me: connected };
 }
 
+/** The first account that a wallet shows. Whatever is not an address is none. */
+function firstOf(accounts: unknown): Hex | null {
+  const first: unknown = Array.isArray(accounts) ? accounts[0] : null;
+  return typeof first === 'string' && /^0x[0-9a-fA-F]{40}$/.test(first) ? (first as Hex) : null;
+}
+
 export async function connect({ info, provider }: Announced, method = 'eth_requestAccounts'): Promise<Connected> {
-  const [address] = (await provider.request({ method })) as Hex[];
+  const address = firstOf(await provider.request({ method }));
   if (!address) throw new Error('The wallet showed no account.');
   connected = { name: info.name, address, provider };
-  provider.on?.('accountsChanged', ((accounts: Hex[]) => {
+  provider.on?.('accountsChanged', ((accounts: unknown) => {
     // Another wallet may have been chosen since: what this one does is no longer ours.
     if (connected?.provider !== provider) return;
-    connected = accounts[0] ? { ...connected, address: accounts[0] } : null;
+    const next = firstOf(accounts);
+    connected = next ? { ...connected, address: next } : null;
     tell();
   }) as never);
   remember('sessionStorage', 'wallet', info.rdns);
@@ -119,6 +126,8 @@ function readReceipt(raw: RawReceipt): TransactionReceipt {
 
 // EIP-5792: not this chain, no upgrade of the account, no atomic batch; EIP-1193 and JSON-RPC: no such method.
 const CANNOT = [5710, 5750, 5760, 4200, -32601];
+// Its owner said no, or it did not take the question: nothing has left. An inner error or a lost connection says nothing of that.
+const REFUSED = [4001, 4100, 5700, 5740, -32602];
 
 /** All steps in one confirmation, where the wallet can (EIP-5792). Null: it cannot. `onSent`: they may be on their way. */
 export async function sendTogether({ provider, address }: Connected, calls: { to: Hex; data: Hex }[], onSent: () => void): Promise<TransactionReceipt[] | null> {
@@ -136,8 +145,7 @@ export async function sendTogether({ provider, address }: Connected, calls: { to
     const { code } = (error ?? {}) as { code?: unknown };
     // It cannot after all, or its owner wants no smart account: then one step after the other.
     if (CANNOT.includes(code as number)) return null;
-    // A wallet that refuses says so with a code.
-    if (typeof code !== 'number') onSent();
+    if (!REFUSED.includes(code as number)) onSent();
     throw error;
   }
   onSent();
