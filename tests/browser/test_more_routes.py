@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 from browser.wallet import WALLET
 from tickyard.catalog import CATALOG, STREAM
+from yards.patience import STUCK_S
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(300)]
 
@@ -173,17 +174,34 @@ def test_a_page_that_nobody_looks_at_holds_no_connection(up, opened):
     expect(live).to_be_visible()
 
 
+# The first answer about prices is held until the stream has had half a second to tell where things stand.
+HOLD_THE_FIRST = """
+  const fetchAs = globalThis.fetch;
+  const asked = (globalThis.asked = []);
+  let isOpen;
+  const opened = new Promise((resolve) => (isOpen = resolve));
+  globalThis.fetch = async (input, init) => {
+    const url = String(input?.url ?? input);
+    const isFirst = url.endsWith('/v1/stats') && asked.push(performance.now()) === 1;
+    const answer = await fetchAs(input, init);
+    if (url.includes('/v1/stream')) isOpen();
+    if (isFirst) {
+      await opened;
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      globalThis.releasedAt = performance.now();
+    }
+    return answer;
+  };
+"""
+
+
 def test_what_the_stream_tells_while_prices_are_read_is_asked_again(up, opened):
     """A reading that began before the stream may miss what moved between them; the next one would come 30 s later."""
     page = opened(up.base, "/status")
-    held = []
-    page.route("**/v1/stats", lambda route: held.append(route), times=1)
+    page.add_init_script(HOLD_THE_FIRST)
     page.goto(f"{up.base}/app")
-    expect(page.get_by_text("live", exact=True)).to_be_visible()
-    # Time for the snapshot, which nothing shows; should it come later than this, it is asked for then.
-    page.wait_for_timeout(500)
-    with page.expect_request("**/v1/stats", timeout=20_000):
-        held[0].continue_()
+    page.wait_for_function("() => globalThis.releasedAt && globalThis.asked.length > 1", timeout=STUCK_S * 1000)
+    assert page.evaluate("() => globalThis.asked[1] - globalThis.releasedAt") < 20_000
 
 
 def test_no_trade_is_reviewed_unchecked_because_the_index_is_late(up, opened):
