@@ -19,7 +19,7 @@ from yards.selling import ITEM, SETTINGS, Deps, Process
 
 class World:
     def __init__(self, where, *, processes=1, open_store=open_store, **limits):
-        defaults = {"settle_s": 0.4, "verify_s": 2.0, "wait_s": 3.0}
+        defaults = {"settle_s": 2.0, "verify_s": 2.0, "wait_s": 3.0}
         defaults |= {"unsettled_per_minute": None, "bad_payments_per_minute": None}
         for name, value in (defaults | limits).items():
             setattr(self, name, value)

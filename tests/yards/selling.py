@@ -117,8 +117,8 @@ class Process:
                 [chain.node.url],
                 chain_id=chain.node.chain_id,
                 clock=SkippingClock(),
-                budget_s=1.0,
-                try_s=0.5,
+                budget_s=3.0,
+                try_s=1.5,
                 rng=Random(1),
             )
             for network, chain in world.chains.items()
