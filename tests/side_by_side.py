@@ -58,10 +58,10 @@ def main(options: Sequence[str]) -> int:
 def _share(file: Path) -> str:
     """About as many seconds each, as they are today."""
     folder, name = file.parent.name, file.stem
-    if folder in ("store", "property") or (folder == "service" and name >= "test_t"):
+    if folder == "store" or (folder == "service" and name >= "test_t"):
         return "store and trading"
-    if folder == "simulation" or (folder == "service" and "test_e" <= name < "test_n"):
-        return "simulation, doors, payments"
+    if folder in ("simulation", "property") or (folder == "service" and "test_e" <= name < "test_n"):
+        return "simulation, properties, doors"
     if folder == "service" and name >= "test_n":
         return "descriptions and far ends"
     return "rules and deliveries"
