@@ -1,9 +1,9 @@
-"""The one metadata on which every room defines its tables, and the column types they share."""
+"""The one metadata on which every room defines its tables, and the column types and indexes they share."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import BigInteger, MetaData
+from sqlalchemy import BigInteger, Column, ColumnElement, Index, MetaData, text
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
@@ -41,3 +41,9 @@ class Instant(TypeDecorator[datetime]):
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:
         return None if value is None else from_micros(value)
+
+
+def partial_index(name: str, *columns: Column[Any], where: str | ColumnElement[bool], unique: bool = False) -> None:
+    """An index of the rows that a condition picks: used only for a statement that has the condition written out."""
+    condition = text(where) if isinstance(where, str) else where
+    Index(name, *columns, unique=unique, sqlite_where=condition, postgresql_where=condition)

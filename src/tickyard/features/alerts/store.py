@@ -8,7 +8,6 @@ from typing import Any, Final
 from sqlalchemy import (
     BigInteger,
     Column,
-    Index,
     Integer,
     Row,
     String,
@@ -26,7 +25,7 @@ from tickyard.kernel.ids import Symbol
 from tickyard.store.engine import Transaction
 from tickyard.store.outbox import Parcel, outbox
 from tickyard.store.statement import Query
-from tickyard.store.tables import METADATA, Instant
+from tickyard.store.tables import METADATA, Instant, partial_index
 
 KIND: Final = "alert"
 """Whose parcels these are in the outbox; their key is the alert's id."""
@@ -64,7 +63,7 @@ for _name, _columns in {
     "client": (alert.c.client,),
     "expires_at": (alert.c.expires_at,),
 }.items():
-    Index(f"ix_alert_{_name}", *_columns, sqlite_where=IS_ACTIVE, postgresql_where=IS_ACTIVE)
+    partial_index(f"ix_alert_{_name}", *_columns, where=IS_ACTIVE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@ schema still has them, so that the code before this one goes on while it is bein
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, String, Table, UniqueConstraint, text
+from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, String, Table, UniqueConstraint
 
-from tickyard.store.tables import METADATA, Instant
+from tickyard.store.tables import METADATA, Instant, partial_index
 
 # The account that pays, and its next nonce. One row per chain.
 earn_payer: Final = Table(
@@ -35,18 +35,16 @@ earn_payout: Final = Table(
     UniqueConstraint("nonce"),
 )
 # The one rule that no bug in the protocol gets around: a wallet has one payout per epoch that has not failed.
-Index(
+partial_index(
     "ix_earn_payout_live",
     earn_payout.c.epoch,
     earn_payout.c.address,
     unique=True,
-    sqlite_where=text(LIVE),
-    postgresql_where=text(LIVE),
+    where=LIVE,
 )
-Index(
+partial_index(
     "ix_earn_payout_signed",
     earn_payout.c.nonce,
-    sqlite_where=text("state = 'signed'"),
-    postgresql_where=text("state = 'signed'"),
+    where="state = 'signed'",
 )
 Index("ix_earn_payout_signed_at", earn_payout.c.signed_at)

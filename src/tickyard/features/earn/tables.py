@@ -10,11 +10,11 @@ became of the line of its newest attempt. That no wallet is paid twice is not ke
 
 from typing import Any, Final
 
-from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, LargeBinary, String, Table, text
+from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, LargeBinary, String, Table
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
-from tickyard.store.tables import METADATA, Instant
+from tickyard.store.tables import METADATA, Instant, partial_index
 
 
 class Uint256(TypeDecorator[int]):
@@ -124,11 +124,10 @@ earn_close: Final = Table(
     Column("amount_raw", BigInteger, nullable=False),
     Column("returned_to", Integer, nullable=True),
 )
-Index(
+partial_index(
     "ix_earn_close_kept",
     earn_close.c.epoch,
-    sqlite_where=text("returned_to IS NULL"),
-    postgresql_where=text("returned_to IS NULL"),
+    where="returned_to IS NULL",
 )
 Index("ix_earn_close_returned_to", earn_close.c.returned_to)
 
@@ -162,34 +161,30 @@ earn_line: Final = Table(
     Column("ended_at", Instant, nullable=True),
     Column("block_number", BigInteger, nullable=True),
 )
-Index(
+partial_index(
     "ix_earn_line_live",
     earn_line.c.payer,
     earn_line.c.nonce,
-    sqlite_where=text("state = 'sent'"),
-    postgresql_where=text("state = 'sent'"),
+    where="state = 'sent'",
 )
-Index(
+partial_index(
     "ix_earn_line_due",
     earn_line.c.epoch,
-    sqlite_where=text("state = 'due'"),
-    postgresql_where=text("state = 'due'"),
+    where="state = 'due'",
 )
 UNPAID: Final = "earn_line.state IN ('failed', 'refused')"
-Index(
+partial_index(
     "ix_earn_line_unpaid",
     earn_line.c.epoch,
     earn_line.c.address,
-    sqlite_where=text("state IN ('failed', 'refused')"),
-    postgresql_where=text("state IN ('failed', 'refused')"),
+    where="state IN ('failed', 'refused')",
 )
 FOREIGN: Final = "earn_line.payer IS NULL AND earn_line.state = 'confirmed'"
-Index(
+partial_index(
     "ix_earn_line_foreign",
     earn_line.c.epoch,
     earn_line.c.address,
-    sqlite_where=text("payer IS NULL AND state = 'confirmed'"),
-    postgresql_where=text("payer IS NULL AND state = 'confirmed'"),
+    where="payer IS NULL AND state = 'confirmed'",
 )
 Index("ix_earn_line_sent_at", earn_line.c.sent_at)
 # Every transaction that was ever signed for a nonce. Ended: a final block has used the nonce, or the desk takes
@@ -209,11 +204,10 @@ earn_batch: Final = Table(
     Column("ended_at", Instant, nullable=True),
 )
 Index("ix_earn_batch_nonce", earn_batch.c.payer, earn_batch.c.nonce)
-Index(
+partial_index(
     "ix_earn_batch_live",
     earn_batch.c.signed_at,
-    sqlite_where=text("ended_at IS NULL"),
-    postgresql_where=text("ended_at IS NULL"),
+    where="ended_at IS NULL",
 )
 # Up to which final block the desk's events have been read.
 earn_desk_mark: Final = Table(

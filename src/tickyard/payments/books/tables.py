@@ -12,10 +12,9 @@ from sqlalchemy import (
     String,
     Table,
     UniqueConstraint,
-    text,
 )
 
-from tickyard.store.tables import METADATA, Instant
+from tickyard.store.tables import METADATA, Instant, partial_index
 
 # The primary key is the safety: the chain lets a nonce be used once, and so does this table.
 payment: Final = Table(
@@ -74,47 +73,41 @@ IS_UNPROVEN: Final = "proof = 'waiting'"
 IS_ORPHAN: Final = (
     "settled_at IS NOT NULL AND delivered_at IS NULL AND mined_block IS NOT NULL AND signature IS NOT NULL"
 )
-Index("ix_payment_open", payment.c.lease_until, sqlite_where=text(IS_OPEN), postgresql_where=text(IS_OPEN))
-Index(
+partial_index("ix_payment_open", payment.c.lease_until, where=IS_OPEN)
+partial_index(
     "ix_payment_unproven",
     payment.c.settled_at,
-    sqlite_where=text(IS_UNPROVEN),
-    postgresql_where=text(IS_UNPROVEN),
+    where=IS_UNPROVEN,
 )
-Index(
+partial_index(
     "ix_payment_orphan",
     payment.c.settled_at,
-    sqlite_where=text(IS_ORPHAN),
-    postgresql_where=text(IS_ORPHAN),
+    where=IS_ORPHAN,
 )
-Index(
+partial_index(
     "ix_payment_look",
     payment.c.network,
     payment.c.look_at,
-    sqlite_where=text("look_at IS NOT NULL"),
-    postgresql_where=text("look_at IS NOT NULL"),
+    where="look_at IS NOT NULL",
 )
-Index(
+partial_index(
     "ix_payment_looks",
     payment.c.network,
     payment.c.looks,
     payment.c.look_at,
-    sqlite_where=text("look_at IS NOT NULL"),
-    postgresql_where=text("look_at IS NOT NULL"),
+    where="look_at IS NOT NULL",
 )
-Index(
+partial_index(
     "ix_payment_answered",
     payment.c.begun_at,
-    sqlite_where=text("body IS NOT NULL"),
-    postgresql_where=text("body IS NOT NULL"),
+    where="body IS NOT NULL",
 )
 # What a payer may come back for with a signature alone. The condition is one that no statement compares with a value of
 # its own: SQLite would plan such a statement anew for each value.
-Index(
+partial_index(
     "ix_payment_request",
     payment.c.fingerprint,
-    sqlite_where=text("body IS NOT NULL"),
-    postgresql_where=text("body IS NOT NULL"),
+    where="body IS NOT NULL",
 )
 
 # The names that clients give their payments, scoped by payer.
