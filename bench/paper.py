@@ -17,6 +17,7 @@ from tickyard.features.earn import rules
 from tickyard.features.earn.claims.message import EarnTerms
 from tickyard.features.earn.room import EarnRoom
 from tickyard.kernel.clock import WallClock
+from tickyard.kernel.ids import ZERO_ADDRESS
 from tickyard.payout.signing.signer import LocalSigner
 from tickyard.store.sqlite.engine import SqliteStore
 
@@ -84,7 +85,8 @@ class PaperChain(Chain):
 
     def _view_call(self, to: str, data: bytes, state: Any) -> bytes:
         if to == TOKEN and data[:4].hex() == "70a08231":
-            return raw(balance(account_at(data[4:], 0)))
+            owner = account_at(data[4:], 0)
+            return raw(0 if owner == ZERO_ADDRESS else balance(owner))
         return (
             raw(self._supply) if to == TOKEN and data[:4].hex() == "18160ddd" else super()._view_call(to, data, state)
         )

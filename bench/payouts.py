@@ -30,9 +30,9 @@ PAID, FINAL_S = 20_000, 900
 CAPS = PayoutCaps(10**15, 10**15, 10**15)
 
 
-async def payouts() -> dict[str, float]:
-    """20,000 claims, from reserved to final."""
-    keys = [PrivateKey((n + 1).to_bytes(32, "big")) for n in range(PAID)]
+async def payouts(paid: int = PAID) -> dict[str, float]:
+    """So many claims, from reserved to final."""
+    keys = [PrivateKey((n + 1).to_bytes(32, "big")) for n in range(paid)]
     owners = ["0x" + keccak256(key.public_key.format(compressed=False)[1:])[12:].hex() for key in keys]
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -50,6 +50,8 @@ async def payouts() -> dict[str, float]:
         chain.mine()
         url = await serve(chain, stack)
         deps = deps_of(folder, url, clock)
+        stack.push_async_callback(deps.store.close)
+        stack.push_async_callback(deps.rpc.close)
         await migrate(deps.store)
         await run_due(deps, clock.now())
         async with deps.store.begin() as tx:
@@ -83,7 +85,7 @@ async def payouts() -> dict[str, float]:
             ]
             await tx.execute(insert(earn_claim), rows)
         before, began = chain.calls, time.perf_counter()
-        while len(chain.state.paid) < PAID:
+        while len(chain.state.paid) < paid:
             await payer.run_once(lease)
         took = time.perf_counter() - began
         # Fifteen minutes of waiting, at the agent's own pace.
@@ -93,8 +95,8 @@ async def payouts() -> dict[str, float]:
                 chain.mine()
             clock.ahead_s += 10
             confirmed += (await payer.run_once(lease)).confirmed
-        assert confirmed == PAID, confirmed
-        return {"payouts per hour": PAID / took * 3600, "node calls per payout": (chain.calls - before) / PAID}
+        assert confirmed == paid, confirmed
+        return {"payouts per hour": paid / took * 3600, "node calls per payout": (chain.calls - before) / paid}
 
 
 def _signature(key: PrivateKey, owner: Any) -> str:
