@@ -19,6 +19,7 @@ import uvloop
 from sqlalchemy import func, text, update
 
 from bench.kept import Kept
+from bench.paper import MovedClock
 from bench.ratios import Figure, Times, show, side_by_side
 from bench.reference import start
 from tickyard.features.alerts.deliver import Courier
@@ -28,7 +29,6 @@ from tickyard.features.alerts.secret import AlertKeys
 from tickyard.features.alerts.store import alert
 from tickyard.features.alerts.webhook.addresses import EgressPolicy
 from tickyard.features.alerts.webhook.egress import Egress
-from tickyard.kernel.clock import WallClock
 from tickyard.market.sampling.rounds import Round, slot_number
 from tickyard.store.engine import Store
 from tickyard.store.opening import open_store
@@ -46,6 +46,7 @@ RECORDED_TIMES = 5
 HOSTS = 400
 MADE = datetime(2026, 10, 1, tzinfo=UTC)
 TAKEN = MADE + timedelta(days=1)
+"""The moment of all of it: what fired an hour ago is not delivered any more."""
 KEYS = AlertKeys({1: b"k" * 32})
 _PER_INSERT = 20_000
 
@@ -78,14 +79,14 @@ def row(at: int, rng: Random) -> dict:
     }
 
 
-async def fill(store: Store) -> None:
+async def fill(store: Store, alerts: int = ALERTS) -> None:
     rng, bulk = Random(5), Bulk(alert)
     async with store.begin() as tx:
         # Ids and thresholds land all over their indexes.
         await tx.execute(text("PRAGMA cache_size = -400000"))
-    for begin in range(0, ALERTS, _PER_INSERT):
+    for begin in range(0, alerts, _PER_INSERT):
         async with store.begin() as tx:
-            await bulk.run(tx, [row(at, rng) for at in range(begin, begin + _PER_INSERT)])
+            await bulk.run(tx, [row(at, rng) for at in range(begin, min(begin + _PER_INSERT, alerts))])
 
 
 MILLION = Kept("alerts", fill, {"alert": "rowid"})
@@ -118,24 +119,25 @@ async def quiet(database: str, store: Store) -> Times:
 
 
 class Riser:
-    """Each round lifts every price far enough to fire the next ten thousand."""
+    """Each round lifts every price far enough to fire the next so many."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, fired: int = FIRED) -> None:
         self._store = store
+        self.fired = fired
         self._nth = dict.fromkeys(range(1, TOKENS + 1), 0)
         self._price = dict.fromkeys(range(1, TOKENS + 1), PRICE)
 
     async def fire(self) -> float:
-        """How many milliseconds until ten thousand alerts and their parcels are recorded."""
+        """How many milliseconds until so many alerts and their parcels are recorded."""
         for token in self._nth:
-            self._nth[token] += FIRED // TOKENS + (token <= FIRED % TOKENS)
+            self._nth[token] += self.fired // TOKENS + (token <= self.fired % TOKENS)
         prices = {token: threshold(nth - 1, is_above=True) for token, nth in self._nth.items()}
         began = time.perf_counter()
         async with self._store.begin() as tx:
             fired = await evaluate(tx, Round(slot_number(TAKEN), 1, "0x", prices, 0, TAKEN), self._price)
         took = (time.perf_counter() - began) * 1000
         self._price = prices
-        if fired != FIRED:
+        if fired != self.fired:
             raise RuntimeError(f"{fired} alerts fired")
         return took
 
@@ -152,10 +154,10 @@ def courier_to(store: Store, port: int, pem: str) -> Courier:
 
 
 async def deliver(store: Store, riser: Riser) -> tuple[float, float]:
-    """Milliseconds to record ten thousand, and how many of them are delivered per second."""
+    """Milliseconds to record what fires, and how many of them are delivered per second."""
     async with start(sys.executable, "-m", "bench.alerts", "receive") as told:
         async with store.begin() as tx:
-            near = alert.c.price_e9 <= threshold(FIRED // TOKENS, is_above=True)
+            near = alert.c.price_e9 <= threshold(riser.fired // TOKENS, is_above=True)
             here = func.replace(alert.c.webhook_url, ":8443/", f":{told['port']}/")
             await tx.execute(update(alert).where(near, alert.c.condition == "above").values(webhook_url=here))
         recorded = await riser.fire()
@@ -163,9 +165,9 @@ async def deliver(store: Store, riser: Riser) -> tuple[float, float]:
         began = time.perf_counter()
         await parcels.deliver_due(courier)
         took = time.perf_counter() - began
-    if courier.counts != {Delivery.DELIVERED: FIRED}:
+    if courier.counts != {Delivery.DELIVERED: riser.fired}:
         raise RuntimeError(f"delivered: {dict(courier.counts)}")
-    return recorded, FIRED / took
+    return recorded, riser.fired / took
 
 
 async def receive() -> None:
@@ -179,7 +181,7 @@ async def run() -> tuple[list[Times], list[Figure]]:
     rows, figures = [], []
     for database in DATABASES:
         async with MILLION.on(database) as where:
-            store = open_store(where, WallClock())
+            store = open_store(where, MovedClock(TAKEN))
             try:
                 rows.append(await quiet(database, store))
                 riser = Riser(store)
