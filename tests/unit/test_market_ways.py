@@ -88,7 +88,7 @@ class World:
         return results
 
     def serve(self, pools, *, to_trade=False):
-        self.log.append(("serve", to_trade))
+        self.log.append(("serve", list(pools), to_trade))
         return self.served
 
     def offer(self, pools, trade):
@@ -170,7 +170,7 @@ def test_pools_are_looked_at_from_memory_or_from_the_chain():
     told = run(world.market.look([POOL], extra=[EXTRA], reach=5, deadline=3.0))
     assert ([each.spot.pool for each in told.charts], told.extra) == ([POOL], [b"extra"])
     assert world.log[-1] == ("charts", "latest", 5, 3.0)
-    assert world.log[0] == ("serve", False)
+    assert world.log[0] == ("serve", [POOL], False)
 
 
 def test_a_look_at_a_named_block_is_at_the_mirrors_or_at_the_newest():
@@ -191,7 +191,7 @@ def test_a_look_to_trade_is_into_the_mirror_only_where_all_tokens_move():
     world = World(live=True)
     world.served = (HEAD, ["chart"])
     assert run(world.market.look_to_trade([POOL])) == (NamedBlock.of(HEAD), [("chart", True)])
-    assert world.log == [("serve", True)]
+    assert world.log == [("serve", [POOL], True)]
     world.served = None
     for stuck in ([], [0], [1], [0, 1]):
         world.stuck = stuck
@@ -223,7 +223,7 @@ def test_many_offers_are_of_one_block(is_served):
     named, offers = run(world.market.offers([(TOKEN, TRADE), (TOKEN, TRADE)]))
     assert named == NamedBlock.of(HEAD)
     if is_served:
-        assert (offers, world.log) == ([[POOL, OTHER]] * 2, [("serve", True)])
+        assert (offers, world.log) == ([[POOL, OTHER]] * 2, [("serve", [POOL, OTHER], True)])
         return
     assert [[fill.before.pool for fill in fills] for fills in offers] == [[POOL, OTHER]] * 2
     assert all(fill.before.curve is not None for fills in offers for fill in fills)

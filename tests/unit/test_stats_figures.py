@@ -140,3 +140,25 @@ def test_all_stats_are_reused_for_as_long_as_their_quotes_and_five_seconds_at_mo
     market = SimpleNamespace(registry=None, look=look, mids=mids)
     kept = asyncio.run(stats.list_stats(SimpleNamespace(market=market), SimpleNamespace(symbols=None)))
     assert (kept.answer.count, kept.seconds) == (0, reuse_s)
+
+
+@pytest.mark.parametrize(("left_s", "reuse_s"), [(0, 0), (3, 3), (5, 5), (15, 5)])
+@pytest.mark.parametrize("address", [None, TOKEN])
+def test_one_tokens_stats_are_reused_no_longer_than_its_quote(left_s, reuse_s, address):
+    async def look(pools, extra):
+        return SimpleNamespace(charts=[], extra=[word(ONE), word(ONE)], at=AT)
+
+    async def quote(symbol):
+        return SimpleNamespace(mid=Price(100, 1)), left_s
+
+    registry = SimpleNamespace(find=lambda symbol: asset(address=address))
+    rooms = deps()
+    rooms.market = SimpleNamespace(
+        registry=registry,
+        look=look,
+        mids=SimpleNamespace(one=quote),
+        pools=SimpleNamespace(of=lambda token: ()),
+        samples=rooms.market.samples,
+    )
+    kept = asyncio.run(stats.get_stats(rooms, SimpleNamespace(symbol="AAPL")))
+    assert (kept.answer.token_address, kept.seconds) == (address, reuse_s)
