@@ -2,6 +2,7 @@
 
 import ast
 import asyncio
+import errno
 import hashlib
 import os
 import stat
@@ -192,6 +193,25 @@ def test_a_torn_line_swallows_neither_the_one_before_nor_the_one_after(tmp_path,
     changed.add([("0x" + "a" * 40, 5)])
     with pytest.raises(Halted):
         AcceptedBooks(path).accept(changed)
+
+
+def test_a_line_that_a_full_disk_cut_off_does_not_swallow_the_next_one(tmp_path, monkeypatch):
+    path, write = tmp_path / "accepted.jsonl", os.write
+    memory = AcceptedBooks(path)
+
+    def half(file, line):
+        if len(line) < 20:
+            raise OSError(errno.ENOSPC, "no space left on device")
+        return write(file, line[: len(line) // 2])
+
+    monkeypatch.setattr(os, "write", half)
+    with pytest.raises(OSError, match="no space"):
+        memory.accept(_books(a=5, b=7))
+    # The same process goes on when there is room again.
+    monkeypatch.setattr(os, "write", write)
+    memory.accept(_books(a=5, b=7))
+    with pytest.raises(Halted):
+        AcceptedBooks(path).accept(_books(a=6, b=6))
 
 
 def test_nothing_is_spent_over_a_cap():
