@@ -33,7 +33,11 @@ async def tell_funds(deps: EarnDeps) -> None:
     on_desk = await read_days(deps.rpc, room.multicall, days, head.hash)
     for row, desk in zip(rows, on_desk, strict=True):
         # The account has paid what is mined; the books wait until it is final.
-        owed -= desk.spent_raw - (int(row.paid_raw or 0) if row.state == "closed" else row.pool_raw)
+        if row.state == "closed":
+            owed -= desk.spent_raw - int(row.paid_raw or 0)
+        else:
+            # Of restored books the pool may be less than the desk has paid: that is nobody else's.
+            owed += max(0, row.pool_raw - desk.spent_raw)
     metrics.earn_owed.set(max(0, owed))
     metrics.earn_balance.set(till.usdg_raw)
     metrics.earn_allowance.set(min(till.allowance_raw, 2**63))

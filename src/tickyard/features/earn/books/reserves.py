@@ -73,7 +73,7 @@ async def get_earn_reserves(deps: EarnDeps, _ask: NoAsk) -> Kept[Reserves]:
     async with deps.store.read() as tx:
         rows = await _epochs(tx)
         # What failed late is nobody's claim any more: it is in what accrues.
-        owed = await owed_raw(tx) - await late_raw(tx)
+        owed = max(0, await owed_raw(tx) - await late_raw(tx))
         paid = int((await tx.execute(select(func.sum(earn_tally.c.paid_raw)))).scalar_one() or 0)
         now = await deps.store.now(tx)
     till = await read_till(deps.rpc, room.multicall, room.desk, room.terms.usdg, head.hash)

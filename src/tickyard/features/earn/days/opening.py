@@ -1,8 +1,9 @@
 """Opening a sealed pool to claims: only when the desk has its books, and the payout account can pay all of it."""
 
-from typing import Final
+from collections import Counter
+from typing import Any, Final
 
-from sqlalchemy import and_, func, insert, select, text, update
+from sqlalchemy import Select, and_, func, insert, select, text, update
 
 from tickyard.chain.blocks import header
 from tickyard.chain.quantity import quantity
@@ -23,7 +24,7 @@ _FEE_FACTOR: Final = 4
 _FEE_FLOOR: Final = 10**8
 
 _BEYOND: Final = (
-    select(func.sum(earn_line.c.amount_raw - func.coalesce(earn_close.c.amount_raw, 0)))
+    select(earn_line.c.epoch, func.sum(earn_line.c.amount_raw - func.coalesce(earn_close.c.amount_raw, 0)))
     .select_from(earn_line)
     .join(earn_epoch, and_(earn_epoch.c.id == earn_line.c.epoch, earn_epoch.c.state == "closed"))
     .join(
@@ -36,8 +37,20 @@ _BEYOND: Final = (
         isouter=True,
     )
     .where(text(FOREIGN))
+    .group_by(earn_line.c.epoch)
 )
 """What the desk has paid beyond what was kept for the one it paid: a thief's payment settles nobody's claim."""
+_LATE: Final = (
+    select(earn_close.c.epoch, func.sum(earn_close.c.amount_raw))
+    .where(earn_close.c.returned_to.is_not(None), earn_close.c.returned_to > earn_close.c.epoch)
+    .group_by(earn_close.c.epoch)
+)
+_OVER_POOL: Final = (
+    select(earn_epoch.c.id, earn_tally.c.paid_raw - (earn_epoch.c.pool_raw - earn_epoch.c.rolled_raw))
+    .join(earn_tally, earn_tally.c.epoch == earn_epoch.c.id)
+    .where(earn_epoch.c.state == "closed", earn_tally.c.paid_raw > earn_epoch.c.pool_raw - earn_epoch.c.rolled_raw)
+)
+"""Days of which more was paid than these books kept: they were restored, and lack revenue that the desk's had."""
 
 
 def first_offer(base_fee: int) -> int:
@@ -91,18 +104,14 @@ async def owed_raw(tx: Transaction) -> int:
         .join(earn_epoch, earn_epoch.c.id == earn_tally.c.epoch)
         .where(earn_epoch.c.state == "closed")
     )
-    late = await tx.execute(
-        select(func.sum(earn_close.c.amount_raw)).where(
-            earn_close.c.returned_to.is_not(None), earn_close.c.returned_to > earn_close.c.epoch
-        )
-    )
-    foreign = await tx.execute(_BEYOND)
-    return (
-        int(kept.scalar_one() or 0)
-        - int(paid.scalar_one() or 0)
-        - int(late.scalar_one() or 0)
-        + int(foreign.scalar_one() or 0)
-    )
+    late, foreign, over = await _by_epoch(tx, _LATE), await _by_epoch(tx, _BEYOND), await _by_epoch(tx, _OVER_POOL)
+    # No day owes less than nothing: what one has overpaid settles no claim of another.
+    overpaid = sum(max(0, raw + late[epoch] - foreign[epoch]) for epoch, raw in over.items())
+    return int(kept.scalar_one() or 0) - int(paid.scalar_one() or 0) - late.total() + foreign.total() + overpaid
+
+
+async def _by_epoch(tx: Transaction, sums: Select[Any]) -> Counter[int]:
+    return Counter({epoch: int(raw) for epoch, raw in await tx.execute(sums)})
 
 
 async def _is_solvent(deps: EarnDeps, till: DeskTill, needed_raw: int, wallets: int) -> bool:

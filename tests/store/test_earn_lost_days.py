@@ -1,0 +1,114 @@
+"""Books from before days that the desk has paid: what was paid is paid, whoever pays by now and whatever they lack."""
+
+import asyncio
+
+import pytest
+from sqlalchemy import delete, insert, select
+
+from tickyard.features.earn import rules
+from tickyard.features.earn.books.reserves import get_earn_reserves
+from tickyard.features.earn.days.epochs import run_due
+from tickyard.features.earn.tables import (
+    earn_batch,
+    earn_books,
+    earn_claim,
+    earn_close,
+    earn_credit,
+    earn_desk_mark,
+    earn_epoch,
+    earn_gate,
+    earn_line,
+    earn_rollover,
+    earn_share,
+    earn_tally,
+)
+from tickyard.kernel.operation import NoAsk
+from tickyard.payout.agent import Agent
+from tickyard.store.revenue import revenue
+from yards.reward_days import ALICE, DEPTH, EPOCH, MULTICALL, TERMS, live_in_town
+
+NEXT = rules.next_epoch(EPOCH)
+OTHER_DESK = "0x" + "d2" * 20
+ALL = (
+    earn_line, earn_batch, earn_tally, earn_desk_mark, earn_claim, earn_close, earn_epoch, earn_credit, earn_gate,
+    earn_books, earn_rollover, earn_share, revenue,
+)  # fmt: skip
+
+
+@pytest.fixture
+def run(where, tmp_path):
+    return lambda work: asyncio.run(live_in_town(where, tmp_path, work))
+
+
+async def copy(town):
+    async with town.store.read() as tx:
+        return {table: [dict(row) for row in (await tx.execute(select(table))).mappings()] for table in ALL}
+
+
+async def put_back(town, kept):
+    async with town.store.begin() as tx:
+        for table, rows in kept.items():
+            await tx.execute(delete(table))
+            if rows:
+                await tx.execute(insert(table), rows)
+    (town.folder / "accepted.jsonl").unlink(missing_ok=True)
+    town.hired = None
+
+
+async def live_through(town, *later):
+    """A day of which the desk pays Alice, and the books as they were at noon of it, before the later revenue came."""
+    await run_due(town, town.clock.now())
+    await town.pay()
+    await town.earn_money(30_000)
+    kept = await copy(town)
+    await town.earn_money(*later)
+    await town.to(rules.snapshot_at(EPOCH))
+    await town.open_claims()
+    await town.ask(ALICE)
+    await settle(town)
+    town.clock.move(rules.closes_at(EPOCH))
+    town.mine()
+    assert (await run_due(town, town.clock.now())).closed == [EPOCH]
+    return kept
+
+
+async def settle(town, agent=None, rounds=3):
+    for _ in range(rounds):
+        town.mine()
+        await town.pay(agent)
+
+
+def allow(town, amount):
+    town.chain.edit(lambda state: state.allowances.__setitem__(town.signer.address, amount))
+
+
+async def owed(town):
+    return (await get_earn_reserves(town, NoAsk())).answer.owed_usd
+
+
+def for_other_desk(town):
+    return Agent(
+        town.store, town.rpc, town.signer, TERMS, OTHER_DESK, MULTICALL, town.caps, town.agent().accepted, DEPTH
+    )
+
+
+@pytest.mark.slow
+def test_more_paid_than_the_restored_pool_holds_is_not_taken_from_what_the_next_day_needs(run):
+    async def work(town):
+        await put_back(town, await live_through(town, 60_000))
+        assert town.held(ALICE) == 60_000
+        town.hired = town.agent()
+        await settle(town)
+        await run_due(town, town.clock.now())
+        await settle(town)
+        await run_due(town, town.clock.now())
+        books = await town.books()
+        assert (books["state"], books["poolUsd"], books["paidUsd"]) == ("closed", "0.030000", "0.060000")
+        assert await owed(town) == "0.000000"
+        # One base unit less than the next day's pool.
+        await town.earn_money(90_000)
+        town.chain.edit(lambda state: state.usdg.__setitem__(town.signer.address, 89_999))
+        await town.to(rules.snapshot_at(NEXT))
+        assert "not solvent" in (await town.open_claims(NEXT)).waiting[NEXT]
+
+    run(work)
