@@ -24,6 +24,7 @@ from tickyard.features.earn.tables import (
 )
 from tickyard.kernel.operation import NoAsk
 from tickyard.payout.agent import Agent
+from tickyard.payout.turn import NotOurTurn
 from tickyard.store.revenue import revenue
 from yards.reward_days import ALICE, DEPTH, EPOCH, MULTICALL, TERMS, live_in_town
 
@@ -110,5 +111,23 @@ def test_more_paid_than_the_restored_pool_holds_is_not_taken_from_what_the_next_
         town.chain.edit(lambda state: state.usdg.__setitem__(town.signer.address, 89_999))
         await town.to(rules.snapshot_at(NEXT))
         assert "not solvent" in (await town.open_claims(NEXT)).waiting[NEXT]
+
+    run(work)
+
+
+@pytest.mark.slow
+def test_a_day_that_an_older_desk_has_paid_is_sealed_for_it_again_by_restored_books(run):
+    async def work(town):
+        await put_back(town, await live_through(town))
+        # The settings name the desk that was deployed since: it has paid nobody, and its books are empty.
+        town.earn.desk = OTHER_DESK
+        waiting = (await run_due(town, town.clock.now())).waiting
+        assert "more than the books know" in waiting[EPOCH]
+        with pytest.raises(NotOurTurn, match=f"epoch {EPOCH} is paid by the desk"):
+            await town.pay(for_other_desk(town))
+        await settle(town)
+        assert (await run_due(town, town.clock.now())).closed == [EPOCH]
+        assert (await town.books())["rolledOverUsd"] == "0.010000", "what Alice was paid is not shared out again"
+        assert (await town.pay(for_other_desk(town))).is_idle
 
     run(work)

@@ -110,7 +110,7 @@ def test_a_writer_who_was_overtaken_seals_nothing(run):
         await sign_on(town.store, EPOCH, "pooled")
         with pytest.raises(Overtaken):
             await sealing._add_part(town.store, EPOCH, first, 0, b"")
-        assert await sealing._finish(town, EPOCH, first, "ab" * 32) is False
+        assert await sealing._finish(town.store, EPOCH, first, "ab" * 32, town.earn.desk) is False
         async with town.store.read() as tx:
             assert (await tx.execute(select(earn_epoch.c.state))).scalar_one() == "pooled"
             assert (await tx.execute(select(func.count()).select_from(earn_books))).scalar_one() == 0

@@ -1,14 +1,15 @@
-"""Days that have books and no desk written down: a worker of an older version sealed them.
+"""Which desk pays a day, where that is not plain: only the desk that has its books can have paid anybody.
 
-Only the desk that has their books can have paid anybody. Where none has them, nobody was paid, and the desk of the
-settings opens them.
+Days that were sealed by a worker of an older version have books and no desk written down. And a day that is sealed may
+have been sealed before, for a desk that has been replaced since, when the books are a copy from before that. Where none
+has its books, nobody was paid, and the desk of the settings opens them.
 """
 
 from typing import Final
 
 from sqlalchemy import select, update
 
-from tickyard.features.earn.books.desk import read_epochs
+from tickyard.features.earn.books.desk import read_days, read_epochs
 from tickyard.features.earn.room import EarnDeps
 from tickyard.features.earn.tables import earn_desk_mark, earn_epoch
 from tickyard.kernel.ids import Address
@@ -20,6 +21,18 @@ _NAMELESS: Final = (
     .order_by(earn_epoch.c.id)
 )
 _READ_SO_FAR: Final = select(earn_desk_mark.c.desk).order_by(earn_desk_mark.c.desk)
+
+
+async def desk_that_pays(deps: EarnDeps, epoch: int) -> Address:
+    """The desk for which a day is to be sealed. Raises UpstreamDown when one that was replaced cannot be asked."""
+    ours = deps.earn.desk
+    async with deps.store.read() as tx:
+        others = [Address(desk) for desk in (await tx.execute(_READ_SO_FAR)).scalars() if desk != ours]
+    if not others:
+        return ours
+    desks = [ours, *others]
+    on_desk = await read_days(deps.rpc, deps.earn.multicall, [(desk, epoch) for desk in desks])
+    return next((desk for desk, day in zip(desks, on_desk, strict=True) if day.is_open), ours)
 
 
 async def name_desks(deps: EarnDeps) -> str:

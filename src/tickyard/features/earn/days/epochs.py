@@ -121,11 +121,11 @@ async def _advance(deps: EarnDeps, epoch: int, state: str, now: datetime, done: 
         else:
             done.waiting[epoch] = "seal: an earlier epoch is not closed"
     if state == "pooled":
-        if await write_books(deps, epoch):
+        if (outcome := await _try_chain(_seal(deps, epoch))) == "sealed":
             done.sealed.append(epoch)
             state = "sealed"
         else:
-            done.waiting[epoch] = "seal: somebody else writes the books"
+            done.waiting[epoch] = f"seal: {outcome}"
     if state == "sealed" and is_in_window(epoch, now):
         if (outcome := await _try_chain(open_claims(deps, epoch))) == "opened":
             done.opened.append(epoch)
@@ -136,6 +136,10 @@ async def _advance(deps: EarnDeps, epoch: int, state: str, now: datetime, done: 
             done.closed.append(epoch)
         else:
             done.waiting[epoch] = f"close: {outcome}"
+
+
+async def _seal(deps: EarnDeps, epoch: int) -> str:
+    return "sealed" if await write_books(deps, epoch) else "somebody else writes the books"
 
 
 async def _close(deps: EarnDeps, epoch: int) -> str:

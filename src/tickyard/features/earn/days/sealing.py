@@ -8,9 +8,11 @@ from typing import Any, Final
 from sqlalchemy import Row, delete, insert, select, text, update
 
 from tickyard.features.earn.books.digest import HEADER, Holding, book_lines
+from tickyard.features.earn.days.desks import desk_that_pays
 from tickyard.features.earn.days.snapshot import Overtaken, must_write, sign_on
 from tickyard.features.earn.room import EarnDeps
 from tickyard.features.earn.tables import earn_books, earn_epoch
+from tickyard.kernel.ids import Address
 from tickyard.store.engine import Store, Transaction
 from tickyard.store.statement import Query
 
@@ -41,6 +43,7 @@ async def share_pages(tx: Transaction, epoch: int, size: int = PAGE) -> AsyncIte
 
 async def write_books(deps: EarnDeps, epoch: int) -> bool:
     """Take a pooled epoch to sealed. False: somebody else does."""
+    desk = await desk_that_pays(deps, epoch)
     try:
         writer = await sign_on(deps.store, epoch, "pooled")
         async with deps.store.begin() as tx:
@@ -49,7 +52,7 @@ async def write_books(deps: EarnDeps, epoch: int) -> bool:
         async with deps.store.read() as view:
             row = (await view.execute(select(earn_epoch).where(earn_epoch.c.id == epoch))).one()
             digest = await _write_parts(deps, view, row, writer)
-        return await _finish(deps, epoch, writer, digest)
+        return await _finish(deps.store, epoch, writer, digest, desk)
     except Overtaken:
         return False
 
@@ -79,11 +82,11 @@ async def _add_part(store: Store, epoch: int, writer: str, part: int, body: byte
         await tx.execute(insert(earn_books), {"epoch": epoch, "part": part, "body": body})
 
 
-async def _finish(deps: EarnDeps, epoch: int, writer: str, digest: str) -> bool:
-    async with deps.store.begin() as tx:
+async def _finish(store: Store, epoch: int, writer: str, digest: str, desk: Address) -> bool:
+    async with store.begin() as tx:
         sealed = await tx.execute(
             update(earn_epoch)
             .where(earn_epoch.c.id == epoch, earn_epoch.c.state == "pooled", earn_epoch.c.writer == writer)
-            .values(state="sealed", digest=digest, desk=deps.earn.desk)
+            .values(state="sealed", digest=digest, desk=desk)
         )
         return sealed.rowcount == 1
