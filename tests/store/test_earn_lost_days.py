@@ -8,6 +8,7 @@ from sqlalchemy import delete, insert, select
 from tickyard.features.earn import rules
 from tickyard.features.earn.books.reserves import get_earn_reserves
 from tickyard.features.earn.days.epochs import run_due
+from tickyard.features.earn.days.pool import skip, why_not_skipped
 from tickyard.features.earn.tables import (
     earn_batch,
     earn_books,
@@ -24,6 +25,7 @@ from tickyard.features.earn.tables import (
 )
 from tickyard.kernel.operation import NoAsk
 from tickyard.payout.agent import Agent
+from tickyard.payout.halt import Halted, lift
 from tickyard.payout.turn import NotOurTurn
 from tickyard.store.revenue import revenue
 from yards.reward_days import ALICE, DEPTH, EPOCH, MULTICALL, TERMS, live_in_town
@@ -129,5 +131,31 @@ def test_a_day_that_an_older_desk_has_paid_is_sealed_for_it_again_by_restored_bo
         assert (await run_due(town, town.clock.now())).closed == [EPOCH]
         assert (await town.books())["rolledOverUsd"] == "0.010000", "what Alice was paid is not shared out again"
         assert (await town.pay(for_other_desk(town))).is_idle
+
+    run(work)
+
+
+@pytest.mark.slow
+def test_a_day_that_the_desk_has_paid_is_not_skipped(run):
+    async def work(town):
+        await put_back(town, await live_through(town))
+        await settle(town)
+        assert not await skip(town.store, EPOCH)
+        assert (await why_not_skipped(town.store, EPOCH)).startswith("the desk has paid some of it")
+        assert (await run_due(town, town.clock.now())).closed == [EPOCH]
+        assert (await town.books())["rolledOverUsd"] == "0.010000"
+
+    run(work)
+
+
+@pytest.mark.slow
+def test_agents_stop_when_the_desk_had_paid_a_day_that_was_skipped_before_they_looked(run):
+    async def work(town):
+        await put_back(town, await live_through(town))
+        assert await skip(town.store, EPOCH)
+        with pytest.raises(Halted, match=f"for epoch {EPOCH}, which was skipped"):
+            await settle(town)
+        await lift(town.store)
+        await settle(town)
 
     run(work)

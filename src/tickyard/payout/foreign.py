@@ -40,6 +40,8 @@ async def _judge(tx: Transaction, event: DeskEvent) -> list[str]:
         .where(earn_epoch.c.id == event.epoch)
     )
     day = found.one_or_none()
+    if day is not None and day.state == "skipped":
+        return [f"the desk paid {event.account} for epoch {event.epoch}, which was skipped: its money had gone on"]
     if day is None or day.pool_raw is None:
         # Restored to before its pool was fixed: there is nothing to judge it by yet.
         return []

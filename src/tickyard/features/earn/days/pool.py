@@ -22,6 +22,8 @@ SHARED_OUT: Final = ("pooled", "sealed", "open", "closing")
 _CLOCKS_DIFFER: Final = timedelta(hours=1)
 
 _earlier: Final = earn_epoch.alias("earlier")
+_PAID_OF_IT: Final = select(earn_line.c.epoch).where(earn_line.c.epoch == earn_epoch.c.id).exists()
+"""Books from before a day's pool, and a desk that has paid of it: what was paid must not go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ async def skip(store: Store, epoch: int) -> bool:
         skipped = await tx.execute(
             update(earn_epoch)
             .where(earn_epoch.c.id == epoch, earn_epoch.c.state.in_(("accruing", "taken")))
-            .where(earn_epoch.c.id < accruing_epoch(await store.now(tx)))
+            .where(earn_epoch.c.id < accruing_epoch(await store.now(tx)), ~_PAID_OF_IT)
             .values(state="skipped", writer=None, closed_at=await store.now(tx))
         )
         return skipped.rowcount == 1
@@ -77,13 +79,19 @@ async def skip(store: Store, epoch: int) -> bool:
 async def why_not_skipped(store: Store, epoch: int) -> str:
     """In words for the person who wanted to skip it."""
     async with store.read() as tx:
-        state = (await tx.execute(select(earn_epoch.c.state).where(earn_epoch.c.id == epoch))).scalar_one_or_none()
+        found = select(earn_epoch.c.state, _PAID_OF_IT.label("is_paid_of")).where(earn_epoch.c.id == epoch)
+        row = (await tx.execute(found)).one_or_none()
         today = accruing_epoch(await store.now(tx))
-    if state is None:
+    if row is None:
         return "the program has no such day"
+    state = row.state
     if state == "skipped":
         return "it was skipped before"
-    return "its day is not over" if epoch >= today else "it has a pool already, which closes by itself"
+    if epoch >= today:
+        return "its day is not over"
+    if state in ("accruing", "taken") and row.is_paid_of:
+        return "the desk has paid some of it: its snapshot must be taken, so that only the rest goes on"
+    return "it has a pool already, which closes by itself"
 
 
 async def accrued(tx: Transaction, epoch: int) -> Accrued:
