@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from sqlalchemy import delete, insert, select
 
+from simulated.chain import Hiding
 from tickyard.features.earn import rules
 from tickyard.features.earn.books.reserves import get_earn_reserves
 from tickyard.features.earn.days.epochs import run_due
@@ -28,7 +29,7 @@ from tickyard.payout.agent import Agent
 from tickyard.payout.halt import Halted, lift
 from tickyard.payout.turn import NotOurTurn
 from tickyard.store.revenue import revenue
-from yards.reward_days import ALICE, DEPTH, EPOCH, MULTICALL, TERMS, live_in_town
+from yards.reward_days import ALICE, BOB, DEPTH, EPOCH, MULTICALL, TERMS, live_in_town
 
 NEXT = rules.next_epoch(EPOCH)
 OTHER_DESK = "0x" + "d2" * 20
@@ -157,5 +158,36 @@ def test_agents_stop_when_the_desk_had_paid_a_day_that_was_skipped_before_they_l
             await settle(town)
         await lift(town.store)
         await settle(town)
+
+    run(work)
+
+
+@pytest.mark.slow
+def test_a_line_that_waits_for_the_closing_does_not_keep_a_hidden_payment_from_being_found(run):
+    """Lines that are to go again wait until the day is closed: it must not wait for them in turn."""
+
+    async def work(town):
+        await town.open_day()
+        await town.ask(ALICE)
+        allow(town, 0)
+        await settle(town)
+        kept = await copy(town)
+        assert [row["state"] for row in kept[earn_line]] == ["due"]
+        allow(town, 10_000)
+        hidden = (await town.ask(BOB)).tx
+        await settle(town)
+        assert (town.held(ALICE), town.held(BOB)) == (0, 10_000)
+        await put_back(town, kept)
+        town.rpc._nodes._views = [Hiding(hidden)]
+        town.clock.move(rules.closes_at(EPOCH))
+        await settle(town)
+        assert "more than the books know" in (await run_due(town, town.clock.now())).waiting[EPOCH]
+        await settle(town)
+        assert (await run_due(town, town.clock.now())).closed == [EPOCH]
+        allow(town, 10**30)
+        await settle(town)
+        assert town.held(ALICE) == 20_000
+        books = await town.books()
+        assert (books["paidUsd"], books["rolledOverUsd"], books["balanced"]) == ("0.030000", "0.000000", True)
 
     run(work)

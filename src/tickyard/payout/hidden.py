@@ -7,7 +7,7 @@ have lost the claim as well. Then nobody sends anything, and the epoch could nev
 from collections.abc import Sequence
 from typing import Final
 
-from sqlalchemy import Integer, bindparam, func, select
+from sqlalchemy import Integer, bindparam, func, select, text
 
 from tickyard.chain.blocks import Header
 from tickyard.chain.rpc.client import Rpc
@@ -21,8 +21,13 @@ from tickyard.store.engine import Store
 from tickyard.store.leases import Lease, guard
 
 _AT_ONCE: Final = 500
+_due: Final = (
+    select(func.sum(earn_line.c.amount_raw))
+    .where(earn_line.c.epoch == earn_epoch.c.id, text("earn_line.state = 'due'"))
+    .scalar_subquery()
+)
 _closing: Final = (
-    select(earn_epoch.c.id, earn_tally.c.paid_raw, earn_tally.c.live_raw)
+    select(earn_epoch.c.id, earn_tally.c.paid_raw, earn_tally.c.live_raw, _due.label("due_raw"))
     .join(earn_tally, earn_tally.c.epoch == earn_epoch.c.id, isouter=True)
     .where(earn_epoch.c.state == "closing")
 )
@@ -62,8 +67,12 @@ async def epochs_with_hidden(
     """Epochs that are being closed and of which the desk has paid more than any line tells, with that sum."""
     async with store.read() as tx:
         closing = (await tx.execute(_closing)).all()
-    # Whatever is on its way tells by itself.
-    settled = [(row.id, row.paid_raw or 0) for row in closing if row.live_raw == row.paid_raw]
+    # Whatever is on its way tells by itself. What is to go again does not: it goes when the day is closed.
+    settled = [
+        (row.id, row.paid_raw or 0)
+        for row in closing
+        if (row.live_raw or 0) - int(row.due_raw or 0) == (row.paid_raw or 0)
+    ]
     if not settled:
         return {}
     on_desk = await read_epochs(rpc, multicall, desk, [epoch for epoch, _ in settled], final.hash)
