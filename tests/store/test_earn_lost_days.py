@@ -1,11 +1,14 @@
 """Books from before days that the desk has paid: what was paid is paid, whoever pays by now and whatever they lack."""
 
 import asyncio
+import random
 
 import pytest
 from sqlalchemy import delete, insert, select
 
 from simulated.chain import Hiding
+from simulated.faults import Faults
+from simulated.process import FrailRpc, Process
 from tickyard.features.earn import rules
 from tickyard.features.earn.books.reserves import get_earn_reserves
 from tickyard.features.earn.days.epochs import run_due
@@ -132,6 +135,27 @@ def test_a_day_that_an_older_desk_has_paid_is_sealed_for_it_again_by_restored_bo
         assert (await run_due(town, town.clock.now())).closed == [EPOCH]
         assert (await town.books())["rolledOverUsd"] == "0.010000", "what Alice was paid is not shared out again"
         assert (await town.pay(for_other_desk(town))).is_idle
+
+    run(work)
+
+
+@pytest.mark.slow
+def test_a_day_is_sealed_for_the_desk_of_the_settings_when_no_other_has_opened_it_and_not_before_that_is_known(run):
+    async def work(town):
+        await live_through(town)
+        town.earn.desk = OTHER_DESK
+        await town.to(rules.snapshot_at(NEXT))
+        node, town.rpc = (
+            town.rpc,
+            FrailRpc(town.chain, town.clock, Process("", random.Random(1), Faults(lost_request=1))),
+        )
+        assert (await town.to(rules.opens_at(NEXT))).waiting[NEXT].startswith("seal: ")
+        town.rpc = node
+        assert (await run_due(town, town.clock.now())).sealed == [NEXT]
+        async with town.store.read() as tx:
+            assert (
+                await tx.execute(select(earn_epoch.c.desk).where(earn_epoch.c.id == NEXT))
+            ).scalar_one() == OTHER_DESK
 
     run(work)
 
