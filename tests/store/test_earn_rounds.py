@@ -242,6 +242,39 @@ def test_an_agent_stands_by_while_another_holds_the_lease_and_pays_when_that_one
     run(work)
 
 
+def test_an_agent_that_works_keeps_its_lease_through_any_time(run):
+    async def work(town):
+        await town.open_day()
+        await release(town.store, town.lease)
+        task = asyncio.create_task(run_agent(town.agent(), "first"))
+
+        async def held():
+            async with town.store.read() as tx:
+                row = select(lease.c.owner, lease.c.fence, lease.c.until).where(lease.c.name == LEASE)
+                return tuple((await tx.execute(row)).one())
+
+        async def is_ours():
+            return (await held())[0] == "first"
+
+        try:
+            await until(task, is_ours)
+            _, fence, ends = await held()
+            for _ in range(5):
+                town.clock.move(town.clock.now() + timedelta(seconds=8))
+
+                async def is_renewed(ends=ends):
+                    return (await held())[2] > ends
+
+                await until(task, is_renewed)
+                assert (await held())[:2] == ("first", fence)
+                ends = (await held())[2]
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
+
+    run(work)
+
+
 def test_a_halt_rings_until_a_person_has_lifted_it_and_trouble_of_a_node_does_not(run):
     async def work(town):
         await town.open_day()
