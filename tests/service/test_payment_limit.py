@@ -173,6 +173,27 @@ def test_what_may_have_been_taken_once_never_pays_for_another_request():
     assert payer.uncertain("GET /x") is None
 
 
+@pytest.mark.parametrize("is_another_program", [False, True])
+def test_what_an_equal_call_presents_meanwhile_pays_for_nothing_else(is_another_program, tmp_path):
+    file = tmp_path / "payments.json"
+    payer = Payer(KEY, limit_usd="1", file=file)
+    other = Payer(KEY, limit_usd="1", file=file) if is_another_program else payer
+    signed = sign(payer, challenge())
+    assert other.uncertain("GET /x") == signed
+    # The first of the two is told that nothing was taken. The other has not been told anything yet.
+    payer.judge(signed, 422, is_first=True)
+    assert payer.spent_usd == "0.010000"
+    assert asyncio.run(payer.sign(challenge(), "GET /y")) != signed
+    assert other.uncertain("GET /x") == signed
+
+
+def test_a_payment_in_doubt_is_presented_when_the_file_cannot_be_written(tmp_path):
+    file = tmp_path / "payments.json"
+    signed = sign(Payer(KEY, limit_usd="1", file=file), challenge())
+    (tmp_path / "payments.json.new").mkdir()
+    assert Payer(KEY, limit_usd="1", file=file).uncertain("GET /x") == signed
+
+
 def test_equal_requests_at_the_same_time_keep_a_payment_each(tmp_path):
     file = tmp_path / "payments.json"
     payer = Payer(KEY, limit_usd="1", file=file)

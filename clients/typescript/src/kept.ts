@@ -20,6 +20,8 @@ export interface Held {
   terms: string;
   /** Milliseconds: its deadline. */
   until: number;
+  /** Another program presented it too. What the one that signed it is told is not all that may have become of it. */
+  isShared?: boolean;
 }
 
 /** The service keeps an answer that was paid for that long. */
@@ -35,6 +37,17 @@ export class Kept {
     let text: string | null = null;
     this.#store = store ?? { load: () => text, save: (made) => void (text = made) };
     this.#now = now;
+  }
+
+  /** Those that were signed for this request, to be presented again. Others' pay for no other request from now on. */
+  repeat(request: string, isOurs: (held: Held) => boolean): Promise<Held[]> {
+    const mine = (all: Held[]) => all.filter((each) => each.request === request);
+    const marked = this.change((all) => {
+      for (const each of mine(all)) if (!isOurs(each)) each.isShared = true;
+      return mine(all);
+    });
+    // When the store is full nobody else can write either, so nobody gives them to another request.
+    return marked.catch(() => this.change(mine));
   }
 
   /** One change after the other, each of what the store holds by then: another page may have its payments there. */

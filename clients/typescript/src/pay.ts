@@ -91,7 +91,7 @@ export class Payer implements PayerOfClient {
   /** The answer to a request, paid for if that is asked for. What was signed for it before comes first. */
   async pay(request: string, send: Send): Promise<Reply> {
     let refused: Reply | undefined;
-    for (const held of await this.#kept.change((all) => all.filter((each) => each.request === request))) {
+    for (const held of await this.#kept.repeat(request, (each) => this.#courses.has(name(each)))) {
       const reply = await this.#present(held, send);
       if (reply.status !== 402) return reply;
       if (reply.advice) refused = reply;
@@ -148,10 +148,11 @@ export class Payer implements PayerOfClient {
     return reply;
   }
 
-  /** False when another call has ended it already. */
+  /** False when another call has ended it already, or another program may hear otherwise of what would be spare. */
   #end(held: Held, spare: Held | null): Promise<boolean> {
     const ended = this.#kept.change((all) => {
       const at = all.findIndex((each) => name(each) === name(held) && each.request === held.request);
+      if (spare && all[at]?.isShared) return false;
       if (at >= 0) all.splice(at, 1, ...(spare ? [spare] : []));
       return at >= 0;
     });

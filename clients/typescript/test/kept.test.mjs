@@ -158,6 +158,43 @@ test('a payment that another call still presents is not spare', async (t) => {
   assert.equal(payer.spentUsd, '0.020000');
 });
 
+test('a payment that another page presents meanwhile is not spare', async (t) => {
+  const gates = [];
+  const answers = [DRY, DOWN, paid, paid];
+  const { url, asked } = await stand(t, async (request, response) => {
+    const number = payment(request) ? gates.length : -1;
+    if (number >= 0) await new Promise((go) => (gates.push(go), number > 1 && go()));
+    const { status = 200, headers, body } = number < 0 ? challenge(USDC) : answers[number];
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+  });
+  const arrived = async (count) => {
+    while (gates.length < count) await new Promise((go) => setTimeout(go, 5));
+  };
+  const store = shelf();
+  const [one, other] = [buyer(url, { store }), buyer(url, { store })];
+  const first = quote(one.client);
+  await arrived(1);
+  const second = quote(other.client);
+  await arrived(2);
+  gates[0]();
+  await assert.rejects(first, NoLiquidity);
+  gates[1]();
+  await assert.rejects(second, UpstreamError);
+  await quote(one.client, '200');
+  await quote(other.client);
+  const [mine, again, theirs, last] = presented(asked);
+  assert.deepEqual([again, last], [mine, mine]);
+  assert.notEqual(theirs, mine);
+});
+
+test('a payment in doubt is presented when the store is full', async (t) => {
+  const { url, asked } = await stand(t, challenge(USDC), DOWN, paid);
+  const store = shelf();
+  await assert.rejects(quote(buyer(url, { store }).client), UpstreamError);
+  await quote(buyer(url, { store: { load: store.load, save: () => Promise.reject(new Error('full')) } }).client);
+  assert.deepEqual([asked.length, different(asked)], [3, 1]);
+});
+
 test('a payment that is kept for one service is not shown to another', async (t) => {
   const one = await stand(t, challenge(USDC), DOWN);
   const other = await stand(t, challenge(USDC), paid);

@@ -113,7 +113,7 @@ class Caller:
 
     def is_uncertain(self, request: Request) -> bool:
         """Whether a payment for this request is out of our hands, and its end not known."""
-        return self._payer is not None and self._payer.uncertain(self._name_of(request)) is not None
+        return self._payer is not None and self._payer.is_uncertain(self._name_of(request))
 
     def _name_of(self, request: Request) -> str:
         return f"{request.method} {self._base_url}{request.path} {sha256(request.body or b'').hexdigest()}"

@@ -33,6 +33,8 @@ class _Entry(msgspec.Struct):
     payment: SignedPayment
     name: str | None
     """The request that it was signed for. None: it was not taken, and is good for any other on the same terms."""
+    is_repeated: bool = False
+    """It was presented by a second call. What the first one is told is then not all that may have become of it."""
 
 
 class _Book(msgspec.Struct):
@@ -57,6 +59,21 @@ class KeptPayments:
         self._read()
         return next((entry.payment for entry in self._entries if entry.name == name), None)
 
+    def repeat(self, name: str) -> SignedPayment | None:
+        """The same, to be presented again, by whichever program: from now on it pays for no other request."""
+        found = self.find(name)
+        if found is None:
+            return None
+        try:
+            with self._changing():
+                entry = next((entry for entry in self._entries if entry.name == name), None)
+                if entry is not None:
+                    entry.is_repeated = True
+        except KeptUnreadable:
+            # Nobody else can write either, so nobody gives it to another request.
+            return found
+        return None if entry is None else entry.payment
+
     @property
     def uncertain(self) -> list[SignedPayment]:
         self._read()
@@ -72,11 +89,13 @@ class KeptPayments:
         with self._changing():
             self._entries = [entry for entry in self._entries if entry.payment != payment]
 
-    def spare(self, payment: SignedPayment) -> None:
+    def spare(self, payment: SignedPayment) -> bool:
+        """Nothing was taken: it pays for another request. False: some other call may hear otherwise."""
         with self._changing():
-            for entry in self._entries:
-                if entry.payment == payment:
-                    entry.name = None
+            found = [each for each in self._entries if each.payment == payment and not each.is_repeated]
+            for entry in found:
+                entry.name = None
+        return bool(found)
 
     def take_spare(self, terms: str) -> SignedPayment | None:
         with self._changing():

@@ -73,7 +73,11 @@ class Payer:
     def uncertain(self, name: str) -> SignedPayment | None:
         """The payment that was signed for this request and whose end is not known. It is presented again before
         anything else: the service keeps the answer that was paid for."""
-        return self._kept.find(name)
+        return self._kept.repeat(name)
+
+    def is_uncertain(self, name: str) -> bool:
+        """Whether there is one."""
+        return self._kept.find(name) is not None
 
     async def sign(self, headers: Mapping[str, str], name: str, *, is_local: bool = False) -> SignedPayment:
         """A payment for the challenge in these headers, remembered under the name of its request. Raises SpendingLimit
@@ -116,8 +120,8 @@ class Payer:
 
         An answer ends it; so does a 402 once nobody can take it any more, but no other 4xx: that may be the word of a
         proxy that knows nothing of it. A 4xx to its very first presentation (`is_first`) says that nothing was taken,
-        and it pays for the next call on the same terms. After anything else its end is not known, and it stays: what
-        was presented before may have been taken then.
+        and unless an equal call presents it too, it pays for the next call on the same terms. After anything else its
+        end is not known, and it stays: what was presented before may have been taken then.
         """
         if 200 <= status < 300:
             # What is paid for is handed over whatever becomes of the file: presented again, it brings the same.
@@ -130,9 +134,8 @@ class Payer:
             self._kept.forget(signed)
             self._give_back(signed)
             return True
-        if is_first and status != 402:
+        if is_first and status != 402 and self._kept.spare(signed):
             self._give_back(signed)
-            self._kept.spare(signed)
         return False
 
     def _give_back(self, signed: SignedPayment) -> None:
