@@ -88,6 +88,53 @@ def test_the_year_of_a_shell_is_told_by_a_half_that_is_many_times_as_much():
     assert ask(LATE_SHELL.format(half="-400000"), today=date(2021, 9, 1)).net_income.value == -612_345
 
 
+MERGED = """
+    {sales} USD 40m 2023-01-01 2023-12-31 10-K 2024-03-01
+    NetIncomeLoss USD -20m 2023-01-01 2023-12-31 10-K 2024-03-01
+    {sales} USD {before} 2023-01-01 2023-03-31 10-Q 2023-05-05
+    NetIncomeLoss USD -4m 2023-01-01 2023-03-31 10-Q 2023-05-05
+    {sales} USD 250m 2024-01-01 2024-03-31 10-Q 2024-05-06
+    NetIncomeLoss USD 30m 2024-01-01 2024-03-31 10-Q 2024-05-06
+    {sales} USD {now} 2023-01-01 2023-03-31 10-Q 2024-05-06
+    NetIncomeLoss USD {profit} 2023-01-01 2023-03-31 10-Q 2024-05-06
+"""
+
+
+@pytest.mark.parametrize(("before", "now", "profit", "is_anothers"), [
+    ("9m", "225m", "25m", True),
+    # Twice as much of a quarter, and another profit.
+    ("9m", "25m", "-9m", True),
+    # Lines that were moved, or a slip, or what was spun off: the year is the company's own.
+    ("9m", "25m", "-4m", False),
+    ("9m", "9000m", "-9m", False),
+    ("9m", "5m", "-9m", False),
+    ("9m", "10m", "-9m", False),
+])  # fmt: skip
+def test_the_year_of_a_smaller_company_is_not_that_of_the_one_it_merged_with(before, now, profit, is_anothers):
+    text = MERGED.format(sales="Revenues", before=before, now=now, profit=profit)
+    found = ask(text)
+    assert ((found.revenue, found.net_income) == (None, None)) is is_anothers
+    assert ("revenue: the report of 2024-05-06 tells quite other amounts" in (found.note or "")) is is_anothers
+    assert any("merged" in each.reason for each in found.candidates.revenue) is is_anothers
+    assert ask(text, today=date(2024, 4, 1)).revenue.value == 40_000_000
+
+
+def test_more_revenue_in_a_part_than_in_the_year_is_another_companys_though_the_part_was_never_told():
+    text = "\n".join(
+        line for line in MERGED.format(sales="Revenues", before="9m", now="225m", profit="-4m").splitlines()
+        if "2023-05-05" not in line
+    )  # fmt: skip
+    assert (ask(text).revenue, ask(text).net_income) == (None, None)
+
+
+@pytest.mark.parametrize(("profit", "is_anothers"), [("-90m", True), ("-30m", False), ("-4m", False)])
+def test_the_loss_of_a_company_that_sells_nothing_is_not_that_of_the_one_it_merged_with(profit, is_anothers):
+    text = MERGED.format(sales="OperatingExpenses", before="9m", now="90m", profit=profit)
+    found = ask(text)
+    assert (found.net_income is None) is is_anothers
+    assert ("netIncome: the report of 2024-05-06 tells quite other" in found.note) is is_anothers
+
+
 DEPOSITARY = """
     Revenues USD 627m 2023-01-01 2023-12-31 10-K 2024-03-11
     NetIncomeLoss USD -177m 2023-01-01 2023-12-31 10-K 2024-03-11

@@ -11,6 +11,7 @@ from tickyard.features.research.company.worth import Float
 from tickyard.features.research.filed import concepts
 from tickyard.features.research.filed.amounts import are_close
 from tickyard.features.research.filed.facts import Candidate, Fact, Figure, passed_over
+from tickyard.features.research.filed.mergers import unless_of_another
 from tickyard.features.research.filed.periods import (
     FIGURE_AGE,
     TRANSITION_FORMS,
@@ -29,7 +30,6 @@ from tickyard.features.research.filed.reports import (
 from tickyard.features.research.filed.statement import Years
 from tickyard.features.research.filed.years import years_of
 from tickyard.features.research.income.choice import choose_net_income
-from tickyard.features.research.income.shells import unless_of_shell
 from tickyard.features.research.revenue.choice import choose_revenue
 from tickyard.features.research.shares.choice import Count, Shares, choose_shares
 from tickyard.sources.filings.border import Company, CompanyFacts
@@ -87,7 +87,7 @@ def study(company: Company, facts: CompanyFacts | Absence, today: date) -> Study
         revenue, net_income = nothing, Figure(None)
     else:
         revenue, net_income = choose_revenue(years, today), choose_net_income(years, today)
-        net_income = unless_of_shell(facts, revenue, net_income, today)
+        revenue, net_income = unless_of_another(facts, revenue, net_income, today)
     filings = filings_of(facts, today)
     count = choose_shares(facts, filings, today)
     notes = (
