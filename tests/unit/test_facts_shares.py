@@ -50,6 +50,10 @@ def ask(name, facts=None, today=None):
         ("SNOW@2025-06-15", "2021-04-15", 288_700_000, None),
         # The cover of the year before was left standing; the average was made anew.
         ("GIS@2021", "2011-07-15", 642_700_000, "is that of 2010-06-18 to the last digit"),
+        # A smaller class is left out of every cover: a sixth of all shares.
+        ("MA@2021", "2010-02-20", None, "is below the average number of shares, as the one before was"),
+        # Shares were exchanged for those of a part that went: two averages are of a time before, and the second less so.
+        ("DD@2021", "2021-05-07", 532_142_336, None),
         # A count in tens of millions comes back by itself.
         ("NVDA@2026-07-09", "2024-03-01", 2_500_000_000, None),
     ],
@@ -153,3 +157,21 @@ def test_a_count_without_a_cover_that_is_tens_off_profit_per_share_or_the_count_
     right = ask(name).shares
     facts = slipped(CASES[name].filer.facts, right.concept, right.accession, change)
     assert ask(name, facts).shares is None
+
+
+SEVERAL = """
+    NetIncomeLoss USD 150m 2023-01-01 2023-12-31 10-K 2024-02-20
+    EarningsPerShareBasic USD/shares 1.50 2023-01-01 2023-12-31 10-K 2024-02-20
+    WeightedAverageNumberOfSharesOutstandingBasic shares 100m 2023-01-01 2023-12-31 10-K 2024-02-20
+    CommonStockSharesOutstanding shares {count} - 2023-12-31 10-K 2024-02-20
+    NetIncomeLoss USD 140m 2021-01-01 2021-12-31 10-K 2022-02-20
+"""
+
+
+@pytest.mark.parametrize(("count", "value"), [("80m", 100_000_000), ("95m", 95_000_000)])
+def test_a_balance_sheet_of_one_class_only_gives_way_to_the_average(count, value):
+    """No cover gives one count, so there are several classes."""
+    facts = read_facts(company_facts(1, "Example", rows_of(SEVERAL.format(count=count))), 1)
+    found = ask("AAPL@2021", facts, "2024-06-15")
+    assert found.shares.value == value
+    assert "no single count stands on the cover" in found.note

@@ -74,11 +74,10 @@ def witnesses_of(desk: Desk, row: Entry) -> Witnesses:
     return seen
 
 
-def _cover_before(desk: Desk, row: Entry) -> Number | None:
+def _cover_before(desk: Desk, row: Entry) -> Entry | None:
     """The newest cover of another filing within the time in which a count is no older than too old."""
     rows = [each for each in desk.covers if each.accession != row.accession and each.end <= row.end]
-    before = latest(of_newest_day([each for each in rows if row.end - each.end <= COUNT_AGE]))
-    return before.value if before is not None else None
+    return latest(of_newest_day([each for each in rows if row.end - each.end <= COUNT_AGE]))
 
 
 def copied_from(desk: Desk, row: Entry) -> Entry | None:

@@ -15,7 +15,7 @@ from tickyard.features.research.filed import concepts
 from tickyard.features.research.filed.amounts import are_close, slip
 from tickyard.features.research.filed.concepts import Number
 from tickyard.features.research.filed.reports import implied_count, newest_average, public_float
-from tickyard.sources.filings.border import CompanyFacts
+from tickyard.sources.filings.border import CompanyFacts, Entry
 
 # Subsidiaries and shells file 1, 100 or 1000; the smallest listed company has close to a million shares.
 LEAST: Final = 100_000
@@ -29,6 +29,8 @@ _TENTHS: Final = 10
 # In tenths of what the witnesses agree on. Offerings and mergers since the period's end have come to two thirds more,
 # buy-backs to a quarter less; a class that is left out is a third and more.
 _LESS, _MORE = 7, 18
+# In tenths of the average, where it is so twice on end or several classes are known of.
+_SHORT: Final = 9
 # In tenths. Nobody slips by such a factor, unless it is a power of ten; who merges with a shell multiplies its shares.
 _SHELL: Final = 50
 # In tenths of a lone average, which a fresh listing leaves far behind.
@@ -60,20 +62,25 @@ class Witnesses:
     before: Number | None
     """The cover of the report before."""
     float_value: Number | None
+    before_average: Number | None = None
+    """The average in the report before."""
 
     @property
     def in_table(self) -> tuple[Number, ...]:
         return tuple(each for each in (self.average, self.balance) if each is not None and each >= LEAST)
 
 
-def witnesses(facts: CompanyFacts, today: date, accession: str, before: Number | None) -> Witnesses:
+def witnesses(facts: CompanyFacts, today: date, accession: str, before: Entry | None) -> Witnesses:
+    """`before`: the cover of the report before."""
     average, held = newest_average(facts, accession), public_float(facts, today)
+    then = newest_average(facts, before.accession) if before is not None else None
     return Witnesses(
         average[1].value if average is not None else None,
         balance_in(facts, accession),
         implied_count(facts, accession),
-        before,
+        before.value if before is not None else None,
         held.value if held is not None else None,
+        then[1].value if then is not None else None,
     )
 
 
@@ -94,9 +101,15 @@ def doubt(count: Number, seen: Witnesses, *, is_cover: bool) -> Doubt | None:
         return None  # two counts of one day each; the average is of a time before
     if is_cover and (fallen := _against_fall(count, seen.before, table)) is not None:
         return fallen
+    if is_cover and average is not None and _is_ever_short(count, average, seen):
+        why = "is below the average number of shares, as the one before was, and may leave out a class"
+        return Doubt(ShareVerdict.SLIP, why)
     others = [*table, seen.before] if seen.before is not None and not slip(seen.before, count) else table
     if is_cover and len(others) > 1:
         return _against_all(count, others, table)
+    if not is_cover and seen.before is None and average is not None and count * _TENTHS < average * _SHORT:
+        # Whose covers give no single count has several classes.
+        return Doubt(ShareVerdict.SLIP, "is below the average number of shares and may leave out a class")
     return _against_average(count, table[0], most=_FAR_MORE if is_cover else 200)
 
 
@@ -126,6 +139,15 @@ def _against_before(count: Number, before: Number | None) -> Doubt | None:
     if before is None or not is_tens_off(count, before):
         return None
     return Doubt(ShareVerdict.DISPUTE, "is ten or a hundred times off the cover before")
+
+
+def _is_ever_short(count: Number, average: Number, seen: Witnesses) -> bool:
+    """Whether this cover and the one before count at least a tenth fewer than the averages of their reports, though
+    those stay. What is bought back or exchanged at once brings the next average down."""
+    before, then = seen.before, seen.before_average
+    if before is None or then is None or not _is_within(average, then, 9, 11):
+        return False
+    return count * _TENTHS < average * _SHORT and before * _TENTHS < then * _SHORT
 
 
 def is_tens_off(count: Number, other: Number) -> bool:
