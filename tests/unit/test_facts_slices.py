@@ -402,3 +402,59 @@ def test_sales_that_were_all_of_revenue_a_year_ago_are_so_beside_a_gain_or_a_wri
 def test_sales_that_were_not_all_of_it_a_year_ago_are_a_part():
     found = made(GAIN.format(year=YEAR, before=YEAR_BEFORE, operating=5651, last=6065))
     assert found.revenue is None
+
+
+PRETAX_NAME = PRETAX[0].partition(":")[2]
+ABROAD = "2023-01-01 2023-12-31 20-F 2024-03-20"
+
+
+@pytest.mark.parametrize(("part", "lines"), [
+    ("contracts", (f"CostOfGoodsAndServicesSold USD 560m {YEAR}", f"{PRETAX_NAME} USD 20m {YEAR}")),
+    ("ifrs-full:RevenueFromRenderingOfServices",
+     (f"ifrs-full:CostOfSales USD 560m {YEAR}", f"ifrs-full:ProfitLossFromOperatingActivities USD 20m {YEAR}")),
+])  # fmt: skip
+@pytest.mark.parametrize(("profit", "is_part"), [("16m", True), ("-16m", False)])
+def test_what_does_not_pay_for_the_goods_and_leaves_a_profit_is_a_part(part, lines, profit, is_part):
+    """A trader's contracts leave out what it sells as derivatives, a miner's services what it digs."""
+    found = made("\n".join((f"{part} USD 410m {YEAR}", *lines, f"NetIncomeLoss USD {profit} {YEAR}")))
+    assert (found.revenue is None) is is_part
+    assert ("revenue: only a part of it is reported" in (found.note or "")) is is_part
+
+
+@pytest.mark.parametrize(("one", "other"), [
+    ("RevenueFromRenderingOfTelecommunicationServices", "RevenueFromSaleOfGoods"),
+    ("RevenueFromSaleOfOilAndGasProducts", "RevenueFromRenderingOfServices"),
+])  # fmt: skip
+def test_of_parts_abroad_that_exclude_each_other_none_is_the_total(one, other):
+    for largest, least in ((one, other), (other, one)):
+        found = made(f"""
+            ifrs-full:{largest} EUR 800m {ABROAD}
+            ifrs-full:{least} EUR 200m {ABROAD}
+            ifrs-full:ProfitLoss EUR 90m {ABROAD}
+        """)
+        assert found.revenue is None
+
+
+@pytest.mark.parametrize(("spent", "is_said"), [(580, True), (395, False)])
+def test_contracts_beside_which_more_was_left_and_spent_say_so(spent, is_said):
+    found = made(f"""
+        contracts USD 410m {YEAR}
+        CostsAndExpenses USD {spent}m {YEAR}
+        {PRETAX_NAME} USD 20m {YEAR}
+        NetIncomeLoss USD 16m {YEAR}
+    """)
+    assert found.revenue.value == 410_000_000
+    assert (
+        "revenue may be only a part: income before taxes and expenses make 600000000" in (found.note or "")
+    ) is is_said
+
+
+@pytest.mark.parametrize(("profit", "is_said"), [("900m", True), ("90m", False)])
+def test_a_total_abroad_of_which_more_was_left_says_so(profit, is_said):
+    found = made(f"""
+        ifrs-full:Revenue EUR 100m {ABROAD}
+        ifrs-full:ProfitLossBeforeTax EUR {profit} {ABROAD}
+        ifrs-full:ProfitLoss EUR {profit} {ABROAD}
+    """)
+    assert found.revenue.value == 100_000_000
+    assert ("revenue may be only a part: more was left" in found.note) is is_said

@@ -34,6 +34,8 @@ OUTSIDE_CONTRACTS = (
 
 GOODS, SERVICES = "us-gaap:SalesRevenueGoodsNet", "us-gaap:SalesRevenueServicesNet"
 IFRS_GOODS, IFRS_SERVICES = "ifrs-full:RevenueFromSaleOfGoods", "ifrs-full:RevenueFromRenderingOfServices"
+IFRS_OIL = "ifrs-full:RevenueFromSaleOfOilAndGasProducts"
+IFRS_TELECOM = "ifrs-full:RevenueFromRenderingOfTelecommunicationServices"
 
 COUNTERPARTS = (
     *((rent, contracts) for rent in LEASES for contracts in (CONTRACTS_NET, CONTRACTS_GROSS)),
@@ -43,6 +45,10 @@ COUNTERPARTS = (
     (SERVICES, GOODS),
     (IFRS_GOODS, IFRS_SERVICES),
     (IFRS_SERVICES, IFRS_GOODS),
+    (IFRS_OIL, IFRS_SERVICES),
+    (IFRS_SERVICES, IFRS_OIL),
+    (IFRS_TELECOM, IFRS_GOODS),
+    (IFRS_GOODS, IFRS_TELECOM),
 )
 """Parts that exclude each other: where the second stands beside the first, and no total, the first is not the total.
 Rent is outside contracts, but some landlords tag their total as contracts, so it says nothing against them."""
@@ -67,8 +73,8 @@ REVENUE = (
     IFRS_CONTRACTS,
     IFRS_GOODS,
     IFRS_SERVICES,
-    "ifrs-full:RevenueFromSaleOfOilAndGasProducts",
-    "ifrs-full:RevenueFromRenderingOfTelecommunicationServices",
+    IFRS_OIL,
+    IFRS_TELECOM,
     IFRS_INSURANCE,
     IFRS_WITH_OTHER,
 )

@@ -189,6 +189,17 @@ def is_less_than_before_taxes(statement: Statement, concept: str, value: Number,
     )
 
 
+def left_and_spent(statement: Statement, concept: str, value: Number, before: Statement | None) -> Number | None:
+    """What was left before taxes and spent, where that is more than a twentieth above a number that may be a part and
+    no operating income tells: the rest was gained beside it, or is revenue under another name."""
+    is_told = concept in concepts.TOTALS or statement.get(concepts.OPERATING_INCOME) is not None
+    if value <= 0 or is_told or _was_total(before, concept, value):
+        return None
+    sums = [total for words, total in sums_of(statement) if words == "income before taxes and expenses"]
+    more = [total for total in sums if total * 100 > value * 105]
+    return min(more) if more and len(more) == len(sums) else None
+
+
 def is_less_than_left_abroad(statement: Statement, _: str, value: Number, __: Statement | None) -> bool:
     """Whether more was left, by two lines of a statement under international standards, than a number that may be a
     part: contracts of a landlord, or of a bank."""
@@ -197,6 +208,18 @@ def is_less_than_left_abroad(statement: Statement, _: str, value: Number, __: St
     if len(left) == 1 and profit is not None:
         left.append(profit)
     return len(left) > 1 and min(left) > value > 0
+
+
+def is_less_than_goods_cost(statement: Statement, concept: str, value: Number, before: Statement | None) -> bool:
+    """Whether more was spent on the goods sold than a number that may be a part, and a profit was left all the same, by
+    two lines at least: then other goods were sold too."""
+    names = (*concepts.IFRS_LEFT, *concepts.PRETAX)
+    left = [amount for name in names if (amount := statement.get(name)) is not None]
+    profit, gained = statement.first(concepts.NET_INCOME), statement.first(concepts.GROSS_PROFITS)
+    if value <= 0 or not left or profit is None or min(*left, profit) <= 0 or (gained is not None and gained < 0):
+        return False
+    spent = [amount for name in concepts.COSTS_OF_SALES if (amount := statement.get(name)) is not None]
+    return max(spent, default=0) > value and not _was_total(before, concept, value)
 
 
 def _was_total(before: Statement | None, concept: str, value: Number) -> bool:

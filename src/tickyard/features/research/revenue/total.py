@@ -25,8 +25,10 @@ from tickyard.features.research.revenue.proofs import (
     is_disproved,
     is_less_by_losses,
     is_less_than_before_taxes,
+    is_less_than_goods_cost,
     is_less_than_left_abroad,
     is_line_of_total,
+    left_and_spent,
     net_of_excise,
     prove,
     sums_of,
@@ -43,6 +45,14 @@ _BESIDE_THE_SUM = "No total: what was left over and spent comes to another amoun
 _INTEREST = "Interest of a comparable size lies outside it, so it is only a part of revenue."
 _WITH_EXCISE = "revenue may include excise: gross profit and cost of sales make {rest} without it."
 _BEFORE_INTEREST = "revenue is before interest expense: net interest and non-interest income make {rest}."
+_BESIDE = (
+    "revenue may be only a part: income before taxes and expenses make {rest}, of which the rest was gained beside it "
+    "or stands under another name."
+)
+_LESS_THAN_LEFT = (
+    "revenue may be only a part: more was left of all income than this, as when investments gained in value or "
+    "interest is not in it."
+)
 _REMARKS = {
     concepts.IFRS_WITH_OTHER: ("revenue includes other income: the filing tags no narrower total.",),
     concepts.IFRS_INSURANCE: ("revenue is that of insurance: what investments earned is not in it.",),
@@ -85,7 +95,7 @@ def try_total(statement: Statement, sliced: frozenset[str], before: Statement | 
         losers |= _left(rows, losers, "A better concept contradicts it.")
         return Trial(None, "", (note,), losers, is_final=True)
     if standing:
-        return _best_of(statement, standing, losers, has_excise=has_excise)
+        return _best_of(statement, standing, losers, before, has_excise=has_excise)
     reason = (OFF_SCALE if is_odd else _PART_OF_TOTAL).format(end=end)
     return sum_of_parts(statement, losers, before) or Trial(None, "", (reason,), losers)
 
@@ -138,11 +148,13 @@ def _sift(
 
 
 def _is_beside(statement: Statement, concept: str, value: Number, before: Statement | None) -> bool:
-    beside = (is_beside_the_sum, is_less_than_before_taxes, is_less_than_left_abroad)
+    beside = (is_beside_the_sum, is_less_than_before_taxes, is_less_than_left_abroad, is_less_than_goods_cost)
     return any(each(statement, concept, value, before) for each in beside)
 
 
-def _best_of(statement: Statement, standing: Readable, losers: dict[str, str], *, has_excise: bool) -> Trial:
+def _best_of(
+    statement: Statement, standing: Readable, losers: dict[str, str], before: Statement | None, *, has_excise: bool
+) -> Trial:
     """One of those that stand."""
     likely = [each for each in standing if not is_below_costs(statement, each[1])]
     if likely:
@@ -164,7 +176,15 @@ def _best_of(statement: Statement, standing: Readable, losers: dict[str, str], *
     trial.notes = (_WITH_EXCISE.format(rest=rest),) if rest else _REMARKS.get(concept, ())
     if (after := after_interest(statement, value)) is not None:
         trial.notes = (_BEFORE_INTEREST.format(rest=after),)
+    trial.notes += _on_parts(statement, concept, value, before)
     return trial
+
+
+def _on_parts(statement: Statement, concept: str, value: Number, before: Statement | None) -> tuple[str, ...]:
+    """What must be said of a number that nothing refutes, but of which more seems to have come in."""
+    if (rest := left_and_spent(statement, concept, value, before)) is not None:
+        return (_BESIDE.format(rest=rest),)
+    return (_LESS_THAN_LEFT,) if is_less_than_left_abroad(statement, concept, value, before) else ()
 
 
 def _win(statement: Statement, concept: str, value: Number, why: str, losers: dict[str, str]) -> Trial:
