@@ -376,6 +376,43 @@ def test_a_document_that_vanishes_is_replaced_by_the_older_copy_for_a_week(tmp_p
     assert late["facts"]["revenue"] is None
 
 
+def without(lost):
+    """The facts as they were on an earlier day, or without a part of them."""
+    told = json.loads(document_at(APPLE_FACTS))
+    told["facts"].pop(lost, None)
+    for concept in (concept for tags in told["facts"].values() for concept in tags.values()):
+        units = concept["units"].items()
+        concept["units"] = {unit: [row for row in rows if lost == "dei" or row["filed"] < lost] for unit, rows in units}
+    return json.dumps(told).encode()
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (APPLE_FACTS, b'{"cik":320193,"facts":{}}'),
+        (APPLE_FACTS, without("2026-08-01")),
+        (APPLE_FACTS, without("dei")),
+        (MAP, b'{"0":{"cik_str":789019,"ticker":"MSFT","title":"Microsoft"}}'),
+    ],
+    ids=["all", "the newest filings", "a taxonomy", "most tickers"],
+)
+def test_a_document_that_lost_what_it_said_is_replaced_by_the_older_copy_for_a_week(tmp_path, path, body):
+    async def use(yard):
+        before = shown(await yard.research("AAPL"))
+        yard.desk.replaced[path] = body
+        yard.clock.move(hours=30)
+        after = shown(await yard.research("AAPL"))
+        yard.clock.move(days=8)
+        return before, after, shown(await yard.research("AAPL"))
+
+    before, after, late = run(tmp_path, use)
+    assert (after["underlying"], after["facts"]["revenue"]) == (before["underlying"], before["facts"]["revenue"])
+    assert after["facts"]["sharesOutstanding"] == before["facts"]["sharesOutstanding"]
+    assert "no usable answer since" in after["note"]
+    assert "no usable answer since" not in (late["note"] or "")
+    assert (late["underlying"], late["facts"]) != (before["underlying"], before["facts"])
+
+
 def test_an_unusable_quote_leaves_price_and_market_cap_null_and_says_why(tmp_path):
     async def use(yard):
         return shown(await yard.research(QUIET))

@@ -139,8 +139,9 @@ class Library:
                 raise
             log.warning("filings not refreshed, an older copy stands in", path=path, reason=failure.message)
             return _Got(spare, True, began + _RETRY)
-        if spare is not None and _is_taken_back(answer, spare):
-            log.warning("filings document became unreadable or vanished, an older copy stands in", path=path)
+        # Beside the loop: two long documents are held against each other, once when one has changed.
+        if spare is not None and await asyncio.to_thread(_is_taken_back, answer, spare, began.date()):
+            log.warning("filings document lost what it said, an older copy stands in", path=path)
             return _Got(spare, True, began + _UNREADABLE_FRESH)
         fresh = await self._keep(path, kept, answer, began)
         return _Got(fresh, False, began + _fresh_for(fresh))
@@ -168,10 +169,36 @@ def _filer(company: KeptDocument, facts: KeptDocument) -> Filer | None:
     return Filer(msgspec.json.decode(company.body, type=Company), decoded, is_readable)
 
 
-def _is_taken_back(answer: Answered, spare: KeptDocument) -> bool:
+def _is_taken_back(answer: Answered, spare: KeptDocument, day: date) -> bool:
     """Whether the database no longer says what it said: who has filed has filed, so this is its bad day, not the
-    filer's."""
-    return isinstance(answer, Unreadable) or (isinstance(answer, Missing) and spare.state is State.PRESENT)
+    filer's. A copy of an earlier day, or one that lost a part, is as good JSON as any."""
+    if isinstance(answer, Unreadable) or spare.state is not State.PRESENT:
+        return isinstance(answer, Unreadable)
+    match answer:
+        case Document(value=CompanyFacts() as facts):
+            return _has_lost(facts, msgspec.json.decode(spare.body, type=CompanyFacts), day)
+        case Document(value=dict() as registrants):
+            # Companies come and go one by one.
+            return 2 * len(registrants) < len(msgspec.json.decode(spare.body, type=dict[str, Registrant]))
+        case _:
+            return isinstance(answer, Missing)
+
+
+def _has_lost(facts: CompanyFacts, before: CompanyFacts, day: date) -> bool:
+    """Whether the newest filing, or all that was ever told of a concept, is gone."""
+    told, known = _newest_by_concept(facts, day), _newest_by_concept(before, day)
+    return bool(known.keys() - told.keys()) or max(told.values(), default=date.min) < max(
+        known.values(), default=date.min
+    )
+
+
+def _newest_by_concept(facts: CompanyFacts, day: date) -> dict[str, date]:
+    """When each concept was told last. What is dated ahead is a slip, and may be set right."""
+    return {
+        concept: max(row.filed for row in rows)
+        for concept, units in facts.concepts.items()
+        if (rows := [row for each in units.values() for row in each if row.filed <= day])
+    }
 
 
 def _is_sound(kept: KeptDocument) -> bool:
