@@ -19,6 +19,7 @@ from tickyard.sources.filings.border import CompanyFacts, Entry
 _QUARTER: Final = 77
 _QUARTERLY_FORMS: Final = COUNT_FORMS - ANNUAL_FORMS
 _TIMES_THE_YEAR: Final = 5
+_TOLD_MAX: Final = 64
 # A smaller company that is taken over without a new telling of the past adds less; what is spun off takes away.
 _GROWS: Final = 2
 _OF_SHELL_NOTE: Final = (
@@ -44,14 +45,15 @@ def unless_of_another(facts: CompanyFacts, revenue: Figure, net_income: Figure, 
         return revenue, net_income
     profits = list(_inside(facts, concepts.NET_INCOME, fact, today))
     if revenue.fact is None:
-        sold = next((row for row in _sold_later(facts, fact, today) if _is_told_otherwise(profits, row, fact)), None)
+        sales = (row for row in _later(_inside(facts, concepts.REVENUE, fact, today), fact) if row.value)
+        sold = next((row for row in sales if _is_told_otherwise(profits, row, fact)), None)
         if sold is not None:
             note = _OF_SHELL_NOTE.format(filed=sold.filed, end=fact.period_end)
             return revenue, _refused(net_income, note, _OF_SHELL)
-        later = next((row for row in profits if _is_anothers_profit(profits, row, fact)), None)
+        later = next((row for row in _later(profits, fact) if _is_anothers_profit(profits, row, fact)), None)
     else:
         told = list(_inside(facts, (revenue.fact.concept,), revenue.fact, today))
-        grown = (row for row in told if _is_anothers_revenue(told, row, revenue.fact))
+        grown = (row for row in _later(told, revenue.fact) if _is_anothers_revenue(told, row, revenue.fact))
         whole = revenue.fact.value
         # More in a part than in the whole proves itself; else lines may have been moved, and the profit stays.
         proved = (
@@ -81,12 +83,11 @@ def _inside(facts: CompanyFacts, wanted: Sequence[str], fact: Fact, today: date)
                 yield row
 
 
-def _sold_later(facts: CompanyFacts, fact: Fact, today: date) -> Iterator[Entry]:
-    return (row for row in _inside(facts, concepts.REVENUE, fact, today) if _is_later(row, fact) and row.value)
-
-
-def _is_later(row: Entry, fact: Fact) -> bool:
-    return row.form in _QUARTERLY_FORMS and row.filed > fact.filed
+def _later(rows: Iterable[Entry], fact: Fact) -> list[Entry]:
+    """Those of quarterly reports after the annual one, the first of them first, whatever the order of the document. A
+    part of a year is told again once or twice."""
+    later = (row for row in rows if row.form in _QUARTERLY_FORMS and row.filed > fact.filed)
+    return sorted(later, key=lambda row: (row.filed, row.accession, row.end, row.value or 0))[:_TOLD_MAX]
 
 
 def _before(rows: Iterable[Entry], row: Entry) -> list[Number]:
@@ -101,7 +102,7 @@ def _before(rows: Iterable[Entry], row: Entry) -> list[Number]:
 def _is_anothers_revenue(told: Sequence[Entry], row: Entry, year: Fact) -> bool:
     """Whether a later report tells far more revenue of a part of the year than was told before, or than all of the year
     had. A thousand times as much is a slip."""
-    if not _is_later(row, year) or row.value is None or row.value <= 0:
+    if row.value is None or row.value <= 0:
         return False
     value, before = row.value, _before(told, row) or [year.value]
     return all(value > _GROWS * each and slip(value, each, _GROWS * 2) is None for each in before)
@@ -110,7 +111,7 @@ def _is_anothers_revenue(told: Sequence[Entry], row: Entry, year: Fact) -> bool:
 def _is_anothers_profit(profits: Sequence[Entry], row: Entry, year: Fact) -> bool:
     """The same where nothing is sold: a profit or loss of a part that is far more than was told of it before, and than
     that of the year. Losses of one company even out over a year, but not to a half of what was told of a part."""
-    if not _is_later(row, year) or not row.value:
+    if not row.value:
         return False
     value, before = concepts.size(row.value), [concepts.size(each) for each in _before(profits, row)]
     far = [value > _GROWS * each and slip(value, each, _GROWS * 2) is None for each in (*before, year.value) if each]
