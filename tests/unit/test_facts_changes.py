@@ -119,6 +119,13 @@ def test_the_year_of_a_smaller_company_is_not_that_of_the_one_it_merged_with(bef
     assert ask(text, today=date(2024, 4, 1)).revenue.value == 40_000_000
 
 
+@pytest.mark.parametrize(("profit", "is_anothers"), [("25m", True), ("-4m", False)])
+def test_the_company_that_goes_on_may_call_its_revenue_otherwise(profit, is_anothers):
+    text = MERGED.format(sales="Revenues", before="9m", now="225m", profit=profit)
+    lines = [line.replace("Revenues", "contracts") if "2024-05-06" in line else line for line in text.splitlines()]
+    assert (ask("\n".join(lines)).revenue is None) is is_anothers
+
+
 def test_more_revenue_in_a_part_than_in_the_year_is_another_companys_though_the_part_was_never_told():
     text = "\n".join(
         line for line in MERGED.format(sales="Revenues", before="9m", now="225m", profit="-4m").splitlines()

@@ -52,14 +52,7 @@ def unless_of_another(facts: CompanyFacts, revenue: Figure, net_income: Figure, 
             return revenue, _refused(net_income, note, _OF_SHELL)
         later = next((row for row in _later(profits, fact) if _is_anothers_profit(profits, row, fact)), None)
     else:
-        told = list(_inside(facts, (revenue.fact.concept,), revenue.fact, today))
-        grown = (row for row in _later(told, revenue.fact) if _is_anothers_revenue(told, row, revenue.fact))
-        whole = revenue.fact.value
-        # More in a part than in the whole proves itself; else lines may have been moved, and the profit stays.
-        proved = (
-            row for row in grown if 0 < _GROWS * whole < (row.value or 0) or _is_told_otherwise(profits, row, fact)
-        )
-        later = next(proved, None)
+        later = next(_grown(facts, revenue.fact, fact, profits, today), None)
     if later is None:
         return revenue, net_income
     note = _OF_OTHER_NOTE.format(name="netIncome", filed=later.filed, end=fact.period_end)
@@ -68,6 +61,19 @@ def unless_of_another(facts: CompanyFacts, revenue: Figure, net_income: Figure, 
         return revenue, refused
     note = _OF_OTHER_NOTE.format(name="revenue", filed=later.filed, end=fact.period_end)
     return _refused(revenue, note, _OF_OTHER), refused
+
+
+def _grown(facts: CompanyFacts, sold: Fact, fact: Fact, profits: Sequence[Entry], today: date) -> Iterator[Entry]:
+    """The later tellings of a part of the year that have far more revenue. More in a part than in the whole proves
+    itself; else lines may have been moved, and the profit stays. The other company may have another name for it."""
+    told = list(_inside(facts, (sold.concept,), sold, today))
+    named = {row.accession for row in told}
+    for row in _later(_inside(facts, concepts.REVENUE, sold, today), sold):
+        is_same = row in told
+        if (is_same or row.accession not in named) and _is_anothers_revenue(told, row, sold):
+            is_more = is_same and 0 < _GROWS * sold.value < (row.value or 0)
+            if is_more or _is_told_otherwise(profits, row, fact):
+                yield row
 
 
 def _refused(figure: Figure, note: str, reason: str) -> Figure:
