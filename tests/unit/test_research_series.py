@@ -295,3 +295,13 @@ def test_what_must_be_said_of_a_year_is_said_of_its_fourth_quarter():
     fourth = found(f"{bank}\n{without(ORDINARY, 'Revenues')}").quarterly[2]
     assert (fourth.end, fourth.revenue.value) == (date(2025, 12, 31), 56)
     assert "net interest plus non-interest income" in fourth.revenue.reason
+
+
+def test_a_trailing_year_before_a_transition_period_says_that_more_is_told():
+    """Half a year on a report of its own: its second quarter is in no quarterly report."""
+    text = without(ORDINARY, "2026-06-30", "10-Q 2026-08-10")
+    assert found(text).trailing.revenue.reason is None
+    changed = found(text + "\nRevenues USD 330 2026-01-01 2026-06-30 10-KT 2026-08-10")
+    assert changed.trailing.end == date(2026, 3, 31)
+    assert changed.trailing.revenue.value == found(text).trailing.revenue.value
+    assert "The filing of 2026-08-10 tells of the time to 2026-06-30 too" in changed.trailing.revenue.reason

@@ -12,7 +12,13 @@ from typing import Final
 
 from tickyard.features.research.filed import concepts
 from tickyard.features.research.filed.concepts import Number
-from tickyard.features.research.filed.periods import COUNT_FORMS, INTERIM_FOREIGN_FORMS, SAME_YEAR, YEAR_DAYS
+from tickyard.features.research.filed.periods import (
+    COUNT_FORMS,
+    INTERIM_FOREIGN_FORMS,
+    SAME_YEAR,
+    YEAR_DAYS,
+    days_of,
+)
 from tickyard.features.research.filed.reports import known
 from tickyard.features.research.filed.statement import Years
 from tickyard.features.research.filed.years import spans_of, years_of
@@ -92,6 +98,9 @@ def series(facts: CompanyFacts, year_end: str | None, today: date) -> Series:
     if trailing.end is not None and (reason := _outdated(trailing.end, years)) is not None:
         nothing = Item(None, years.unit, reason=reason)
         trailing = Trailing(None, trailing.end, nothing, nothing)
+    elif trailing.end is not None and (remark := _told_since(facts, trailing.end, years.unit, today)) is not None:
+        revenue, income = (_remarked(each, remark) for each in (trailing.revenue, trailing.net_income))
+        trailing = replace(trailing, revenue=revenue, net_income=income)
     return Series(years.unit, tuple(annual), tuple(quarterly), trailing)
 
 
@@ -100,6 +109,22 @@ def _outdated(end: date, years: Years) -> str | None:
     if years.broken_end is not None and years.broken_end - end > SAME_YEAR:
         return f"The newest annual report, to {years.broken_end}, covers no whole year of the company as it is now."
     return f"Nothing is reported of the time after {end}." if years.today - end > _TRAILING_AGE else None
+
+
+def _told_since(facts: CompanyFacts, end: date, unit: str, today: date) -> str | None:
+    """That more is told of the time since, by halves or as a transition period, of which no year can be made."""
+    rows = (row for name in FIGURES for row in known(facts.units(name).get(unit, ()), _FORMS, today))
+    since = [row for row in rows if row.end - end > SAME_YEAR and days_of(row) >= _QUARTER_DAYS.start]
+    newest = max(since, key=lambda row: (row.end, row.filed), default=None)
+    if newest is None:
+        return None
+    return (
+        f"The filing of {newest.filed} tells of the time to {newest.end} too, but not by quarters that make up a year."
+    )
+
+
+def _remarked(item: Item, remark: str) -> Item:
+    return replace(item, reason=remark) if item.value is not None and item.reason is None else item
 
 
 def _apart(spans: Years) -> list[date]:
