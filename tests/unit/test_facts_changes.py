@@ -47,6 +47,14 @@ def test_a_transition_period_leaves_the_year_before_standing():
     assert ask(ANEW.format(form="10-KT")).revenue.value == 5_211_000_000
 
 
+def test_a_company_younger_than_a_year_has_a_report_but_no_year():
+    found = ask("""
+        Revenues USD 100m 2023-05-15 2023-12-31 10-K 2024-02-24
+        NetIncomeLoss USD -9m 2023-05-15 2023-12-31 10-K 2024-02-24
+    """)
+    assert found.notes[0] == ("revenue and netIncome: the newest annual report, to 2023-12-31, covers no whole year.")
+
+
 SHELL = """
     NetIncomeLoss USD -21892000 2023-01-01 2023-12-31 10-K 2024-03-25
     NetIncomeLoss USD -4m 2023-01-01 2023-03-31 10-Q 2023-05-22

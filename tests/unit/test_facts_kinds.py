@@ -154,7 +154,7 @@ KINDS = [
     Kind(
         "the whole profit under both names, a minority's part, and no profit per share",
         [k10(Revenues=80_000, ProfitLoss=6500, NetIncomeLoss=6500, minority=1500)],
-        revenue=80_000, income=6500, says=("netIncome includes the share of minority owners, if there are any",),
+        revenue=80_000, income=6500, says=("netIncome may include the share of minority owners: the filing tells one",),
     ),
     Kind(
         "the owners' part under both names, and a minority's part: profit per share tells",

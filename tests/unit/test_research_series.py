@@ -123,7 +123,7 @@ def test_the_newest_filing_of_a_period_wins_and_the_earlier_values_are_listed():
 def test_a_filer_without_years_has_no_series():
     told = found("Revenues USD 100 2026-01-01 2026-03-31 10-Q 2026-05-10")
     assert (told.annual, told.quarterly) == ((), ())
-    assert told.trailing.revenue.reason == "No annual report with standard concepts."
+    assert told.trailing.revenue.reason == "No annual report of a whole year with standard concepts."
 
 
 # From the filers' own quarterly reports.

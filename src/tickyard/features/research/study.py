@@ -28,6 +28,7 @@ from tickyard.features.research.filed.reports import (
     public_float,
 )
 from tickyard.features.research.filed.statement import Years
+from tickyard.features.research.filed.strays import broken_end
 from tickyard.features.research.filed.years import years_of
 from tickyard.features.research.income.choice import choose_net_income
 from tickyard.features.research.revenue.choice import choose_revenue
@@ -83,7 +84,7 @@ def study(company: Company, facts: CompanyFacts | Absence, today: date) -> Study
         return Study(None, None, None, False, (note,), (submissions,))
     years = years_of(facts, today, company.fiscal_year_end)
     if years is None:
-        nothing = Figure(None, ("revenue and netIncome: no annual report with standard concepts.",))
+        nothing = Figure(None, (_why_no_year(facts, today),))
         revenue, net_income = nothing, Figure(None)
     else:
         revenue, net_income = choose_revenue(years, today), choose_net_income(years, today)
@@ -116,6 +117,16 @@ def study(company: Company, facts: CompanyFacts | Absence, today: date) -> Study
         ),
         today=today,
     )
+
+
+def _why_no_year(facts: CompanyFacts, today: date) -> str:
+    """A company that is younger than a year has a report, but not of a year."""
+    figures = (*concepts.REVENUE, *concepts.NET_INCOME)
+    rows = (row for concept in figures for entries in facts.units(concept).values() for row in entries)
+    end = broken_end(rows, today)
+    if end is None:
+        return "revenue and netIncome: no annual report with standard concepts."
+    return f"revenue and netIncome: the newest annual report, to {end}, covers no whole year."
 
 
 def _all(

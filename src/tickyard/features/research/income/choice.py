@@ -30,6 +30,10 @@ from tickyard.features.research.income.profits import refute
 from tickyard.sources.filings.border import Entry
 
 _MAY_INCLUDE = "netIncome includes the share of minority owners, if there are any: the filing does not set it apart."
+_ONE_AMOUNT = (
+    "netIncome may include the share of minority owners: the filing tells one, and the same amount for the owners as "
+    "for all."
+)
 SUBTRACTED = "netIncome is the whole profit less the minority owners' part of the same filing."
 _Taken = tuple[str, Entry, str | None, str]
 """The concept, its row, what must be said about it, and why it was taken."""
@@ -178,7 +182,7 @@ def _unless_whole(statement: Statement, name: str, row: Entry) -> _Taken:
         return _less(statement, concept, statement.rows[concept], whole - minority)
     # Of one amount under both names one is wrong where a minority is told, and only what was divided tells which.
     is_open = minority and whole is not None and whole == row.value and not is_what_was_divided(statement, whole)
-    return name, row, _MAY_INCLUDE if is_open else None, "The owners' part of the profit, as the filing tags it."
+    return name, row, _ONE_AMOUNT if is_open else None, "The owners' part of the profit, as the filing tags it."
 
 
 def _is_stranger(statement: Statement, owners: Number) -> bool:

@@ -72,7 +72,7 @@ class Series:
     trailing: Trailing
 
 
-_NOTHING: Final = Item(None, "", reason="No annual report with standard concepts.")
+_NOTHING: Final = Item(None, "", reason="No annual report of a whole year with standard concepts.")
 NO_SERIES: Final = Series(None, (), (), Trailing(None, None, _NOTHING, _NOTHING))
 
 
