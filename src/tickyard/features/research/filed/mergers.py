@@ -43,14 +43,20 @@ def unless_of_another(facts: CompanyFacts, revenue: Figure, net_income: Figure, 
     fact = net_income.fact
     if fact is None:
         return revenue, net_income
+    wanted = (*concepts.NET_INCOME, *concepts.REVENUE)
+    if not any(row.filed > fact.filed for name in wanted for row in facts.units(name).get(fact.unit, ())):
+        return revenue, net_income
     profits = list(_inside(facts, concepts.NET_INCOME, fact, today))
     if revenue.fact is None:
-        sales = (row for row in _later(_inside(facts, concepts.REVENUE, fact, today), fact) if row.value)
+        sales = (row for row in _later(facts, concepts.REVENUE, fact, today) if row.value)
         sold = next((row for row in sales if _is_told_otherwise(profits, row, fact)), None)
         if sold is not None:
             note = _OF_SHELL_NOTE.format(filed=sold.filed, end=fact.period_end)
             return revenue, _refused(net_income, note, _OF_SHELL)
-        later = next((row for row in _later(profits, fact) if _is_anothers_profit(profits, row, fact)), None)
+        later = next(
+            (row for row in _later(facts, concepts.NET_INCOME, fact, today) if _is_anothers_profit(profits, row, fact)),
+            None,
+        )
     else:
         later = next(_grown(facts, revenue.fact, fact, profits, today), None)
     if later is None:
@@ -68,7 +74,7 @@ def _grown(facts: CompanyFacts, sold: Fact, fact: Fact, profits: Sequence[Entry]
     itself; else lines may have been moved, and the profit stays. The other company may have another name for it."""
     told = list(_inside(facts, (sold.concept,), sold, today))
     named = {row.accession for row in told}
-    for row in _later(_inside(facts, concepts.REVENUE, sold, today), sold):
+    for row in _later(facts, concepts.REVENUE, sold, today):
         is_same = row in told
         if (is_same or row.accession not in named) and _is_anothers_revenue(told, row, sold):
             is_more = is_same and 0 < _GROWS * sold.value < (row.value or 0)
@@ -84,15 +90,20 @@ def _refused(figure: Figure, note: str, reason: str) -> Figure:
 def _inside(facts: CompanyFacts, wanted: Sequence[str], fact: Fact, today: date) -> Iterator[Entry]:
     for concept in wanted:
         for row in facts.units(concept).get(fact.unit, ()):
-            is_inside = row.start is not None and fact.period_start <= row.start and row.end <= fact.period_end
-            if is_inside and days_of(row) >= _QUARTER and is_known(row, today):
+            if _is_inside(row, fact) and is_known(row, today):
                 yield row
 
 
-def _later(rows: Iterable[Entry], fact: Fact) -> list[Entry]:
-    """Those of quarterly reports after the annual one, the first of them first, whatever the order of the document. A
-    part of a year is told again once or twice."""
-    later = (row for row in rows if row.form in _QUARTERLY_FORMS and row.filed > fact.filed)
+def _is_inside(row: Entry, fact: Fact) -> bool:
+    is_inside = row.end <= fact.period_end and row.start is not None and fact.period_start <= row.start
+    return is_inside and days_of(row) >= _QUARTER
+
+
+def _later(facts: CompanyFacts, wanted: Sequence[str], fact: Fact, today: date) -> list[Entry]:
+    """What quarterly reports after the annual one tell of parts of its year, the first of them first, whatever the
+    order of the document. A part of a year is told again once or twice."""
+    rows = (row for concept in wanted for row in facts.units(concept).get(fact.unit, ()) if row.filed > fact.filed)
+    later = (row for row in rows if row.form in _QUARTERLY_FORMS and _is_inside(row, fact) and is_known(row, today))
     return sorted(later, key=lambda row: (row.filed, row.accession, row.end, row.value or 0))[:_TOLD_MAX]
 
 
