@@ -298,6 +298,17 @@ def test_at_most_a_few_connections_per_host_and_per_address(run, authority):
     assert run(go([f"h{n}.acme.com" for n in range(PER_ADDRESS + 8)], PER_ADDRESS)) == PER_ADDRESS
 
 
+def test_an_address_where_nobody_listens_is_no_reason_to_leave_the_others_out(run, authority):
+    async def go():
+        addresses = ["127.0.0.2", "127.0.0.3", "127.0.0.1"]
+        async with Receiver(authority.serving("hooks.acme.com"), "204 No Content") as receiver:
+            egress = egress_to(receiver, authority, resolver=StubResolver(always=addresses), addresses=addresses)
+            outcome = await egress.send(at(receiver), HEADERS, BODY, yes)
+            return outcome, len(receiver.requests)
+
+    assert run(go()) == (PostOutcome.DELIVERED, 1)
+
+
 def test_the_addresses_of_a_name_share_one_limit_of_time(run, authority):
     """The first takes all of it: the second is not tried, or a name with many would hold a place many times as long."""
     twice = StubResolver(always=["127.0.0.1", "127.0.0.1"])

@@ -278,7 +278,7 @@ def test_a_kept_list_that_is_damaged_is_an_error_that_says_what_to_do(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("trouble", ["down", "refused"])
+@pytest.mark.parametrize("trouble", [None, "down", "refused"])
 def test_a_split_is_seen_on_the_chain_even_when_the_issuer_is_of_no_use(tmp_path, trouble):
     async def scenario(yard):
         before = (await yard.get(f"/v1/assets/{SYMBOL}")).json()["multiplier"]

@@ -189,10 +189,10 @@ class StubResolver:
         return [ipaddress.ip_address(text) for text in texts]
 
 
-def egress_to(receiver, authority, *, resolver=None, **limits):
-    """An egress for which 127.0.0.1 at the receiver's port is the only loopback address allowed."""
+def egress_to(receiver, authority, *, resolver=None, addresses=("127.0.0.1",), **limits):
+    """An egress for which 127.0.0.1 at the receiver's port is the only loopback address allowed, unless told."""
     return Egress(
-        EgressPolicy(allowed_extra=frozenset({("127.0.0.1", receiver.port)})),
+        EgressPolicy(allowed_extra=frozenset((each, receiver.port) for each in addresses)),
         resolver or StubResolver(always=["127.0.0.1"]),
         authority.trusting(),
         WallClock(),
