@@ -260,7 +260,7 @@ def test_an_agent_that_works_keeps_its_lease_through_any_time(run):
             await until(task, is_ours)
             _, fence, ends = await held()
             for _ in range(5):
-                town.clock.move(town.clock.now() + timedelta(seconds=8))
+                town.clock.move(town.clock.now() + timedelta(seconds=4))
 
                 async def is_renewed(ends=ends):
                     return (await held())[2] > ends
