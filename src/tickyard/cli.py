@@ -13,6 +13,7 @@ from tickyard.config.reading import read_settings
 from tickyard.config.settings import Settings
 from tickyard.processes.importing import without_collecting
 from tickyard.terminal.parser import make_parser
+from tickyard.terminal.plain import show_what_it_can
 
 T = TypeVar("T")
 _INTERRUPTED = 130
@@ -48,6 +49,8 @@ def _open_standard_streams() -> None:
             os.open(os.devnull, os.O_RDWR)
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  for as long as we live
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+    for out in (sys.stdout, sys.stderr):
+        show_what_it_can(out)
 
 
 def _main() -> int:

@@ -286,6 +286,19 @@ def test_a_process_without_standard_streams_lives_and_refuses_as_any_other(folde
 
 
 @pytest.mark.slow
+def test_an_output_that_takes_ascii_alone_is_no_reason_for_a_traceback(folder):
+    done = subprocess.run(
+        [sys.executable, "-m", "tickyard", "call", "list"],
+        cwd=folder,
+        env={**os.environ, "LC_ALL": "C", "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        timeout=STUCK_S,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"symbol=~" in done.stdout
+
+
+@pytest.mark.slow
 def test_the_version_is_told(folder):
     done = run(folder, "--version")
     assert (done.returncode, done.stdout) == (0, "tickyard 1.0.0\n")

@@ -1,5 +1,8 @@
 """Tables and charts for the terminal."""
 
+import io
+import json
+import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -8,6 +11,7 @@ from hypothesis import strategies as st
 
 from tickyard.terminal.chart import AXIS, Bar, draw
 from tickyard.terminal.commands import WrongCommand, base_url, chart_screen, read_call
+from tickyard.terminal.plain import print_json, show_what_it_can
 from tickyard.terminal.tables import label, render
 
 START = datetime(2026, 10, 3, tzinfo=UTC)
@@ -168,3 +172,31 @@ def test_the_address_is_the_given_one_or_the_environments(monkeypatch):
     monkeypatch.delenv("TICKYARD_BASE_URL")
     monkeypatch.setenv("TICKYARD_PORT", "9")
     assert base_url(None) == "http://127.0.0.1:9"
+
+
+def shown_in(encoding, *lines):
+    out = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    show_what_it_can(out)
+    print(*lines, sep="\n", file=out, flush=True)
+    return out.buffer.getvalue().decode(encoding).splitlines()
+
+
+def test_an_output_of_few_letters_gets_the_same_chart_column_for_column():
+    bars = [bar(at, 1 + at % 3, 5 + at % 2, 1, 2 + at % 4) for at in range(30)]
+    chart = draw(bars, width=60, height=12)
+    plain = shown_in("ascii", *chart)
+    assert [len(line) for line in plain] == [len(line) for line in chart]
+    assert set("".join(plain[:-1])) - set("0123456789.") == {" ", "|", "#"}
+    assert shown_in("utf-8", *chart) == chart
+    assert shown_in("latin-1", "é a… ☃") == ["é a~ ?"]
+
+
+def test_json_says_the_same_to_an_output_of_few_letters(monkeypatch):
+    said = {"name": "Nestlé … 𝄞", "plain": "a"}
+    for encoding, is_escaped in (("ascii", True), ("utf-8", False)):
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
+        print_json(said)
+        sys.stdout.flush()
+        text = sys.stdout.buffer.getvalue().decode(encoding)
+        assert json.loads(text) == said
+        assert ("\\u00e9" in text) is is_escaped

@@ -23,6 +23,7 @@ from tickyard.client.operations import ROUTES
 from tickyard.client.routes import Route
 from tickyard.kernel.clock import Clock, WallClock
 from tickyard.terminal.chart import Bar, draw
+from tickyard.terminal.plain import print_json
 from tickyard.terminal.tables import printable, render
 
 _CLEAR: Final = "\x1b[H\x1b[2J"
@@ -53,7 +54,7 @@ def call_command(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     if args.json:
-        print(msgspec.json.format(msgspec.json.encode(answer), indent=2).decode())
+        print_json(answer)
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         print(render(args.operation, answer, width))

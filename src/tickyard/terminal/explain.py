@@ -19,6 +19,7 @@ from tickyard.features.research.explanation import ExplainedFact
 from tickyard.features.research.offline import Explained, explain_documents
 from tickyard.kernel.units import Price
 from tickyard.sources.filings.border import Broken
+from tickyard.terminal.plain import print_json
 
 _GZIP: Final = b"\x1f\x8b"
 _MOST: Final = 256 * 1024 * 1024
@@ -44,7 +45,7 @@ def explain_command(args: argparse.Namespace) -> int:
         print(f"cannot be explained: {broken}", file=sys.stderr)
         return 1
     if args.json:
-        print(msgspec.json.format(msgspec.json.encode(explained), indent=2).decode())
+        print_json(explained)
     else:
         print("\n".join(_lines(ticker, explained)))
     return 0

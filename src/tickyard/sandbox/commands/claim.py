@@ -3,9 +3,9 @@
 import sys
 
 import aiohttp
-import msgspec
 
 from tickyard.sandbox.commands.claimant import CannotClaim, claim
+from tickyard.terminal.plain import print_json
 
 
 async def claim_command(base_url: str, name: str) -> int:
@@ -24,5 +24,5 @@ async def claim_command(base_url: str, name: str) -> int:
     except CannotClaim as trouble:
         print(str(trouble), file=sys.stderr)
         return 1
-    print(msgspec.json.format(msgspec.json.encode(answered.body), indent=2).decode())
+    print_json(answered.body)
     return 0 if answered.is_paid else 1
