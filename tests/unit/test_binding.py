@@ -158,3 +158,11 @@ def test_what_is_wrong_with_one_of_a_list_is_said_of_that_one(items, said):
     with pytest.raises(BadRequest) as refused:
         Binder(row).from_body({}, msgspec.json.encode({"quotes": items}))
     assert refused.value.message.startswith(said)
+
+
+def test_blanks_around_a_header_are_no_part_of_it():
+    class HeaderAsk(Ask):
+        since: Annotated[str, Meta(extra={"header": "last-event-id"})] | None = None
+
+    headers = [(b"last-event-id", b"1.2.3.a b \t ")]
+    assert binder(path="/v1/x", ask=HeaderAsk).around(headers, "client") == {"since": "1.2.3.a b"}

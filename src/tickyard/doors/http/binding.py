@@ -48,7 +48,8 @@ class Binder:
                 if (name := self.header_names.get(key)) is not None:
                     if name in values:
                         raise BadRequest(f"the header {key.decode()} is given twice")
-                    values[name] = raw.decode("latin-1")
+                    # The parser leaves the blanks behind a value, which are no part of it.
+                    values[name] = raw.decode("latin-1").rstrip(" \t")
         return values
 
     def from_url(self, path_values: dict[str, str], query: bytes, around: Mapping[str, str] = _NOTHING) -> Ask:
