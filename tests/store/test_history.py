@@ -12,11 +12,12 @@ from sqlalchemy.dialects import postgresql, sqlite
 from tickyard.features.history import reading, store
 from tickyard.features.history.candles import fold
 from tickyard.features.history.operations import SECONDS
-from tickyard.features.history.stream.replay import Rounds, latest_prices
+from tickyard.features.history.stream.replay import Rounds, latest_prices, position
 from tickyard.features.history.tables import ROLLUPS, recorded, sample
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address, Symbol
 from tickyard.market.sampling.rounds import Round, slot_number
+from tickyard.store.actions import corporate_action_change
 from tickyard.store.opening import open_store
 from tickyard.store.statement import Bulk
 from tickyard.store.tokens import token_ids
@@ -223,6 +224,7 @@ class Explained:
 
     def __init__(self, tx):
         self._tx = tx
+        self.fetch = tx.fetch
         self.plans = []
 
     async def execute(self, statement, values=None):
@@ -262,5 +264,27 @@ def test_what_the_stream_tells_of_a_round_costs_the_same_after_years_of_samples(
         tables = ("sample", *(table.name for table in ROLLUPS.values()))
         scans = [line for line in explained.plans for each in tables if re.search(rf"(?i)scan (on )?{each}\b", line)]
         assert not scans
+
+    run(where, work)
+
+
+def test_where_the_stream_is_costs_the_same_after_years_of_corporate_actions(where):
+    """Every process with a listener asks twice a second."""
+
+    async def work(opened):
+        rows = [
+            {"action_id": f"ca_{n}", "at": datetime.fromtimestamp(10**9 + n, UTC), "status": "x", "details": "{}"}
+            for n in range(2_000)
+        ]
+        async with opened.begin() as tx:
+            await Bulk(corporate_action_change).run(tx, rows)
+            if not tx.is_sqlite:
+                await tx.execute(text("ANALYZE"))
+        async with opened.read() as tx:
+            explained = Explained(tx)
+            here = await position(explained)
+        assert here.action == ((10**9 + 1_999) * 10**6, "ca_1999")
+        assert [line for line in explained.plans if "ix_corporate_action_change_at" in line]
+        assert not [line for line in explained.plans if "Sort" in line or "TEMP B-TREE" in line]
 
     run(where, work)

@@ -51,6 +51,7 @@ corporate_action_change: Final = Table(
     Column("status", String, nullable=False),
     Column("details", String, nullable=False),
 )
+Index("ix_corporate_action_change_at", corporate_action_change.c.at, corporate_action_change.c.action_id)
 
 # One row: when the issuer's list was last read.
 corporate_action_sync: Final = Table(
