@@ -90,6 +90,10 @@ def upgrade(connection: Connection, to: str) -> None:
             _OWN_DATABASE,
         ) from None
     after = current_version(connection)
+    if to == _HEAD and connection.dialect.name == "postgresql":
+        from tickyard.store.postgres.rights import put_right
+
+        put_right(connection)
     if after != before:
         log.info("schema migrated", before=before, after=after)
 

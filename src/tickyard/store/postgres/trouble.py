@@ -31,7 +31,7 @@ _OWNER: Final = "the account that owns the schema"
 _REFUSALS: Final = {
     "42501": (
         "may not do this",
-        f"grant it the right (deploy/accounts.sh makes an account for each process), or use {_OWNER}",
+        f"use the account made for it (deploy/accounts.sh); `tickyard migrate` with {_OWNER} gives it its rights",
     ),
     "42P01": ("does not find a table", f"run `tickyard migrate` with {_OWNER}"),
     "42703": ("does not find a column", f"run `tickyard migrate` with {_OWNER}"),
