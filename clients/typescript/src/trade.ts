@@ -202,7 +202,10 @@ async function fees(wallet: Wallet, call: object, most: bigint) {
 /** The person said no, or the node that the step would fail when it was asked for its gas: nothing has left. */
 function isUnsent(error: unknown): boolean {
   type Failure = { code?: unknown; name?: unknown; cause?: unknown };
-  for (let each = error as Failure | undefined; each; each = each.cause as Failure | undefined) {
+  const seen = new Set<Failure>();
+  // Each once: a failure may name itself as its cause.
+  for (let each = error as Failure | undefined; each && !seen.has(each); each = each.cause as Failure | undefined) {
+    seen.add(each);
     if (each.code === 4001 || each.name === 'EstimateGasExecutionError') return true;
   }
   return false;

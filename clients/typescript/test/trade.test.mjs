@@ -154,6 +154,13 @@ test('a no of the person is passed on as it is', async () => {
   await assert.rejects(send(build(), ASK, wallet), /wrapped/);
 });
 
+test('a failure that names itself as its cause is a failure like any other', async () => {
+  const wallet = new PaperWallet();
+  wallet.fails = new Error('round');
+  wallet.fails.cause = { cause: wallet.fails };
+  await assert.rejects(send(build(), ASK, wallet), SendUncertain);
+});
+
 test('a step that the node says would fail has not left, and nobody is told that it may have', async () => {
   const account = privateKeyToAccount('0x' + '6b'.repeat(32));
   let sent = 0;
