@@ -89,6 +89,15 @@ def test_a_wallet_that_shows_no_address_is_not_connected(up, opened, accounts):
     expect(page.locator(".wallet")).to_contain_text("Connect")
 
 
+def test_a_wallet_that_refuses_without_a_word_is_not_passed_over(up, opened):
+    page = opened(up.base, "/status")
+    page.add_init_script(WALLET + "answers.eth_requestAccounts = () => Promise.reject();")
+    page.goto(f"{up.base}/app/pay")
+    page.get_by_role("button", name="Connect", exact=True).click()
+    page.get_by_role("button", name="Own wallet").click()
+    expect(page.get_by_role("alert")).to_have_text("Something went wrong.")
+
+
 def test_a_pool_that_moved_after_the_review_is_named_as_the_cause(up, opened):
     page = opened(up.base, "/trade/ORCL")
     connect(page)

@@ -109,7 +109,8 @@ export function useAct(): { busy: boolean; error: Error | null; act: (work: () =
     try {
       await work();
     } catch (failure) {
-      setError(failure as Error);
+      // A wallet may refuse without a word: that is a failure too.
+      setError((failure ?? new Error()) as Error);
     }
     setBusy(false);
   };
