@@ -109,3 +109,22 @@ def test_an_alert_is_set_by_keyboard(up, opened):
     page.keyboard.press("Enter")
     expect(page.get_by_text(re.compile("KO above")).first).to_be_visible()
     expect(page.get_by_label("Price", exact=True)).to_be_focused()
+
+
+def test_a_link_leads_into_the_view_that_it_opens(up, opened):
+    """What was followed is gone with its view: the next key begins in the new one, not in the menu above it."""
+    page = opened(up.base)
+    expect(page.get_by_role("link", name="AAPL", exact=True)).to_be_visible()
+    page.keyboard.press("/")
+    page.keyboard.type("apple")
+    tab_to(page, "AAPL")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="AAPL")).to_be_visible()
+    expect(page.locator("main")).to_be_focused()
+    page.keyboard.press("Tab")
+    assert page.evaluate("() => document.querySelector('main').contains(document.activeElement)")
+    # In the menu one stays where one is.
+    page.get_by_role("link", name="Alerts").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Alerts")).to_be_visible()
+    expect(page.get_by_role("link", name="Alerts")).to_be_focused()

@@ -1,6 +1,6 @@
 // The frame: where one is, whether the service is there, who is connected.
 import type { ComponentChildren, FunctionComponent, JSX } from 'preact';
-import { useEffect, useErrorBoundary, useState } from 'preact/hooks';
+import { useEffect, useErrorBoundary, useRef, useState } from 'preact/hooks';
 import { useRoute } from './api';
 import { clock } from './figures';
 import { useMarket } from './live';
@@ -39,6 +39,12 @@ export function Shell(): JSX.Element {
     ['status', 'Status'],
     ...(isSandbox ? ([['sandbox', 'Sandbox']] as [string, string][]) : []),
   ];
+  const isFirst = useRef(true);
+  useEffect(() => {
+    // A link that was followed is gone with its view: whoever goes by keyboard goes on in the new one.
+    if (!isFirst.current && document.activeElement === document.body) document.getElementById('main')?.focus({ preventScroll: true });
+    isFirst.current = false;
+  }, [path]);
   useEffect(() => {
     const title = links.find(([link]) => link === name)?.[1] ?? rest[0] ?? 'tickyard';
     // On a narrow screen the views do not all fit: the one that is open must be among those that are seen.
