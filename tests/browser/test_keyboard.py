@@ -128,3 +128,27 @@ def test_a_link_leads_into_the_view_that_it_opens(up, opened):
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Alerts")).to_be_visible()
     expect(page.get_by_role("link", name="Alerts")).to_be_focused()
+
+
+# Of what has the focus: whether its middle is covered by something that is neither in it nor around it.
+COVERED = """() => {
+  const it = document.activeElement;
+  const box = it.getBoundingClientRect();
+  const top = document.elementFromPoint(box.x + box.width / 2, box.y + Math.min(box.height / 2, 12));
+  return top && !it.contains(top) && !top.contains(it) ? it.innerText || it.ariaLabel || it.tagName : null;
+}"""
+
+
+@pytest.mark.parametrize(("view", "width"), [("", 640), ("/sandbox", 640), ("/pay", 640), ("", 1280)])
+def test_what_has_the_focus_is_not_behind_the_bar(up, opened, view, width):
+    """At 200 % on a small screen, backwards: what stays at the top is large there."""
+    page = opened(up.base, view, viewport={"width": width, "height": 360})
+    expect(page.locator("main input").first).to_be_visible()
+    page.locator("footer a").first.focus()
+    covered = []
+    for _ in range(45):
+        page.keyboard.press("Shift+Tab")
+        if not page.evaluate("() => document.querySelector('main').contains(document.activeElement)"):
+            break
+        covered.append(page.evaluate(COVERED))
+    assert [each for each in covered if each] == []
