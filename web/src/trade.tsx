@@ -1,5 +1,5 @@
 // A ticket: quoted while one types, built, decoded, signed by the user's own wallet, followed to its end.
-import type { JSX } from 'preact';
+import type { JSX, RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { BuildTradeAsk, Quote, TradeBuild, TradeCheck } from 'tickyard';
 import { type Approval, BuildRefused, check, encode, movedFor, send, SendUncertain, type Swap } from 'tickyard/trade';
@@ -8,6 +8,7 @@ import { clock, day, fromUnits, percent, price, shortAddress, tokens, usd } from
 import { useMarket } from './live';
 import { Card, Change, Choice, Code, Empty, Facts, Said, useAct, useArrival } from './parts';
 import { go, Link, useKept } from './router';
+import { begin, end, useUnderWay } from './under_way';
 import { asTrader, onChain, sendTogether, useWallets } from './wallet';
 
 type Side = 'buy' | 'sell';
@@ -55,20 +56,25 @@ function Ticket({ symbol }: { symbol: string }): JSX.Element {
   const [reviewed, setReviewed] = useState<Reviewed | null>(null);
   const [done, setDone] = useState<Result | null>(null);
   const { act, busy, error, clear } = useAct();
+  // Of the ticket, not of what it shows: what is before the wallet stays on the screen until its end.
+  const sending = useAct();
+  const underWay = useUnderWay();
   useEffect(() => {
     const timer = setTimeout(() => setTyped(amount), 250);
     return () => clearTimeout(timer);
   }, [amount]);
   // Whatever is changed makes what was reviewed another trade.
-  useEffect(() => (setReviewed(null), setDone(null), clear()), [symbol, side, denom, amount, slippage, me?.address.toLowerCase()]);
+  useEffect(() => (setReviewed(null), setDone(null), clear(), sending.clear()), [symbol, side, denom, amount, slippage, me?.address.toLowerCase()]);
   const isAmount = /^\d+(\.\d+)?$/.test(typed) && Number(typed) > 0;
   const quote = useAsk<Quote>(isAmount ? `quote ${symbol} ${side} ${typed} ${denom}` : null, (signal) => client.getQuote({ symbol, side, amount: typed, denom }, { signal }), 3000);
   // What is shown now; an answer to an earlier ticket comes too late.
   const latest = useRef('');
-  latest.current = [symbol, side, denom, amount, slippage, me?.address].join(' ');
+  latest.current = [symbol, side, denom, amount, slippage, me?.address.toLowerCase()].join(' ');
+  useEffect(() => () => void (latest.current = ''), []);
   const review = () =>
     act(async () => {
       const asked = latest.current;
+      sending.clear();
       const ask: BuildTradeAsk = { symbol, side, amount, denom, recipient: me!.address, slippageBps: Math.round(Number(slippage) * 100) };
       const found = await client.checkTrade(ask);
       if (asked === latest.current) setReviewed({ ask, build: found.build, steps: check(found.build, ask), found });
@@ -77,7 +83,7 @@ function Ticket({ symbol }: { symbol: string }): JSX.Element {
     <div class="columns">
       <div class="ticket">
         <Card title="Ticket">
-          <form onSubmit={(event) => (event.preventDefault(), void review())} aria-label="Ticket">
+          <form onSubmit={(event) => (event.preventDefault(), void review())} aria-label="Ticket"><fieldset disabled={sending.busy}>
             <Choice of={[['buy', 'Buy'], ['sell', 'Sell']] as const} value={side} onPick={setSide} label="Side" />
             <div class="field">
               <label for="amount">Amount</label>
@@ -91,13 +97,14 @@ function Ticket({ symbol }: { symbol: string }): JSX.Element {
               Slippage, %
               <input value={slippage} onInput={(event) => setSlippage(event.currentTarget.value)} inputMode="decimal" pattern="[0-9]*\.?[0-9]{1,2}" />
             </label>
-            {me ? <button class="primary" disabled={busy || !isAmount || !quote.data}>{busy ? 'Building…' : 'Review'}</button> : <p class="note">Connect a wallet (above, right) to go on. Nothing is sent without your signature.</p>}
+            {underWay && !sending.busy ? <Open what={underWay} /> : me ? <button class="primary" disabled={busy || !isAmount || !quote.data}>{busy ? 'Building…' : 'Review'}</button> : <p class="note">Connect a wallet (above, right) to go on. Nothing is sent without your signature.</p>}
             <Said error={error} />
-          </form>
+            {!reviewed && <Said error={sending.error} />}
+          </fieldset></form>
         </Card>
       </div>
       <div class="wide">
-        {done ? <Outcome of={done} symbol={symbol} /> : reviewed && me ? <Review key={reviewed.build.steps.at(-1)?.data} of={reviewed} onDone={setDone} /> : (
+        {done ? <Outcome of={done} symbol={symbol} /> : reviewed && me ? <Review key={reviewed.build.steps.at(-1)?.data} of={reviewed} sending={sending} isOpen={underWay !== null} latest={latest} onDone={setDone} /> : (
           <Card title="What happens">
             <ol class="steps">
               <li>The amount is quoted on every fee tier while you type; the best fill wins.</li>
@@ -136,6 +143,17 @@ function QuoteBox({ asked, side, symbol, isAmount }: { asked: ReturnType<typeof 
   );
 }
 
+/** Whatever may have left is not sent again: what it did comes first. */
+function Open({ what }: { what: string }): JSX.Element {
+  return (
+    <>
+      <p class="note stale" role="status"><strong>{what}</strong> was given to a wallet. Something of it was sent, or may have been. Look at it in your wallet first: until then nothing else is sent from here.</p>
+      {/* It goes with its sentence, and must not take the focus along. */}
+      <button type="button" onClick={() => (end(), document.getElementById('amount')?.focus())}>I have looked</button>
+    </>
+  );
+}
+
 interface Result {
   hashes: string[];
   moved: Record<string, bigint>;
@@ -144,33 +162,42 @@ interface Result {
 
 const NOTES = { error: 'bad', warning: 'stale', info: '' };
 
-function Review({ of, onDone }: { of: Reviewed; onDone: (result: Result) => void }): JSX.Element {
+function Review({ of, sending, isOpen, latest, onDone }: { of: Reviewed; sending: ReturnType<typeof useAct>; isOpen: boolean; latest: RefObject<string>; onDone: (result: Result) => void }): JSX.Element {
   const { me } = useWallets();
-  const { act, busy, error } = useAct();
+  const { act, busy, error } = sending;
   const [stage, setStage] = useState('');
-  // Whatever may have left is not sent again: what it did comes first.
-  const [isSpent, setSpent] = useState(false);
   const { build, steps, ask, found } = of;
   const sign = () =>
     act(async () => {
+      const shown = latest.current;
+      const isShown = () => shown === latest.current;
+      // A wallet may take minutes for an answer: what it is given next must still be what its owner sees.
+      const stillShown = () => {
+        if (!isShown()) throw new BuildRefused('the ticket or the account was changed: the steps that are left were not sent');
+      };
       if (me!.address.toLowerCase() !== ask.recipient.toLowerCase()) throw new BuildRefused('the wallet is not the recipient: review the trade again');
       await onChain(me!.provider);
       // Whichever way it is sent: a signature with years to live waits for a price to its signer's harm.
       check(build, ask, Number((await asTrader(me!).getBlock()).timestamp));
+      stillShown();
       setStage('Waiting for your wallet…');
+      begin(inShort(of));
       let hasLeft = false;
       const onStep = (_: unknown, index: number, hash: string | null) => {
         hasLeft ||= index > 0 || hash !== null;
+        if (hash === null) stillShown();
         setStage(hash ? `Step ${index + 1}: sent, waiting for its block…` : `Step ${index + 1} of ${steps.length}: waiting for your wallet…`);
       };
       const trade = async () => {
-        const together = steps.length > 1 ? await sendTogether(me!, steps.map(encode), () => (hasLeft = true)) : null;
+        const together = steps.length > 1 ? await sendTogether(me!, steps.map(encode), stillShown, () => (hasLeft = true)) : null;
         return together ? { receipts: together, moved: movedFor(me!.address, together) } : send(build, ask, asTrader(me!), { onStep });
       };
       const { receipts, moved } = await trade().catch((failure: unknown) => {
-        setSpent(hasLeft || failure instanceof SendUncertain);
+        if (!hasLeft && !(failure instanceof SendUncertain)) end();
         throw failure;
       });
+      // Whoever has left sees no outcome: they are told to look when they come back.
+      if (isShown()) end();
       onDone({ hashes: receipts.map(({ transactionHash }) => transactionHash), moved, token: build.tokenAddress });
     });
   return (
@@ -180,12 +207,16 @@ function Review({ of, onDone }: { of: Reviewed; onDone: (result: Result) => void
       {found.simulationNote && <p class="note stale"><strong>not tried</strong> {found.simulationNote}</p>}
       <p class="lead">{build.note}</p>
       <ol class="decoded">{steps.map((step, index) => <li key={index}><Decoded step={step} symbol={build.symbol} token={build.tokenAddress} /></li>)}</ol>
-      <button type="button" class="primary" disabled={busy || isSpent} onClick={() => void sign()}>{busy ? stage || 'Sending…' : `Sign and send ${steps.length === 1 ? 'it' : `${steps.length} steps`}`}</button>
-      {isSpent && <p class="note stale" role="status">Something of it was sent, or may have been. Look at it in your wallet, then review the trade again: it is not sent a second time from here.</p>}
+      <button type="button" class="primary" disabled={busy || isOpen} onClick={() => void sign()}>{busy ? stage || 'Sending…' : `Sign and send ${steps.length === 1 ? 'it' : `${steps.length} steps`}`}</button>
       <p class="legend">What is signed is made from the figures above, not from the bytes that were received.</p>
       <Said error={error} />
     </Card>
   );
+}
+
+/** A trade in a line, for whoever comes back to it. */
+function inShort({ ask: { side, amount, denom, recipient }, build: { symbol, deadline } }: Reviewed): string {
+  return `${side === 'buy' ? 'Buy' : 'Sell'} ${amount} ${denom === 'token' ? symbol : `USDG of ${symbol}`} for ${shortAddress(recipient)}, good until ${day(deadline * 1000)} UTC,`;
 }
 
 function Decoded({ step, symbol, token }: { step: Approval | Swap; symbol: string; token: string }): JSX.Element {

@@ -129,8 +129,11 @@ const CANNOT = [5710, 5750, 5760, 4200, -32601];
 // Its owner said no, or it did not take the question: nothing has left. An inner error or a lost connection says nothing of that.
 const REFUSED = [4001, 4100, 5700, 5740, -32602];
 
-/** All steps in one confirmation, where the wallet can (EIP-5792). Null: it cannot. `onSent`: they may be on their way. */
-export async function sendTogether({ provider, address }: Connected, calls: { to: Hex; data: Hex }[], onSent: () => void): Promise<TransactionReceipt[] | null> {
+/**
+ * All steps in one confirmation, where the wallet can (EIP-5792). Null: it cannot. `onSend`: the wallet is about to be asked,
+ * and is not when this throws. `onSent`: they may be on their way.
+ */
+export async function sendTogether({ provider, address }: Connected, calls: { to: Hex; data: Hex }[], onSend: () => void, onSent: () => void): Promise<TransactionReceipt[] | null> {
   try {
     const able = (await provider.request({ method: 'wallet_getCapabilities', params: [address, [CHAIN]] })) as Record<string, { atomic?: { status?: string } }> | null;
     if (!/^(supported|ready)$/.test(able?.[CHAIN]?.atomic?.status ?? '')) return null;
@@ -138,6 +141,7 @@ export async function sendTogether({ provider, address }: Connected, calls: { to
     return null;
   }
   const batch = { version: '2.0.0', chainId: CHAIN, from: address, atomicRequired: true, calls: calls.map((call) => ({ ...call, value: '0x0' })) };
+  onSend();
   let sent: { id?: string } | string | null;
   try {
     sent = (await provider.request({ method: 'wallet_sendCalls', params: [batch] })) as typeof sent;
