@@ -1,5 +1,7 @@
 """A trade that was given to a wallet, and a person who does something else meanwhile."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -123,3 +125,15 @@ def test_what_another_tab_has_under_way_is_not_signed_beside_it(up, opened):
     sending(up, page, BATCH_WAITS)
     expect(sign).to_be_disabled()
     expect(other.get_by_text(OPEN)).to_be_visible()
+
+
+def test_a_token_that_was_not_part_of_the_trade_is_not_called_dollars(up, opened):
+    """A wallet may take its fee in a coin of its own, in the same batch."""
+    fee = "0x" + "fe" * 20
+    word = "'0x' + '875F7121A37a8Af309B8e85f297B46Aa19d85daD'.toLowerCase().padStart(64, '0')"
+    transfer = "'0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'"
+    log = f"{{ address: '{fee}', topics: [{transfer}, {word}, '0x' + '1'.padStart(64, '0')], data: '0x' + '5f5e100'.padStart(64, '0') }}"
+    page = sending(up, opened(up.base, "/status"), WALLET + f"receipt.logs = [{log}];")
+    expect(page.get_by_text(re.compile("This is what really moved"))).to_be_visible()
+    expect(page.get_by_text("−100000000 base units of " + fee)).to_be_visible()
+    expect(page.locator(".wide dd").get_by_text("USDG")).to_have_count(0)

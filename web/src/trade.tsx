@@ -2,7 +2,7 @@
 import type { JSX, RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { BuildTradeAsk, Quote, TradeBuild, TradeCheck } from 'tickyard';
-import { type Approval, BuildRefused, check, encode, movedFor, send, SendUncertain, type Swap } from 'tickyard/trade';
+import { type Approval, BuildRefused, check, encode, movedFor, send, SendUncertain, type Swap, USDG } from 'tickyard/trade';
 import { client, useAsk } from './api';
 import { clock, day, fromUnits, percent, price, shortAddress, tokens, usd } from './figures';
 import { useMarket } from './live';
@@ -104,7 +104,7 @@ function Ticket({ symbol }: { symbol: string }): JSX.Element {
         </Card>
       </div>
       <div class="wide">
-        {done ? <Outcome of={done} symbol={symbol} /> : reviewed && me ? <Review key={reviewed.build.steps.at(-1)?.data} of={reviewed} sending={sending} isOpen={underWay !== null} latest={latest} onDone={setDone} /> : (
+        {done ? <Outcome of={done} /> : reviewed && me ? <Review key={reviewed.build.steps.at(-1)?.data} of={reviewed} sending={sending} isOpen={underWay !== null} latest={latest} onDone={setDone} /> : (
           <Card title="What happens">
             <ol class="steps">
               <li>The amount is quoted on every fee tier while you type; the best fill wins.</li>
@@ -157,7 +157,7 @@ function Open({ what }: { what: string }): JSX.Element {
 interface Result {
   hashes: string[];
   moved: Record<string, bigint>;
-  token: string;
+  build: TradeBuild;
 }
 
 const NOTES = { error: 'bad', warning: 'stale', info: '' };
@@ -198,7 +198,7 @@ function Review({ of, sending, isOpen, latest, onDone }: { of: Reviewed; sending
       });
       // Whoever has left sees no outcome: they are told to look when they come back.
       if (isShown()) end();
-      onDone({ hashes: receipts.map(({ transactionHash }) => transactionHash), moved, token: build.tokenAddress });
+      onDone({ hashes: receipts.map(({ transactionHash }) => transactionHash), moved, build });
     });
   return (
     <Card title="Review">
@@ -241,19 +241,22 @@ function Decoded({ step, symbol, token }: { step: Approval | Swap; symbol: strin
   );
 }
 
-function Outcome({ of, symbol }: { of: Result; symbol: string }): JSX.Element {
+function Outcome({ of: { moved, hashes, build } }: { of: Result }): JSX.Element {
   const { me } = useWallets();
+  // A wallet may take its fee in a coin of its own: of that nothing is known but its base units.
+  const named = (token: string, amount: bigint) => {
+    const sign = amount > 0n ? '+' : '';
+    if (token === build.tokenAddress.toLowerCase()) return `${sign}${fromUnits(amount, 18)} ${build.symbol}`;
+    return token === USDG ? `${sign}${fromUnits(amount, 6)} USDG` : `${sign}${amount} base units of ${token}`.replace('-', '−');
+  };
   return (
     <Card title="Done">
       <p class="note good" role="status" {...useArrival<HTMLParagraphElement>()}>Mined. This is what really moved:</p>
       <Facts
-        of={Object.entries(of.moved).map(([token, amount]) => {
-          const isStock = token === of.token.toLowerCase();
-          const text = `${amount > 0n ? '+' : ''}${fromUnits(amount, isStock ? 18 : 6)} ${isStock ? symbol : 'USDG'}`;
-          return [amount > 0n ? 'Received' : 'Paid', <span class="figure">{text}</span>] as [string, JSX.Element];
-        })}
+        of={Object.entries(moved).map(([token, amount]) => [amount > 0n ? 'Received' : 'Paid', <span class="figure">{named(token, amount)}</span>] as [string, JSX.Element])}
       />
-      {of.hashes.map((hash) => <p key={hash} class="legend">Transaction <Code>{hash}</Code></p>)}
+      {!Object.keys(moved).length && <p class="note stale">By its receipts nothing moved. Look at it in your wallet.</p>}
+      {hashes.map((hash) => <p key={hash} class="legend">Transaction <Code>{hash}</Code></p>)}
       {me && <Link to={`/portfolio/${me.address}`} class="button">Portfolio of {shortAddress(me.address)}</Link>}
     </Card>
   );

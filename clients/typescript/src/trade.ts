@@ -4,6 +4,7 @@ import type { TradeBuild } from './generated/answers.js';
 import type { BuildTradeAsk } from './generated/operations.js';
 import { CHAIN_ID, ROUTER, USDG } from './generated/pinned.js';
 
+export { USDG };
 export { type Approval, BuildRefused, decode, encode, type Hex, type Swap } from './calldata.js';
 
 /**
