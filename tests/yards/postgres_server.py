@@ -168,6 +168,8 @@ class PostgresServer:
             connection.execute("SET lock_timeout = '5s'")
             connection.execute("DROP SCHEMA public CASCADE")
             connection.execute("CREATE SCHEMA public")
+            # As in a new one: without it an account without rights sees no tables at all.
+            connection.execute("GRANT USAGE ON SCHEMA public TO PUBLIC")
         self._emptied.append(url)
 
     def url(self, database: str) -> str:
