@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import grimp
 import msgspec
 import pytest
 
@@ -112,6 +113,32 @@ def test_every_operation_is_described_and_named_once():
     assert len({row.name for row in rows}) == len(rows)
     assert len({(row.method, row.path) for row in rows}) == len(rows)
     assert [row.name for row in rows if len(row.text) < 20] == []
+
+
+def test_every_price_of_the_table_can_be_set_and_is_the_default():
+    """The settings name the paid operations once more: renamed in the table alone, one would keep its price for ever."""
+    assert Settings().prices == {row.name: row.price for row in CATALOG if row.price is not None}
+
+
+def test_no_two_modules_wait_for_each_other():
+    """Lazy imports count: a circle that is opened by a late import is still one."""
+    graph = grimp.build_graph("tickyard", cache_dir=None)
+    waiting = {module: set(graph.find_modules_directly_imported_by(module)) for module in graph.modules}
+    while free := {module for module, wanted in waiting.items() if not wanted & waiting.keys()}:
+        waiting = {module: wanted for module, wanted in waiting.items() if module not in free}
+    assert sorted(waiting) == []
+
+
+def test_nothing_is_imported_by_a_name_in_a_text():
+    """The stairs and the types see only what the language imports."""
+    hidden = re.compile(r"\b(?:import_module|__import__|exec_module|run_module|run_path)\b")
+    assert [path.name for path in FILES if hidden.search(path.read_text())] == []
+
+
+def test_only_the_store_asks_which_database_it_is():
+    asking = re.compile(r"\bis_sqlite\b|\bdialect\.name\b|sqlalchemy\.dialects")
+    rooms = [path for path in FILES if path.relative_to(SOURCE).parts[0] != "store"]
+    assert [path.name for path in rooms if asking.search(path.read_text())] == []
 
 
 def _imports(statement):
