@@ -5,11 +5,11 @@ from tickyard.chain.address import checksum
 from tickyard.chain.erc20 import DECIMALS
 from tickyard.chain.rpc.client import Rpc
 from tickyard.chain.rpc.trouble import RpcError
+from tickyard.chain.v3.pools import FACTORY
 from tickyard.config.pinned import Contracts
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 
-_FACTORY = bytes.fromhex("c45a0155")
 _USDG_DECIMALS = 6
 
 
@@ -26,7 +26,7 @@ async def check_contracts(rpc: Rpc, contracts: Contracts) -> None:
             raise UpstreamDown("the chain node refused to show contract code")
         if not isinstance(code, str) or len(code) <= 2:
             raise WrongChain(f"there is no contract at the pinned {name} address {checksum(address)}")
-    factory = await _read(rpc, contracts.router, _FACTORY, "router")
+    factory = await _read(rpc, contracts.router, FACTORY, "router")
     if read_address(factory) != contracts.factory:
         raise WrongChain(f"the pinned router belongs to another factory, {checksum(read_address(factory))}")
     decimals = read_uint(await _read(rpc, contracts.usdg, DECIMALS, "usdg"))

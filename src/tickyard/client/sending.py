@@ -17,6 +17,7 @@ from tickyard.chain.keccak import keccak256
 from tickyard.chain.quantity import hash_text, quantity
 from tickyard.chain.rlp import read_rlp_list
 from tickyard.chain.rpc.client import Rpc, RpcError
+from tickyard.chain.transfers import TRANSFER
 from tickyard.client.agreement import Agreed, agree
 from tickyard.client.answers.shared import TradeBuild
 from tickyard.client.errors import TradeRefused, TradeUnsettled, Unreachable
@@ -26,7 +27,6 @@ from tickyard.kernel.clock import Clock, WallClock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 
-_TRANSFER: Final = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 _POLL_S: Final = 0.25
 _AGAIN_S: Final = 3.0
 
@@ -234,7 +234,7 @@ def _moved(receipt: dict[str, Any], agreed: Agreed, account: Address) -> tuple[i
     for log in logs:
         token = Address(str(log.get("address")).lower())
         topics = log.get("topics")
-        if token in change and isinstance(topics, list) and len(topics) == 3 and topics[0] == _TRANSFER:
+        if token in change and isinstance(topics, list) and len(topics) == 3 and topics[0] == TRANSFER:
             amount = quantity(log.get("data"))
             change[token] += amount * ((topics[2] == own) - (topics[1] == own))
     return -change[agreed.token_in], change[agreed.token_out]

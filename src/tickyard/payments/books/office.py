@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import Column, ColumnElement, and_, func, literal, or_, select, text, tuple_
 
-from tickyard.chain.abi import address_word, uint_word
+from tickyard.chain import erc20
 from tickyard.chain.address import checksum
 from tickyard.kernel.ids import Address
 from tickyard.kernel.units import UsdgAmount
@@ -20,7 +20,6 @@ from tickyard.payments.books.row import PaymentRow, read_row
 from tickyard.payments.books.tables import IS_ORPHAN, IS_UNPROVEN, payment
 from tickyard.store.engine import Store
 
-_TRANSFER: Final = bytes.fromhex("a9059cbb")
 _ANSWER: Final = ("status", "content_type", "body", "request")
 _COLUMNS: Final = tuple(column for column in payment.c if column.name not in _ANSWER)
 _KEY: Final = tuple(payment.primary_key.columns)
@@ -145,7 +144,7 @@ def answer_until(row: PaymentRow) -> str | None:
 
 def refund_of(row: PaymentRow) -> dict[str, Any]:
     """A transfer back to the payer, for a person to sign. Nothing here can."""
-    data = _TRANSFER + address_word(row.key.payer) + uint_word(row.amount_raw)
+    data = erc20.transfer(row.key.payer, row.amount_raw)
     return {
         "chainId": int(row.key.network.removeprefix("eip155:")),
         "from": checksum(row.pay_to),

@@ -4,13 +4,12 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 from tickyard.chain.abi import WORD, malformed, read_uint
-from tickyard.chain.erc20 import DECIMALS, TOTAL_SUPPLY, balance_of, read_amount, read_decimals
+from tickyard.chain.erc20 import DECIMALS, SYMBOL, TOTAL_SUPPLY, balance_of, read_amount, read_decimals
 from tickyard.chain.multicall import Call, aggregate
 from tickyard.chain.rpc.client import Block, Rpc
 from tickyard.kernel.ids import ZERO_ADDRESS, Address
 from tickyard.kernel.units import ratio_text
 
-_SYMBOL: Final = bytes.fromhex("95d89b41")
 _SYMBOL_MAX: Final = 32
 
 
@@ -21,7 +20,7 @@ class TokenFacts:
 
     @classmethod
     async def read(cls, rpc: Rpc, token: Address) -> Self:
-        symbol = await rpc.eth_call(token, _SYMBOL)
+        symbol = await rpc.eth_call(token, SYMBOL)
         return cls(_text(symbol), read_decimals(await rpc.eth_call(token, DECIMALS)))
 
     def whole(self, raw: int) -> str:
