@@ -281,7 +281,7 @@ def test_a_crash_between_marking_and_sending_shows_unknown_and_is_never_sent(run
     async def work(world, receiver):
         ids = await world.fire(HOSTS[0], HOSTS[1])
         async with world.store.begin() as tx:
-            waiting = await outbox.due(tx, rows.KIND, world.clock.now(), 10)
+            waiting = await parcels.due(tx, rows.KIND, world.clock.now(), 10)
             lost = next(parcel for parcel in waiting if parcel.key == ids[0])
             assert await outbox.start(tx, lost, world.clock.now())
         courier = world.courier()

@@ -88,7 +88,7 @@ class House:
 
     async def waiting(self):
         async with self.store.read() as tx:
-            return {p.key: p for p in await outbox.due(tx, rows.KIND, self.clock.now() + timedelta(days=1), 10_000)}
+            return {p.key: p for p in await parcels.due(tx, rows.KIND, self.clock.now() + timedelta(days=1), 10_000)}
 
 
 class Listing:

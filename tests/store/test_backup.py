@@ -62,7 +62,7 @@ async def _check(where, at_least):
         assert (await reading.page(tx, TOKENS[6][1], 3600, 300)).candles == fold(samples, 3600)
         assert (await tx.execute(select(outbox.outbox.c.payload))).scalar_one() == HARD_TEXT
         # Its original went on and may have sent it: the copy never does.
-        assert await outbox.due(tx, "webhook", NOW, 10) == []
+        assert await parcels.due(tx, "webhook", NOW, 10) == []
         assert await parcels.state_of(tx, "webhook", "a") == "unknown"
     await _write(opened, len(slots))
     version = await schema_version(opened)
@@ -106,7 +106,7 @@ def test_of_a_copy_nothing_is_ever_sent_again_however_it_is_brought_back(where, 
         opened = await _filled(where)
         async with opened.begin() as tx:
             await outbox.put(tx, "webhook", {"begun": {}, "done": {}}, NOW)
-            for parcel in await outbox.due(tx, "webhook", NOW, 10):
+            for parcel in await parcels.due(tx, "webhook", NOW, 10):
                 if parcel.key != "a":
                     await outbox.start(tx, parcel, NOW)
                 if parcel.key == "done":

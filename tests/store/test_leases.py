@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import select, update
 
 from tickyard.store import leases
-from tickyard.store.leases import LostLease, guard, keep, lease, release, renew, take
+from tickyard.store.leases import LostLease, guard, lease, release, renew, take
 from tickyard.store.opening import open_store
 from yards.clocks import SkippingClock
 from yards.schema import lay
@@ -99,17 +99,6 @@ def test_a_holder_that_renews_keeps_it(where):
             await clock.sleep(leases.RENEW_S)
             await renew(store, held)
         assert await take(store, "tick", "b") is None
-
-    run(where, work)
-
-
-def test_keeping_ends_when_the_lease_is_lost(where):
-    async def work(store, clock):
-        held = await take(store, "tick", "a")
-        clock.offset += timedelta(seconds=leases.LEASE_S)
-        assert await take(store, "tick", "b") is not None
-        with pytest.raises(LostLease):
-            await asyncio.wait_for(keep(store, held), 5)
 
     run(where, work)
 

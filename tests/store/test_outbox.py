@@ -34,7 +34,7 @@ async def put(store, **parcels):
 
 async def due(store, now=NOW):
     async with store.read() as tx:
-        return await outbox.due(tx, "webhook", now, 100)
+        return await parcels.due(tx, "webhook", now, 100)
 
 
 async def move(store, step, *args, **more):
@@ -60,11 +60,11 @@ def test_a_key_goes_in_once_and_keeps_its_first_payload(where):
 @pytest.mark.slow
 def test_ten_thousand_go_in_together(where):
     async def work(store):
-        parcels = {f"k{n}": {"n": n, "text": 'a "quoted", {braced} \\ text'} for n in range(10_000)}
+        many = {f"k{n}": {"n": n, "text": 'a "quoted", {braced} \\ text'} for n in range(10_000)}
         async with store.begin() as tx:
-            assert await outbox.put(tx, "webhook", parcels, NOW) == 10_000
+            assert await outbox.put(tx, "webhook", many, NOW) == 10_000
         async with store.read() as tx:
-            assert {p.key: p.payload for p in await outbox.due(tx, "webhook", NOW, 20_000)} == parcels
+            assert {p.key: p.payload for p in await parcels.due(tx, "webhook", NOW, 20_000)} == many
 
     run(where, work)
 

@@ -1,8 +1,20 @@
-"""What becomes of parcels: delivering all that is due, and reading how far one has come."""
+"""What becomes of parcels: which are due, delivering them all, and reading how far one has come."""
 
 from sqlalchemy import select
 
-from tickyard.store.outbox import outbox
+from tickyard.store.outbox import Parcel, outbox
+
+
+async def due(tx, kind, now, limit):
+    """What waits to be sent, longest due first."""
+    o = outbox.c
+    found = await tx.execute(
+        select(o.kind, o.key, o.payload, o.due_at, o.attempts, o.created_at)
+        .where(o.kind == kind, o.state == "pending", o.due_at <= now)
+        .order_by(o.due_at, o.key)
+        .limit(limit)
+    )
+    return [Parcel(**row) for row in found.mappings()]
 
 
 async def deliver_due(courier):

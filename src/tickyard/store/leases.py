@@ -96,13 +96,6 @@ async def renew(store: Store, held: Lease) -> None:
             raise LostLease(held.name)
 
 
-async def keep(store: Store, held: Lease) -> None:
-    """Renew until it is lost. Runs beside the work."""
-    while True:
-        await store.clock.sleep(RENEW_S)
-        await renew(store, held)
-
-
 async def release(store: Store, held: Lease) -> None:
     """Let the next one have it at once."""
     async with store.begin() as tx:

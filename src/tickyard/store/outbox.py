@@ -89,24 +89,6 @@ async def put(tx: Transaction, kind: str, parcels: Mapping[str, Any], now: datet
     return (await tx.execute(_PUT_SQLITE if tx.is_sqlite else _PUT_POSTGRES, values)).rowcount
 
 
-async def due(tx: Transaction, kind: str, now: datetime, limit: int) -> list[Parcel]:
-    """What waits to be sent, longest due first."""
-    found = await tx.execute(
-        select(
-            outbox.c.kind,
-            outbox.c.key,
-            outbox.c.payload,
-            outbox.c.due_at,
-            outbox.c.attempts,
-            outbox.c.created_at,
-        )
-        .where(outbox.c.kind == kind, outbox.c.state == "pending", outbox.c.due_at <= now)
-        .order_by(outbox.c.due_at, outbox.c.key)
-        .limit(limit)
-    )
-    return [Parcel(**row) for row in found.mappings()]
-
-
 class Backlog(NamedTuple):
     pending: int
     overdue_s: int
