@@ -2,11 +2,11 @@
 
     python -m bench rpc
 
-The chain is of paper and answers from memory (`bench/papernode.py`), in a process of its own. CPU is this process's
-user and system time over many requests in a row: door, operation, the client for the node with its sockets, and
-every few seconds a refresh of the equity quotes. The HTTP server in front of the door is not in it (see bench http).
-Other work on the machine only ever adds CPU (cold caches after every wait), so the best repetition of each counts.
-The usual way reads the same things, one `eth_call` each, and decodes them; it computes nothing from them.
+The chain is of paper and answers from memory (`tests/yards/papernode.py`), in a process of its own. CPU is this
+process's user and system time over many requests in a row: door, operation, the client for the node with its sockets,
+and every few seconds a refresh of the equity quotes. The HTTP server in front of the door is not in it (see bench
+http). Other work on the machine only ever adds CPU (cold caches after every wait), so the best repetition of each
+counts. The usual way reads the same things, one `eth_call` each, and decodes them; it computes nothing from them.
 """
 
 import asyncio

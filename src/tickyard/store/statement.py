@@ -8,7 +8,7 @@ where a statement runs all the time:
     Bulk       many rows into one table in as few round trips as the database allows
     OverRows   one statement over many rows given at once, where the two databases want it spelled differently
 
-Only here is it asked which database it is.
+Rooms never ask which database it is; the store does, here, in `upsert` and in the outbox, which takes JSON apart.
 """
 
 import sqlite3
