@@ -19,7 +19,7 @@ import uvloop
 from sqlalchemy import func, text, update
 
 from bench.kept import Kept
-from bench.paper import MovedClock
+from bench.paper import DatedClock
 from bench.ratios import Figure, Times, show, side_by_side
 from bench.reference import start
 from tickyard.features.alerts.deliver import Courier
@@ -181,7 +181,7 @@ async def run() -> tuple[list[Times], list[Figure]]:
     rows, figures = [], []
     for database in DATABASES:
         async with MILLION.on(database) as where:
-            store = open_store(where, MovedClock(TAKEN))
+            store = open_store(where, DatedClock(TAKEN))
             try:
                 rows.append(await quiet(database, store))
                 riser = Riser(store)

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from sqlalchemy import insert
 
-from bench.paper import DEPTH, EPOCH, HEAD, MovedClock, PaperChain, address, balance, deps_of, serve
+from bench.paper import DEPTH, EPOCH, HEAD, DatedClock, PaperChain, address, balance, deps_of, serve
 from bench.payouts import payouts
 from bench.report import versions
 from tickyard.features.earn import rules
@@ -84,7 +84,7 @@ def megabytes() -> float:
 
 async def worker(folder: Path, url: str, holders: int) -> dict[str, float]:
     """From an index that stands at the final block to a sealed pool."""
-    clock = MovedClock(rules.starts_at(EPOCH))
+    clock = DatedClock(rules.starts_at(EPOCH))
     store = open_store(folder / "earn.db", clock)
     await migrate(store)
     mark = {"block_number": HEAD - DEPTH, "block_hash": f"0x{HEAD - DEPTH:064x}"}
@@ -119,7 +119,7 @@ async def worker(folder: Path, url: str, holders: int) -> dict[str, float]:
 
 async def api(folder: Path, url: str, holders: int) -> dict[str, float]:
     """Every request of the program, and how long the loop was away from everybody else."""
-    deps = deps_of(folder, url, MovedClock(rules.opens_at(EPOCH)))
+    deps = deps_of(folder, url, DatedClock(rules.opens_at(EPOCH)))
     someone = address(holders // 2)
     worst = 0.0
 
@@ -156,7 +156,7 @@ async def api(folder: Path, url: str, holders: int) -> dict[str, float]:
 
 async def agent(folder: Path, url: str, holders: int) -> dict[str, float]:
     """The agent reads and checks the books; then everybody's share is looked up."""
-    deps = deps_of(folder, url, MovedClock(rules.opens_at(EPOCH)))
+    deps = deps_of(folder, url, DatedClock(rules.opens_at(EPOCH)))
     books, digest = await ledger.read_books(deps.store, EPOCH)
     assert (books.digest, books.is_whole) == (digest, True)
     owners = [address(n) for n in range(min(holders, 100_000))]

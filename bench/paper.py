@@ -32,7 +32,9 @@ HEAD, DEPTH = 24 * 3600 + 10, 4
 KEY = b"\x07" * 32
 
 
-class MovedClock(WallClock):
+class DatedClock(WallClock):
+    """Goes on from a given moment; what pauses and deadlines are measured by is moved apart from it."""
+
     def __init__(self, start: Any = None) -> None:
         self.offset = start - super().now() if start else timedelta(0)
         self.ahead_s = 0.0
@@ -60,7 +62,7 @@ class PaperChain(Chain):
     """The simulated chain, with holders that nobody minted and blocks of one second that nobody mined."""
 
     def __init__(self, holders: int) -> None:
-        super().__init__(MovedClock(rules.starts_at(EPOCH)), random.Random(1), Faults())
+        super().__init__(DatedClock(rules.starts_at(EPOCH)), random.Random(1), Faults())
         self._supply = sum(balance(address(n)) for n in range(holders))
         self.state.payer = LocalSigner(KEY).address
         self.state.usdg[self.state.payer] = 10**15
@@ -131,7 +133,7 @@ async def serve(chain: Chain, stack: AsyncExitStack) -> str:
     return f"http://127.0.0.1:{runner.addresses[0][1]}/"
 
 
-def deps_of(folder: Path, url: str, clock: MovedClock) -> Any:
+def deps_of(folder: Path, url: str, clock: DatedClock) -> Any:
     store = SqliteStore(folder / "earn.db", clock, random.Random(1))
     rpc = Rpc([url], chain_id=4663, clock=clock)
     return SimpleNamespace(store=store, rpc=rpc, clock=clock, earn=EarnRoom(TERMS, DEPTH, DESK, MULTICALL))

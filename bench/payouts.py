@@ -11,7 +11,7 @@ from typing import Any
 from coincurve import PrivateKey
 from sqlalchemy import insert
 
-from bench.paper import DEPTH, DESK, EPOCH, KEY, MULTICALL, TERMS, Faults, MovedClock, QuickChain, deps_of, serve
+from bench.paper import DEPTH, DESK, EPOCH, KEY, MULTICALL, TERMS, DatedClock, Faults, QuickChain, deps_of, serve
 from tickyard.chain.keccak import keccak256
 from tickyard.features.earn import rules
 from tickyard.features.earn.claims.message import claim_message, message_digest
@@ -36,7 +36,7 @@ async def payouts(paid: int = PAID) -> dict[str, float]:
     owners = ["0x" + keccak256(key.public_key.format(compressed=False)[1:])[12:].hex() for key in keys]
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        clock = MovedClock(rules.starts_at(EPOCH) + timedelta(hours=22))
+        clock = DatedClock(rules.starts_at(EPOCH) + timedelta(hours=22))
         chain = QuickChain(clock, random.Random(1), Faults())
         signer = LocalSigner(KEY)
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from bench import alerts
-from bench.paper import MovedClock
+from bench.paper import DatedClock
 from tickyard.store.migrate import migrate
 from tickyard.store.opening import open_store
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 def test_all_that_fires_is_delivered(tmp_path):
     async def measure():
-        store = open_store(tmp_path / "alerts.db", MovedClock(alerts.TAKEN))
+        store = open_store(tmp_path / "alerts.db", DatedClock(alerts.TAKEN))
         try:
             await migrate(store)
             await alerts.fill(store, alerts.TOKENS * 8)
