@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from tickyard.chain import aggregate3
 from tickyard.chain.abi import WORD
 from tickyard.chain.multicall import Call
+from tickyard.chain.quantity import bytes_of
 from tickyard.chain.rpc.client import Block, block_param
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
@@ -49,11 +50,9 @@ def request(
 
 def read(answer: object, steps: int, after: int) -> Rehearsed | None:
     """None: the node did not do as it was asked. One that ignores overrides returns nothing at all."""
-    if not isinstance(answer, str):
-        return None
     try:
-        told = aggregate3.outcomes(bytes.fromhex(answer[2:]), 2 + 2 * steps + after)
-    except (UpstreamDown, ValueError):
+        told = aggregate3.outcomes(bytes_of(answer), 2 + 2 * steps + after)
+    except UpstreamDown:
         return None
     probes = [told[0], *told[1 : 2 + 2 * steps : 2]]
     left = [int.from_bytes(data, "big") for has_succeeded, data in probes if has_succeeded and len(data) == WORD]
