@@ -8,7 +8,6 @@ import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from random import Random
 from typing import TypeVar
 
@@ -30,7 +29,6 @@ _THROTTLE_PAUSE_S = (0.4, 0.8)
 # A try that cannot even open a connection in the time left is not worth starting.
 _SHORTEST_TRY_S = 0.05
 _OUTCOMES = {403: "refused", 404: "missing", 429: "throttled"}
-_REFUSALS = (403, 429)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,6 @@ class Source:
         """
         self.name = name
         self.clock = clock
-        self.last_ok_at: datetime | None = None
         self.counts: Counter[str] = Counter()
         self._title = title or f"the {name}'s API"
         self._base_url = base_url.rstrip("/") + "/"
@@ -154,8 +151,6 @@ class Source:
             else:
                 self._note(_OUTCOMES.get(fetched.status, "ok"), self.clock.monotonic() - started)
                 self._breaker.succeeded()
-                if fetched.status not in _REFUSALS:
-                    self.last_ok_at = self.clock.now()
                 return answer
             self._note(outcome, self.clock.monotonic() - started)
         self._breaker.failed(self.clock.monotonic())
