@@ -12,8 +12,8 @@ from typing import Any, Final, NoReturn, TypeVar
 from tickyard.config.reading import read_settings
 from tickyard.config.settings import Settings
 from tickyard.processes.importing import without_collecting
+from tickyard.terminal.ascii import show_what_it_can
 from tickyard.terminal.parser import make_parser
-from tickyard.terminal.plain import show_what_it_can
 
 T = TypeVar("T")
 _INTERRUPTED = 130

@@ -8,7 +8,7 @@ import pytest
 from tickyard.chain import rehearsal
 from tickyard.chain.multicall import Call
 from tickyard.features.trades.calldata import Swap
-from tickyard.features.trades.look import look
+from tickyard.features.trades.evidence import gather_evidence
 from tickyard.features.trades.plan import Wanted
 from tickyard.features.trades.reasons import WORDS
 from tickyard.features.trades.rehearse import Rehearsal
@@ -258,7 +258,7 @@ def test_a_run_that_moves_something_else_than_the_quote_is_noticed(service, read
     wanted = Wanted.read(
         service.deps, BuildAsk(symbol=Symbol("AAPL"), side="buy", amount="10", recipient=ready.address)
     )
-    seen = service.yard.run(look(service.deps, wanted))
+    seen = service.yard.run(gather_evidence(service.deps, wanted))
     assert seen.run.is_success
     assert seen.is_borne_out
     fill = seen.swap.fill

@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 from sqlalchemy import Engine, event
 
-from tickyard.payments.books.office import find_orphans
+from tickyard.payments.books.sellers_view import find_orphans
 from tickyard.payments.books.stock import show_stock
 from tickyard.payments.offer.terms import FIRST, SECOND
 from tickyard.payments.proof.reconcile import look_after

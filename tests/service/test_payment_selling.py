@@ -21,8 +21,8 @@ from tickyard.config.reading import read_settings
 from tickyard.config.settings import SettingsError
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import NotFound
-from tickyard.payments.books.office import Filter, find_orphans, find_payments, refund_of, take_stock
 from tickyard.payments.books.operations import PaymentAsk, get_payment
+from tickyard.payments.books.sellers_view import Filter, find_orphans, find_payments, refund_of, take_stock
 from tickyard.payments.books.stock import orphans, show_stock
 from tickyard.payments.facilitators.credentials import BadCredentials, FixedHeaders, SignedTokens
 from tickyard.payments.offer.terms import FIRST, SECOND, PaymentSettings, Terms

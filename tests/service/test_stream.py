@@ -743,7 +743,7 @@ def test_the_issuer_is_asked_beside_the_prices_while_somebody_follows_them(tmp_p
 def test_a_status_does_not_tell_the_block_at_which_the_mirror_fell_asleep(tmp_path):
     async def work(stage):
         await stage.record({"AAPL": 10**9})
-        await stage.deps.market.live.look()
+        await stage.deps.market.live.step()
         assert stage.deps.market.live.mirror.block.number == 1000
         told = stage.listen(events=["status"])
         await anext(told)

@@ -70,13 +70,13 @@ def test_a_step_tells_which_tokens_moved_and_trouble_is_counted_and_no_more():
         market, mirror, _ = live()
         heard, before = [], failed()
         market.on_move += [heard.append, heard.append]
-        await market.look()
+        await market.step()
         assert heard == []
         mirror.moves = frozenset({A.token})
-        await market.look()
+        await market.step()
         assert (heard, failed() - before) == ([mirror.moves] * 2, 0)
         mirror.moves = UpstreamDown("no")
-        await market.look()
+        await market.step()
         assert (len(heard), failed() - before) == (2, 1)
 
     asyncio.run(scenario())

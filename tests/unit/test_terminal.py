@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tickyard.terminal.ascii import print_json, show_what_it_can
 from tickyard.terminal.chart import AXIS, Bar, draw
 from tickyard.terminal.commands import WrongCommand, base_url, chart_screen, read_call
-from tickyard.terminal.plain import print_json, show_what_it_can
 from tickyard.terminal.tables import label, render
 
 START = datetime(2026, 10, 3, tzinfo=UTC)

@@ -22,8 +22,8 @@ from tickyard.client import (
 from tickyard.client.operations import ROUTES
 from tickyard.client.routes import Route
 from tickyard.kernel.clock import Clock, WallClock
+from tickyard.terminal.ascii import print_json
 from tickyard.terminal.chart import Bar, draw
-from tickyard.terminal.plain import print_json
 from tickyard.terminal.tables import printable, render
 
 _CLEAR: Final = "\x1b[H\x1b[2J"

@@ -19,7 +19,7 @@ from tickyard.features.research.explanation import ExplainedFact
 from tickyard.features.research.offline import Explained, explain_documents
 from tickyard.kernel.units import Price
 from tickyard.sources.filings.border import Broken
-from tickyard.terminal.plain import print_json
+from tickyard.terminal.ascii import print_json
 
 _GZIP: Final = b"\x1f\x8b"
 _MOST: Final = 256 * 1024 * 1024

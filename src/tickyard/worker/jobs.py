@@ -90,10 +90,10 @@ class Bookkeeper:
         self._payments = payments
 
     async def do_due(self, deps: Deps, _lease: Lease) -> None:
-        office = self._payments
-        await look_after(office.ledger, office.chains, finality=deps.settings.final_after)
-        await office.ledger.forget_answers()
-        await show_stock(office.ledger, office.chains)
+        payments = self._payments
+        await look_after(payments.ledger, payments.chains, finality=deps.settings.final_after)
+        await payments.ledger.forget_answers()
+        await show_stock(payments.ledger, payments.chains)
 
 
 class ActionReader:

@@ -28,8 +28,8 @@ from tickyard.features.trades.check_wire import (
     UnsignedTransaction,
     WalletCall,
 )
+from tickyard.features.trades.evidence import Evidence, gather_evidence
 from tickyard.features.trades.issues import find_issues
-from tickyard.features.trades.look import Look, look
 from tickyard.features.trades.note import impact_of, premium_of, premium_sentence
 from tickyard.features.trades.plan import Planned, Wanted, equity_quote
 from tickyard.features.trades.reasons import Revert
@@ -55,7 +55,7 @@ async def check_trade(deps: Deps, ask: CheckAsk) -> TradeCheck:
     Advice: Call it before anybody signs, and show the issues; build_trade alone is quicker.
     """
     wanted = Wanted.read(deps, ask)
-    equity, seen = await asyncio.gather(equity_quote(deps, wanted.asset.symbol), look(deps, wanted))
+    equity, seen = await asyncio.gather(equity_quote(deps, wanted.asset.symbol), gather_evidence(deps, wanted))
     planned = Planned.of(wanted, seen.swap, seen.words, equity, seen.block.at)
     _refuse_beyond(ask, planned)
     build = planned.build(deps.settings.chain_id)
@@ -96,7 +96,7 @@ def _refuse_beyond(ask: CheckAsk, planned: Planned) -> None:
             )
 
 
-def _gas(build: TradeBuild, seen: Look) -> list[int]:
+def _gas(build: TradeBuild, seen: Evidence) -> list[int]:
     """Per step: as it ran, else as it is usual."""
     if seen.run is not None:
         return [step.gas for step in seen.run.steps]
@@ -110,7 +110,7 @@ def _limits(build: TradeBuild, gas: list[int], first_gas: int | None) -> list[in
     return [used * 5 // 4 + -(-for_data * size // sizes[0]) for used, size in zip(gas, sizes, strict=True)]
 
 
-def _with_gas_money(seen: Look, limits: list[int]) -> Run | None:
+def _with_gas_money(seen: Evidence, limits: list[int]) -> Run | None:
     """The run, in which a step that nobody can pay for fails."""
     if seen.run is None:
         return None
@@ -123,7 +123,7 @@ def _with_gas_money(seen: Look, limits: list[int]) -> Run | None:
     return replace(seen.run, steps=steps)
 
 
-def _figures(planned: Planned, seen: Look, gas: int) -> Figures:
+def _figures(planned: Planned, seen: Evidence, gas: int) -> Figures:
     swap, symbol = planned.swap, planned.wanted.asset.symbol
     spot = swap.fill.before.price
     assert spot is not None
@@ -155,7 +155,7 @@ def _sum(swap: Swap, raw: int, symbol: str, *, is_in: bool) -> Sum:
     return Sum(raw=str(raw), text=text, unit="USDG" if is_usdg else symbol)
 
 
-def _simulation(build: TradeBuild, seen: Look, run: Run, symbol: str) -> Simulation:
+def _simulation(build: TradeBuild, seen: Evidence, run: Run, symbol: str) -> Simulation:
     steps = [
         SimulatedStep(
             description=step.description,
@@ -186,7 +186,7 @@ def _reason(refusal: Revert | None) -> Reason | None:
     return Reason(code=refusal.code, message=refusal.text, data="0x" + refusal.data[:1024].hex())
 
 
-def _calls(build: TradeBuild, seen: Look, limits: list[int]) -> Calls:
+def _calls(build: TradeBuild, seen: Evidence, limits: list[int]) -> Calls:
     sender, chain_id = checksum(seen.swap.recipient), hex(build.chain_id)
     return Calls(
         send_calls=SendCalls(

@@ -109,7 +109,7 @@ class LiveMarket:
             began = self._clock.monotonic()
             if self._feed is not None:
                 self._feed.news.clear()
-            await self.look()
+            await self.step()
             await self._pause(began)
 
     async def _pause(self, began: float) -> None:
@@ -127,7 +127,7 @@ class LiveMarket:
             told.cancel()
         self._budget.spend_one_after(self._clock.monotonic() - began)
 
-    async def look(self) -> None:
+    async def step(self) -> None:
         """One step. Trouble with the node is no trouble here: what is not confirmed is not served."""
         try:
             moved = await self.mirror.step()

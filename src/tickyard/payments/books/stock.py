@@ -8,7 +8,7 @@ from prometheus_client import Gauge
 
 from tickyard.observe.metrics import REGISTRY
 from tickyard.payments.books.ledger import Ledger
-from tickyard.payments.books.office import take_stock
+from tickyard.payments.books.sellers_view import take_stock
 
 _FRESH: Final = timedelta(minutes=5)
 

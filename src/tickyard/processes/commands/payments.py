@@ -18,7 +18,7 @@ from tickyard.config.settings import Settings
 from tickyard.features.earn.books.pools import read_pools
 from tickyard.kernel.units import UsdgAmount
 from tickyard.kernel.wire import iso
-from tickyard.payments.books import office
+from tickyard.payments.books import sellers_view
 from tickyard.payments.books.row import PaymentRow
 from tickyard.store.engine import Store
 from tickyard.store.revenue import settlement_of
@@ -49,17 +49,17 @@ async def _show(asked: argparse.Namespace, store: Store) -> int:
         case "list":
             day = asked.day
             network = None if asked.network is None else f"eip155:{asked.network}"
-            which = office.Filter(asked.state, network, asked.payer, day, day and day + timedelta(days=1))
-            async for page in _pages(partial(office.find_payments, store, which), asked.limit):
+            which = sellers_view.Filter(asked.state, network, asked.payer, day, day and day + timedelta(days=1))
+            async for page in _pages(partial(sellers_view.find_payments, store, which), asked.limit):
                 for row in page:
                     print(_line(row))
         case "show":
-            found = await office.find_payment(store, asked.name)
+            found = await sellers_view.find_payment(store, asked.name)
             if not found:
                 print("no payment has this name", file=sys.stderr)
                 return 1
             for row in found:
-                _print(office.life_of(row))
+                _print(sellers_view.life_of(row))
         case "export":
             entries = _entries(store, asked.since, asked.until + timedelta(days=1))
             # All of it or nothing: half a month would look like a quiet one.
@@ -69,9 +69,9 @@ async def _show(asked: argparse.Namespace, store: Store) -> int:
                 shutil.copyfileobj(whole, sys.stdout)
         case _:
             now = store.clock.now()
-            for row in await office.find_orphans(store, now - _FRESH):
-                told = {"answerUntil": office.answer_until(row), "unsignedRefund": office.refund_of(row)}
-                _print({**office.life_of(row), **told})
+            for row in await sellers_view.find_orphans(store, now - _FRESH):
+                told = {"answerUntil": sellers_view.answer_until(row), "unsignedRefund": sellers_view.refund_of(row)}
+                _print({**sellers_view.life_of(row), **told})
     return 0
 
 
@@ -88,7 +88,7 @@ async def _pages(find: Find, most: int | None = None) -> AsyncIterator[list[Paym
 
 
 async def _entries(store: Store, since: datetime, until: datetime) -> AsyncIterator[dict[str, Any]]:
-    async for page in _pages(partial(office.find_settled, store, since, until)):
+    async for page in _pages(partial(sellers_view.find_settled, store, since, until)):
         first, last = page[0].settled_at, page[-1].settled_at
         assert first is not None
         assert last is not None
@@ -96,7 +96,7 @@ async def _entries(store: Store, since: datetime, until: datetime) -> AsyncItera
         for row in page:
             assert row.settled_at is not None
             settlement = settlement_of(row.key.network, row.mined, row.mined_index)
-            yield office.book_entry(row, pools.day(settlement, row.settled_at))
+            yield sellers_view.book_entry(row, pools.day(settlement, row.settled_at))
 
 
 async def _write_csv(entries: AsyncIterator[dict[str, Any]], out: TextIO) -> None:

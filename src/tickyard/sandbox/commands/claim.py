@@ -5,7 +5,7 @@ import sys
 import aiohttp
 
 from tickyard.sandbox.commands.claimant import CannotClaim, claim
-from tickyard.terminal.plain import print_json
+from tickyard.terminal.ascii import print_json
 
 
 async def claim_command(base_url: str, name: str) -> int:

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import insert
 
 from tickyard.kernel.clock import WallClock
-from tickyard.payments.books.office import (
+from tickyard.payments.books.sellers_view import (
     Filter,
     answer_until,
     book_entry,

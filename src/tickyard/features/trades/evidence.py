@@ -42,7 +42,7 @@ class Fees:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Evidence:
     block: NamedBlock
     swap: Swap
     words: list[bytes | None]
@@ -66,14 +66,14 @@ class Look:
         return (paid, got) == self.swap.fill.amounts(self.swap.trade.side)
 
 
-async def look(deps: Deps, wanted: Wanted) -> Look:
+async def gather_evidence(deps: Deps, wanted: Wanted) -> Evidence:
     deadline = None
     remembered = deps.market.remembered_offer(wanted.token, wanted.trade)
     if remembered is not None:
         # One for both tries: a node that falls silent in the first would be waited for twice.
         deadline = deps.market.reader.deadline()
         try:
-            seen = await _look_at(deps, wanted, *remembered, deadline)
+            seen = await _evidence_at(deps, wanted, *remembered, deadline)
             if seen.is_borne_out:
                 return seen
             log.error("THE MIRROR AND A RUN DISAGREE ABOUT A SWAP", block=seen.block.number)
@@ -81,10 +81,12 @@ async def look(deps: Deps, wanted: Wanted) -> Look:
             # The block may have left the chain meanwhile: the newest one knows.
             pass
     newest = await deps.market.offer_at_block(wanted.token, wanted.trade, deadline=deadline)
-    return await _look_at(deps, wanted, *newest, deadline)
+    return await _evidence_at(deps, wanted, *newest, deadline)
 
 
-async def _look_at(deps: Deps, wanted: Wanted, block: NamedBlock, fills: list[Fill], deadline: float | None) -> Look:
+async def _evidence_at(
+    deps: Deps, wanted: Wanted, block: NamedBlock, fills: list[Fill], deadline: float | None
+) -> Evidence:
     swap = wanted.swap(fills, deps.clock.seconds() + deps.settings.deadline_s)
     router, multicall = wanted.contracts.router, wanted.contracts.multicall3
     code = await deps.market.reader.multicall_code(deadline=deadline)
@@ -120,7 +122,7 @@ async def _look_at(deps: Deps, wanted: Wanted, block: NamedBlock, fills: list[Fi
         run_note = _why_not(answer)
         if run is None and not isinstance(answer, RpcError):
             deps.market.reader.forget_code()
-    return Look(
+    return Evidence(
         block=block,
         swap=swap,
         words=words[:4],
