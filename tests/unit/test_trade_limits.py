@@ -12,8 +12,8 @@ from tickyard.chain.v3.ticks import tick_at
 from tickyard.config.pinned import MAINNET
 from tickyard.features.trades.calldata import Swap
 from tickyard.features.trades.check import _figures, _gas, _limits, _refuse_beyond
+from tickyard.features.trades.evidence import Evidence, Fees
 from tickyard.features.trades.issues import find_issues
-from tickyard.features.trades.look import Fees, Look
 from tickyard.features.trades.note import Circumstances, Share
 from tickyard.features.trades.reasons import Revert
 from tickyard.features.trades.rehearse import Run, StepRun
@@ -63,7 +63,7 @@ def planned(*, worse_by=(0, 1), side="buy", liquidity=10**30, slippage_bps=50, s
 
 def look(plan, *, ether=10**18, run=None, balances=(0, 0, 0, 0)):
     block = NamedBlock(5, AT, "0x" + "11" * 32)
-    return Look(block, plan.swap, [], list(balances), ether, Fees(3, 2), run, None, None)
+    return Evidence(block, plan.swap, [], list(balances), ether, Fees(3, 2), run, None, None)
 
 
 def codes(plan, *, gas_money=0, floor_usd=0, **how):
