@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from browser.wallet import WALLET
+from browser.wallet import WALLET, sign
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(300)]
 
@@ -26,12 +26,7 @@ OPEN = "Something of it was sent, or may have been"
 
 def sending(up, page, wallet):
     page.add_init_script(wallet)
-    page.goto(f"{up.base}/app/trade/GOOGL")
-    page.get_by_role("button", name="Connect", exact=True).click()
-    page.get_by_role("button", name="Own wallet").click()
-    page.get_by_role("button", name="Review").click()
-    page.get_by_role("button", name="Sign and send 2 steps").click()
-    return page
+    return sign(up, page)
 
 
 def waits(page, count):

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from browser.test_journeys import confirm, connect
-from browser.wallet import WALLET
+from browser.wallet import WALLET, sign
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(300)]
 
@@ -16,15 +16,6 @@ def signing(up, opened, *changes):
     page = opened(up.base, "/status")
     page.add_init_script(WALLET + "\n".join(changes))
     return sign(up, page)
-
-
-def sign(up, page):
-    page.goto(f"{up.base}/app/trade/GOOGL")
-    page.get_by_role("button", name="Connect", exact=True).click()
-    page.get_by_role("button", name="Own wallet").click()
-    page.get_by_role("button", name="Review").click()
-    page.get_by_role("button", name="Sign and send 2 steps").click()
-    return page
 
 
 def asked(page, method):

@@ -32,3 +32,13 @@ const info = { uuid: 'u1', name: 'Own wallet', icon: 'javascript:alert(1)', rdns
 const tell = () => dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail: { info, provider } }));
 addEventListener('eip6963:requestProvider', tell);
 """
+
+
+def sign(up, page):
+    """From the ticket to the moment at which this wallet is asked for two steps."""
+    page.goto(f"{up.base}/app/trade/GOOGL")
+    page.get_by_role("button", name="Connect", exact=True).click()
+    page.get_by_role("button", name="Own wallet").click()
+    page.get_by_role("button", name="Review").click()
+    page.get_by_role("button", name="Sign and send 2 steps").click()
+    return page
