@@ -122,6 +122,49 @@ def test_what_another_tab_has_under_way_is_not_signed_beside_it(up, opened):
     expect(other.get_by_text(OPEN)).to_be_visible()
 
 
+# A browser tells its tabs of what one of them writes a moment later: this one has not been told yet.
+LAGGING = WALLET + (
+    "Storage.prototype.getItem = () => null;addEventListener('storage', (event) => event.stopImmediatePropagation());"
+)
+
+
+def test_of_two_tabs_that_sign_at_the_same_instant_one_sends(up, opened):
+    page = opened(up.base, "/status")
+    other = page.context.new_page()
+    sending(up, page, BATCH_WAITS)
+    page.wait_for_function("() => asked.some(({ method }) => method === 'wallet_getCallsStatus')")
+    sending(up, other, LAGGING)
+    expect(other.get_by_text("Another trade is under way. Nothing was sent.")).to_be_visible()
+    assert handed_over(other) == []
+    page.close()
+    other.get_by_role("button", name="Sign and send 2 steps").click()
+    expect(other.get_by_text("Mined.")).to_be_visible()
+
+
+def test_a_wallet_that_never_answers_is_left_and_nothing_more_of_its_trade_is_sent(up, opened):
+    page = opened(up.base, "/status")
+    page.clock.install()
+    sending(up, page, SLOW)
+    waits(page, 1)
+    page.clock.fast_forward(61_000)
+    page.get_by_role("button", name="Stop waiting").click()
+    expect(page.get_by_text(OPEN)).to_be_visible()
+    expect(page.get_by_label("Amount", exact=True)).to_be_enabled()
+    page.get_by_role("button", name="I have looked").click()
+    page.get_by_role("button", name="Review").click()
+    page.get_by_role("button", name="Sign and send 2 steps").click()
+    waits(page, 2)
+    # The first one wakes up in the middle of the second.
+    page.evaluate("() => release[0]()")
+    page.wait_for_function("() => asked.filter(({ method }) => method === 'eth_getTransactionReceipt').length === 1")
+    page.evaluate("() => release[1]()")
+    waits(page, 3)
+    page.evaluate("() => release[2]()")
+    expect(page.get_by_text("Mined.")).to_be_visible()
+    expect(page.get_by_text(OPEN)).to_have_count(0)
+    assert len(handed_over(page)) == 3
+
+
 def test_a_token_that_was_not_part_of_the_trade_is_not_called_dollars(up, opened):
     """A wallet may take its fee in a coin of its own, in the same batch."""
     fee = "0x" + "fe" * 20

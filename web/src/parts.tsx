@@ -94,15 +94,18 @@ export function Choice<T extends string>({ of, value, onPick, label }: { of: rea
 }
 
 /** Something that takes a while and may fail: what it says stands below the button. */
-export function useAct(): { busy: boolean; error: Error | null; act: (work: () => Promise<void>) => Promise<void>; clear: () => void } {
+export function useAct(): { busy: boolean; error: Error | null; act: (work: () => Promise<void>) => Promise<void>; clear: () => void; leave: () => void } {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<Error | null>(null);
   const held = useRef<Element | null>(null);
+  // How often it was left: what began before that is not listened to any more.
+  const run = useRef(0);
   // A button that is disabled loses the focus, and a wallet's dialog gives it back to nobody.
   useEffect(() => {
     if (!busy && document.activeElement === document.body && held.current?.isConnected) (held.current as HTMLElement).focus();
   }, [busy]);
   const act = async (work: () => Promise<void>) => {
+    const mine = run.current;
     held.current = document.activeElement;
     setBusy(true);
     setError(null);
@@ -110,11 +113,13 @@ export function useAct(): { busy: boolean; error: Error | null; act: (work: () =
       await work();
     } catch (failure) {
       // A wallet may refuse without a word: that is a failure too.
-      setError((failure ?? new Error()) as Error);
+      if (mine === run.current) setError((failure ?? new Error()) as Error);
     }
-    setBusy(false);
+    if (mine === run.current) setBusy(false);
   };
-  return { busy, error, act, clear: () => setError(null) };
+  // Waits no longer: whatever comes of it is not told here.
+  const leave = () => (run.current++, setBusy(false));
+  return { busy, error, act, clear: () => setError(null), leave };
 }
 
 /** For what takes the place of what had the focus: whoever goes by keyboard goes on from there. */

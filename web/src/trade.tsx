@@ -58,6 +58,8 @@ function Ticket({ symbol }: { symbol: string }): JSX.Element {
   const { act, busy, error, clear } = useAct();
   // Of the ticket, not of what it shows: what is before the wallet stays on the screen until its end.
   const sending = useAct();
+  const isLong = useLong(sending.busy);
+  const [left, setLeft] = useState(0);
   const underWay = useUnderWay();
   useEffect(() => {
     const timer = setTimeout(() => setTyped(amount), 250);
@@ -69,7 +71,7 @@ function Ticket({ symbol }: { symbol: string }): JSX.Element {
   const quote = useAsk<Quote>(isAmount ? `quote ${symbol} ${side} ${typed} ${denom}` : null, (signal) => client.getQuote({ symbol, side, amount: typed, denom }, { signal }), 3000);
   // What is shown now; an answer to an earlier ticket comes too late.
   const latest = useRef('');
-  latest.current = [symbol, side, denom, amount, slippage, me?.address.toLowerCase()].join(' ');
+  latest.current = [symbol, side, denom, amount, slippage, me?.address.toLowerCase(), left].join(' ');
   useEffect(() => () => void (latest.current = ''), []);
   const review = () =>
     act(async () => {
@@ -101,6 +103,7 @@ function Ticket({ symbol }: { symbol: string }): JSX.Element {
             <Said error={error} />
             {!reviewed && <Said error={sending.error} />}
           </fieldset></form>
+          {isLong && <Long onLeave={() => (setLeft(left + 1), setReviewed(null), sending.leave())} />}
         </Card>
       </div>
       <div class="wide">
@@ -154,6 +157,30 @@ function Open({ what }: { what: string }): JSX.Element {
   );
 }
 
+const PATIENCE_MS = 60_000;
+
+/** Whether it has been so for long. */
+function useLong(is: boolean): boolean {
+  const [isLong, setLong] = useState(false);
+  useEffect(() => {
+    setLong(false);
+    if (!is) return;
+    const timer = setTimeout(() => setLong(true), PATIENCE_MS);
+    return () => clearTimeout(timer);
+  }, [is]);
+  return is && isLong;
+}
+
+/** A wallet may never answer. Whoever leaves it is asked for nothing more of this trade, however late it wakes up. */
+function Long({ onLeave }: { onLeave: () => void }): JSX.Element {
+  return (
+    <div class="waiting">
+      <p class="note stale" role="status">Your wallet has not finished this within a minute. You may go on waiting. If you stop, no further step is sent from here, and what it was given is yours to look up.</p>
+      <button type="button" onClick={() => (onLeave(), document.getElementById('main')?.focus({ preventScroll: true }))}>Stop waiting</button>
+    </div>
+  );
+}
+
 interface Result {
   hashes: string[];
   moved: Record<string, bigint>;
@@ -181,7 +208,7 @@ function Review({ of, sending, isOpen, latest, onDone }: { of: Reviewed; sending
       check(build, ask, Number((await asTrader(me!).getBlock()).timestamp));
       stillShown();
       setStage('Waiting for your wallet…');
-      begin(inShort(of));
+      const finish = await begin(inShort(of));
       let hasLeft = false;
       const onStep = (_: unknown, index: number, hash: string | null) => {
         hasLeft ||= index > 0 || hash !== null;
@@ -193,11 +220,12 @@ function Review({ of, sending, isOpen, latest, onDone }: { of: Reviewed; sending
         return together ? { receipts: together, moved: movedFor(me!.address, together) } : send(build, ask, asTrader(me!), { onStep });
       };
       const { receipts, moved } = await trade().catch((failure: unknown) => {
-        if (!hasLeft && !(failure instanceof SendUncertain)) end();
+        if (!hasLeft && !(failure instanceof SendUncertain)) finish();
         throw failure;
       });
       // Whoever has left sees no outcome: they are told to look when they come back.
-      if (isShown()) end();
+      if (!isShown()) return;
+      finish();
       onDone({ hashes: receipts.map(({ transactionHash }) => transactionHash), moved, build });
     });
   return (

@@ -5,20 +5,46 @@ import { recall, remember } from './memory';
 const KEY = 'tickyard.underway';
 const listeners = new Set<() => void>();
 let held = recall('localStorage', KEY);
+let letGo = () => {};
 
 function hold(what: string | null): void {
   held = what;
+  if (!what) {
+    letGo();
+    letGo = () => {};
+  }
   listeners.forEach((tell) => tell());
 }
 
 addEventListener('storage', ({ key, newValue }) => (key === KEY || key === null) && hold(newValue));
 
-/** Before the wallet hears of it: whoever leaves in the next moment is told of it when they come back. */
-export function begin(what: string): void {
+/**
+ * Before the wallet hears of it: whoever leaves in the next moment is told of it when they come back. Gives what ends it, and
+ * nothing that was begun since.
+ */
+export async function begin(what: string): Promise<() => void> {
+  // What one tab writes, another reads a moment later: two that begin at once would see nothing of each other.
+  const mine = await alone();
   // By what is kept now: another tab may have begun since this one was told of anything.
-  if (recall('localStorage', KEY) || held) throw new Error('Another trade is under way. Nothing was sent.');
+  if (!mine || recall('localStorage', KEY) || held) {
+    mine?.();
+    throw new Error('Another trade is under way. Nothing was sent.');
+  }
+  letGo = mine;
   remember('localStorage', KEY, what);
   hold(what);
+  return () => letGo === mine && end();
+}
+
+/** The one lock of all tabs, held until what this gives is called, or the tab is closed. Null: another tab has it. */
+function alone(): Promise<(() => void) | null> {
+  // Only a page that came encrypted, or from this machine, has locks.
+  if (!navigator.locks) return Promise.resolve(() => {});
+  return new Promise((resolve) => {
+    const held = (lock: Lock | null) => (lock ? new Promise<void>((done) => resolve(done)) : resolve(null));
+    // A browser that forbids storage forbids them too, and works on.
+    navigator.locks.request(KEY, { ifAvailable: true }, held).catch(() => resolve(() => {}));
+  });
 }
 
 /** Its end was shown, or its owner has looked. */
