@@ -89,6 +89,16 @@ def test_a_wallet_that_refuses_without_a_word_is_not_passed_over(up, opened):
     expect(page.get_by_role("alert")).to_have_text("Something went wrong.")
 
 
+@pytest.mark.parametrize("method", ["eth_getBlockByNumber", "eth_getTransactionCount"])
+def test_nothing_that_a_wallet_tells_is_no_figure(up, opened, method):
+    """A node that lags behind has no such block, and its wallet hands that on."""
+    change = f"answers.wallet_getCapabilities = () => ({{}}); answers.{method} = () => null;"
+    page = signing(up, opened, change)
+    expect(page.get_by_text("does not tell what this trade needs to know")).to_be_visible()
+    expect(page.get_by_role("button", name="Sign and send 2 steps")).to_be_enabled()
+    assert asked(page, "eth_sendTransaction") == []
+
+
 def test_a_pool_that_moved_after_the_review_is_named_as_the_cause(up, opened):
     page = opened(up.base, "/trade/ORCL")
     connect(page)

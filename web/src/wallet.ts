@@ -101,9 +101,9 @@ export function asTrader({ provider, address }: Connected): Wallet {
   const rpc = <T>(method: string, ...params: unknown[]) => provider.request({ method, params }) as Promise<T>;
   return {
     account: { address },
-    getChainId: async () => Number(await rpc<string>('eth_chainId')),
-    getTransactionCount: async ({ blockTag }) => Number(await rpc<string>('eth_getTransactionCount', address, blockTag)),
-    getBlock: async () => ({ timestamp: BigInt((await rpc<{ timestamp: string }>('eth_getBlockByNumber', 'latest', false)).timestamp) }),
+    getChainId: async () => Number(quantity(await rpc('eth_chainId'))),
+    getTransactionCount: async ({ blockTag }) => Number(quantity(await rpc('eth_getTransactionCount', address, blockTag))),
+    getBlock: async () => ({ timestamp: quantity((await rpc<{ timestamp?: unknown } | null>('eth_getBlockByNumber', 'latest', false))?.timestamp) }),
     sendTransaction: ({ to, data, nonce }: { to: Hex; data: Hex; nonce: number }) => rpc('eth_sendTransaction', { from: address, to, data, value: '0x0', chainId: CHAIN, nonce: `0x${nonce.toString(16)}` }),
     waitForTransactionReceipt: async ({ hash }) => {
       const receipt = await until(() => rpc<RawReceipt | null>('eth_getTransactionReceipt', hash));
@@ -115,13 +115,19 @@ export function asTrader({ provider, address }: Connected): Wallet {
 interface RawReceipt {
   status: string;
   transactionHash: Hex;
-  blockNumber: string;
-  gasUsed: string;
+  blockNumber: unknown;
+  gasUsed: unknown;
   logs: { address: string; topics: string[]; data: string }[];
 }
 
 function readReceipt(raw: RawReceipt): TransactionReceipt {
-  return { ...raw, status: raw.status === '0x1' ? 'success' : 'reverted', blockNumber: BigInt(raw.blockNumber), gasUsed: BigInt(raw.gasUsed) };
+  return { ...raw, status: raw.status === '0x1' ? 'success' : 'reverted', blockNumber: quantity(raw.blockNumber), gasUsed: quantity(raw.gasUsed) };
+}
+
+/** A number as nodes write it. A wallet may hand on the nothing that its node told: that is not zero. */
+function quantity(told: unknown): bigint {
+  if (!/^0x[0-9a-fA-F]+$/.test(String(told))) throw new Error('The wallet, or its node, does not tell what this trade needs to know. Try again.');
+  return BigInt(told as string);
 }
 
 // EIP-5792: not this chain, no upgrade of the account, no atomic batch; EIP-1193 and JSON-RPC: no such method.
