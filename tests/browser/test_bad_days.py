@@ -147,3 +147,18 @@ def test_a_fault_is_shown_for_as_long_as_it_lasts(up, opened):
     finally:
         up.post("/sandbox/fault", {"target": "filings", "mode": "ok"})
     expect(slow).to_have_attribute("aria-pressed", "false")
+
+
+@pytest.mark.parametrize("answer", [{"status": 404}, {"body": "export {}", "content_type": "text/plain"}])
+@pytest.mark.parametrize("reduced_motion", ["reduce", "no-preference"])
+def test_a_page_whose_code_does_not_come_is_not_blank(up, chrome, answer, reduced_motion):
+    """One service of two was renewed: the page came from one, its code is asked of the other."""
+    page = chrome.new_context(reduced_motion=reduced_motion).new_page()
+    page.route("**/app/files/app-*.js", lambda route: route.fulfill(**answer))
+    page.goto(f"{up.base}/app/asset/AAPL")
+    expect(page.get_by_text("This page could not be loaded.")).to_be_visible()
+    page.unroute("**/app/files/app-*.js")
+    page.get_by_role("link", name="load it again").click()
+    expect(page.get_by_role("heading", name="AAPL")).to_be_visible()
+    expect(page.get_by_text("This page could not be loaded.")).to_have_count(0)
+    page.context.close()

@@ -3,4 +3,7 @@ import { begin } from './live';
 import { Shell } from './shell';
 
 begin();
-render(<Shell />, document.getElementById('app')!);
+const place = document.getElementById('app')!;
+// What the page says where this code does not come.
+place.replaceChildren();
+render(<Shell />, place);
