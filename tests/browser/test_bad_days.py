@@ -99,6 +99,25 @@ def _poisoned(record):
     return {key: HOSTILE if key in names and isinstance(value, str | None) else value for key, value in record.items()}
 
 
+def test_a_long_word_from_upstreams_does_not_widen_a_narrow_page(up, opened):
+    page = opened(up.base, "/status", viewport={"width": 360, "height": 800})
+    # As long as the service lets a name be.
+    word = "W" * 120
+
+    def lengthen(route):
+        answer = route.fetch()
+        text = re.sub(r'"(name|companyName|industry)":"[^"]*"', rf'"\1":"{word}"', answer.text())
+        route.fulfill(response=answer, body=text)
+
+    page.route(re.compile(r"/v1/(stats|assets|research|portfolio)"), lengthen)
+    demo = up.get("/sandbox")[1]["wallets"][0]["address"]
+    for path in ("/asset/AAPL", f"/portfolio/{demo}", ""):
+        page.goto(f"{up.base}/app{path}")
+        expect(page.locator("main").get_by_text(word).first).to_be_visible()
+        assert page.evaluate("() => document.documentElement.scrollWidth") == 360, path
+    page.unroute_all(behavior="ignoreErrors")
+
+
 def test_an_address_that_was_cut_off_leads_to_a_page_with_a_way_back(up, opened):
     page = opened(up.base, "/asset/%E2%82")
     expect(page.get_by_text("There is no token called")).to_be_visible()
