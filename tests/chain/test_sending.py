@@ -176,6 +176,13 @@ def test_an_honest_build_of_another_order_is_never_signed(desk, order):
     assert desk.sent == []
 
 
+@pytest.mark.parametrize("words", [("BUY", "25", "usd"), ("buy", "25", "USD"), ("buy", "25", "usd", 5001)])
+def test_an_order_in_words_that_are_not_known_is_none(words):
+    """Else "BUY" would be checked as a sale, and one that a service lies about would be signed."""
+    with pytest.raises(TradeRefused):
+        Order("AAPL", *words)
+
+
 def test_a_lost_answer_costs_nothing_and_sends_nothing_new(desk):
     """The node takes the bytes and hangs up: they are sent again, the same ones, and count once."""
     lost = []

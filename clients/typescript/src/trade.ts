@@ -111,6 +111,8 @@ function checked(build: TradeBuild, ask: TradeAsk, now?: number): (Approval | Sw
   const approvals = steps.slice(0, -1);
   refuseUnless(swap && swap.kind !== 'approval' && approvals.length <= 1, 'the build is not an approval and a swap');
   const token = lower(build.tokenAddress);
+  // A word that is not known must never be read as the other one: 'BUY' is not a sale.
+  refuseUnless(['buy', 'sell'].includes(ask.side) && ['usd', 'token'].includes(ask.denom ?? 'usd'), 'the ask has a side or an amount of no known kind');
   const [tokenIn, tokenOut] = ask.side === 'buy' ? [USDG, token] : [token, USDG];
   const isUsd = (ask.denom ?? 'usd') === 'usd';
   const kind = (ask.side === 'buy') === isUsd ? 'exactIn' : 'exactOut';
@@ -129,6 +131,7 @@ function checked(build: TradeBuild, ask: TradeAsk, now?: number): (Approval | Sw
   const quoted = isUsd ? units(build.quote.usdAmount, 6) : units(build.quote.tokenAmount, 18);
   refuseUnless(quoted === swap.amount, 'the quote is of another amount');
   const bps = BigInt(ask.slippageBps ?? 50);
+  refuseUnless(bps >= 0n && bps <= 5_000n, 'the ask allows more slippage than anybody is sold');
   const open = isUsd ? units(build.quote.tokenAmount, 18) : units(build.quote.usdAmount, 6);
   const isTight =
     kind === 'exactIn' ? swap.bound * 10_000n >= open * (10_000n - bps) : swap.bound * 10_000n <= open * (10_000n + bps);

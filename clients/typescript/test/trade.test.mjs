@@ -85,6 +85,8 @@ for (const [what, made, ask = ASK] of [
   ['a quote of another amount', build({ quote: { usdAmount: '1.000000', tokenAmount: '1', feeTier: 500 } })],
   ['the other leg fixed', build({ swap: { kind: 'exactOut' } })],
   ['the other side', build(), { ...ASK, side: 'sell' }],
+  ['a sale for a side in no known words', build({ swap: { tokenIn: TOKEN, tokenOut: USDG }, approval: null, quote: { usdAmount: '100.000000', tokenAmount: '0.0000000001', feeTier: 500 } }), { ...ASK, side: 'BUY', denom: 'token', amount: '0.0000000001' }],
+  ['any bound where the slippage asked for is beyond all', build({ swap: { bound: 1n } }), { ...ASK, slippageBps: 10_000 }],
   ['money sent along', { ...build(), steps: [{ ...step(ROUTER, swapData()), value: '1' }] }],
   ['no step', { ...build(), steps: [] }],
   ['only an approval', { ...build(), steps: [step(USDG, approve())] }],

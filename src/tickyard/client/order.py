@@ -1,19 +1,23 @@
 """What somebody wants to trade."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal, get_args
 
 from tickyard.client.errors import TradeRefused
 from tickyard.kernel.errors import Failure
 from tickyard.kernel.units import TokenAmount, UsdgAmount
 
+Side = Literal["buy", "sell"]
+Denom = Literal["usd", "token"]
+_SLIPPAGE_MOST_BPS: Final = 5_000
+
 
 @dataclass(frozen=True, slots=True)
 class Order:
     symbol: str
-    side: Literal["buy", "sell"]
+    side: Side
     amount: str
-    denom: Literal["usd", "token"] = "usd"
+    denom: Denom = "usd"
     slippage_bps: int = 50
     token: str | None = None
     """The token's address, where it is known from elsewhere. A build for another one is refused."""
@@ -22,6 +26,13 @@ class Order:
     refused."""
     fee_most_wei: int = 2 * 10**16
     """The most that the gas of one step may cost."""
+
+    def __post_init__(self) -> None:
+        # A word that is not known must never be read as the other one: "BUY" is not a sale.
+        if self.side not in get_args(Side) or self.denom not in get_args(Denom):
+            raise TradeRefused("an order buys or sells, an amount in usd or in token")
+        if not 0 <= self.slippage_bps <= _SLIPPAGE_MOST_BPS:
+            raise TradeRefused(f"slippage must be from 0 to {_SLIPPAGE_MOST_BPS} hundredths of a percent")
 
     @property
     def is_exact_in(self) -> bool:
