@@ -265,3 +265,19 @@ def test_an_agent_whose_key_the_desk_does_not_name_lets_the_right_one_pay(run):
             await asyncio.wait(tasks)
 
     run(work)
+
+
+@pytest.mark.parametrize("emptied", ["usdg", "allowances"])
+def test_an_agent_whose_account_was_emptied_for_the_new_one_steps_aside_as_well(run, emptied):
+    async def work(town):
+        await town.open_day()
+        old, left = town.agent(), town.signer.address
+        town.signer = LocalSigner(b"\x08" * 32)
+        town.employ()
+        town.chain.edit(lambda state: getattr(state, emptied).update({left: 0}))
+        with pytest.raises(UpstreamDown, match="reserved"):
+            await town.ask(BOB, agent=False)
+        with pytest.raises(NotOurTurn, match=f"another payer than this key: {town.signer.address}"):
+            await town.pay(old)
+
+    run(work)

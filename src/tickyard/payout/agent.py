@@ -246,6 +246,8 @@ class Agent:
                     lines.append(ledger.PayoutLine(claim, amount))
                     left -= amount
         if is_short:
+            # Who has been replaced is short for good: the money went to the new account.
+            await self._outbound.must_be_payer()
             metrics.payout_refused.inc()
             log.error("the chain would refuse a payout now", why="the account is short of USDG or allowance")
         if not lines:

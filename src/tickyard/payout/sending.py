@@ -86,6 +86,11 @@ class Outbound:
         async with self.store.read() as tx:
             return await ledger.on_its_way(tx, self.signer.address, used)
 
+    async def must_be_payer(self) -> None:
+        """Raise NotOurTurn when the desk names another: what this key's account lacks, nobody needs then."""
+        if (payer := await read_payer(self.rpc, self.desk)) != self.signer.address:
+            raise NotOurTurn(f"the desk names another payer than this key: {payer}") from None
+
     async def send(self, lease: Lease, epoch: int, data: bytes, lines: Sequence[ledger.PayoutLine] = ()) -> int:
         """Sign, write down, send; without lines it is an opening. 0: the node says that it would fail."""
         gas = await self._gas(data)
@@ -219,9 +224,8 @@ class Outbound:
         try:
             needed = quantity(await self.rpc.call("eth_estimateGas", [call]))
         except RpcError as error:
+            await self.must_be_payer()
             self._tell_unwanted(error.reason)
-            if (payer := await read_payer(self.rpc, self.desk)) != self.signer.address:
-                raise NotOurTurn(f"the desk names another payer than this key: {payer}") from None
             return None
         return needed * 5 // 4 + _PLAIN_GAS
 
