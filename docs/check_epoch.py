@@ -15,7 +15,7 @@ import urllib.request
 
 PAID = "0x4f2d18324ee95128de091ed2adc501295479000ce4c2cec607aeb1b67e189e2f"  # Paid(uint256,address,uint256)
 BOOKS, POOL, SPENT = "68744046", "fe313112", "d5b5cc23"  # books(uint256), pool(uint256), spent(uint256)
-LINE = re.compile(r"0x[0-9a-f]{40},[1-9][0-9]*,[0-9]+")  # address, balance, share: in one form only
+LINE = re.compile(r"0x[0-9a-f]{40},[1-9][0-9]*,(0|[1-9][0-9]*)")  # address, balance, share: in one form only
 
 
 def must(is_true, why):  # not an assert: those are gone under python -O
@@ -44,6 +44,7 @@ def check(url, desk, file, epoch, first_block=0, stride=100_000):
     rows = [(address, int(balance), int(share)) for address, balance, share in (line.split(",") for line in lines)]
     pool, total, shares = int(pool, 16), sum(row[1] for row in rows), {row[0]: row[2] for row in rows}
     must(len(shares) == len(rows), "a wallet is in the books twice")
+    must(list(shares) == sorted(shares), "the wallets are not in the order of addresses")
     wrong = [row for row in rows if row[2] != pool * row[1] // total]
     must(not wrong, f"not their share of the pool: {wrong[:3]}")
     paid = {}

@@ -153,6 +153,11 @@ def test_a_payment_while_it_reads_is_no_reason_to_cry_wolf(checked, answers):
     [
         (book().replace("abc,", "ABC,"), "the books can be read in two ways"),
         (book().replace(",3000", ",+3000"), "the books can be read in two ways"),
+        (
+            book().replace(f",{share(f'0x{4:040x}')}\n", f",0{share(f'0x{4:040x}')}\n"),
+            "the books can be read in two ways",
+        ),
+        (book(dict(sorted(HELD.items(), reverse=True))), "the wallets are not in the order of addresses"),
         (book() + "\n", "the books can be read in two ways"),
         (book() + book().splitlines()[-1] + "\n", "a wallet is in the books twice"),
         # Somebody with less than nothing leaves more than there is for the others: who comes first takes it.
