@@ -273,6 +273,34 @@ def test_a_thief_cannot_join_the_buyers_repeat_of_a_payment_in_doubt(tmp_path, n
 
 
 @BOTH
+def test_a_thief_cannot_join_the_run_of_a_payment_that_has_failed_before(tmp_path, network):
+    """That nothing was sent is a facilitator's word: the bytes may be on the chain all the same."""
+
+    async def scenario(world):
+        world.facilitators[network].script["settle"] = ["refuse"]
+        payment = world.payment(network=network)
+        assert (await call(world.app, "GET", URL, payment)).status == 402
+        runs, go_on = asyncio.Event(), asyncio.Event()
+
+        async def hold(_):
+            if not runs.is_set():
+                runs.set()
+                await go_on.wait()
+
+        world.deps.on_stage = hold
+        honest = asyncio.create_task(call(world.app, "GET", URL, payment))
+        await runs.wait()
+        thief = asyncio.create_task(call(world.app, "GET", URL, payment, client=THIEF))
+        copy = asyncio.create_task(call(world.app, "GET", URL, payment))
+        await asyncio.wait({thief}, timeout=0.5)
+        go_on.set()
+        assert ((await honest).status, (await copy).status) == (200, 200)
+        assert (await thief).status == 402
+
+    run(tmp_path, scenario)
+
+
+@BOTH
 def test_a_forged_copy_does_not_stand_in_the_way_of_the_real_one(tmp_path, network):
     async def scenario(world):
         payment = world.payment(network=network)

@@ -239,8 +239,9 @@ class Cashier:
         return facilitator
 
     async def _run(self, order: PaidRequest, held: PaymentRow, facilitator: str, place: Place, flight: Flight) -> Sale:
-        # Nobody else settles what we hold: until we do, the bytes let whoever has them in.
-        flight.is_public = False
+        # Nobody else settles what we hold: until we do, the bytes let whoever has them in. Not those of one that has
+        # failed before: they may be on the chain since.
+        flight.is_public = held.may_be_public
         try:
             reply = await order.run()
         except Exception:
