@@ -215,3 +215,62 @@ def test_before_there_was_a_contract_no_nonce_was_used(tmp_path):
         assert (answer.status, answer.receipt["transaction"]) == (200, paid)
 
     run(tmp_path, scenario)
+
+
+async def wrongly_refused(world, network):
+    """A payment of which the facilitator said that it sent nothing, and what it was asked for it."""
+    far, payment = world.facilitators[network], world.payment(network=network)
+    far.script["settle"] = ["refuse"]
+    assert (await call(world.app, "GET", URL, payment)).status == 402
+    return payment, far._parts(far.asked["settle"][-1])
+
+
+@BOTH
+def test_a_failed_payment_whose_nonce_is_used_without_a_word_of_how_is_not_refused_again(tmp_path, network):
+    async def scenario(world):
+        chain = world.chains[network]
+        payment, its_parts = await wrongly_refused(world, network)
+        logs = hidden(chain, paid := chain.pay(*its_parts))
+        for seconds in (1, 400):
+            # Before its deadline and after it: whoever hears that it is over signs a new one.
+            world.clock.move(seconds)
+            chain.grow(2)
+            assert (await call(world.app, "GET", URL, payment)).is_retry_advice
+        chain.mined[paid].logs.extend(logs)
+        assert (await call(world.app, "GET", URL, payment)).status == 200
+        assert world.transfers(network) == 1
+
+    run(tmp_path, scenario)
+
+
+def test_a_failed_payment_that_a_node_has_forgotten_is_not_refused_again(tmp_path):
+    """No worker ran for a while, or the books are an old copy: the state that would prove it is gone."""
+
+    async def scenario(world):
+        chain = world.chains[FIRST]
+        payment, its_parts = await wrongly_refused(world, FIRST)
+        chain.pay(*its_parts)
+        world.clock.move(3600)
+        chain.grow(50)
+        chain.keeps_states = 20
+        assert (await call(world.app, "GET", URL, payment)).is_retry_advice
+        chain.keeps_states = None
+        assert (await call(world.app, "GET", URL, payment)).status == 200
+
+    run(tmp_path, scenario)
+
+
+@BOTH
+def test_a_failed_payment_that_stays_unexplained_is_refused_in_the_end(tmp_path, network):
+    async def scenario(world):
+        chain = world.chains[network]
+        payment, its_parts = await wrongly_refused(world, network)
+        hidden(chain, chain.pay(*its_parts))
+        world.clock.move(400)
+        chain.grow(2)
+        for _ in range(LOOKS_MIN):
+            assert (await call(world.app, "GET", URL, payment)).is_retry_advice
+            await look(world)
+        assert (await call(world.app, "GET", URL, payment)).status == 402
+
+    run(tmp_path, scenario)

@@ -154,8 +154,6 @@ def test_it_is_not_asked_before_its_pause_nor_without_a_request_nor_for_what_is_
     [
         (None, False, "failed"),
         (Unused(), False, "failed"),
-        (Unclear(), False, "failed"),
-        (UNTOLD, True, "failed"),
         (TOLD, True, "failed"),
         (Paid((SEEN,)), True, "settled"),
     ],
@@ -166,6 +164,17 @@ def test_a_look_at_what_failed_says_whether_its_nonce_is_used(where, found, is_t
         looked = await settlement(book, clock, Far(found=found)).look(row)
         assert (looked is not None) is is_there
         assert (looked or row).state == state == (await book.find(KEY)).state
+
+    run(where, scenario)
+
+
+@pytest.mark.parametrize("found", [Unclear(), UNTOLD])
+def test_what_failed_is_in_doubt_while_nothing_says_how_its_nonce_was_used(where, found):
+    async def scenario(book, clock):
+        row = await book.failed()
+        with pytest.raises(UpstreamDown, match="not known yet"):
+            await settlement(book, clock, Far(found=found)).look(row)
+        assert (await book.find(KEY)).state == "failed"
 
     run(where, scenario)
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from tickyard.payments.books.row import PaymentRow
-from tickyard.payments.proof.chain import Finding, Paid, Spent, Tip, Unused
+from tickyard.payments.proof.chain import Finding, Paid, Spent, Tip, Unclear, Unused
 from tickyard.payments.proof.transfer import PaidTransfer
 from tickyard.payments.refusal import EXPIRED, NONCE_SPENT
 
@@ -60,12 +60,12 @@ def _judge(row: PaymentRow, found: Finding, tip: Tip, *, is_closed: bool) -> Ver
         return _judge_settled(row, found, tip, is_closed)
     if isinstance(found, Paid):
         # A node that keeps one log to itself shows the others' beside it.
-        is_over = is_closed and _is_sure(row, Spent(is_told=False))
+        is_over = is_closed and is_sure(row, found)
         return Verdict("settle", _ordered(row, found), NONCE_SPENT if is_over else "")
     if row.state == "failed":
-        return Verdict("close") if is_closed and _is_sure(row, found) else _WAIT
+        return Verdict("close") if is_closed and is_sure(row, found) else _WAIT
     if isinstance(found, Spent):
-        is_over = found.is_told or (is_closed and _is_sure(row, found))
+        is_over = found.is_told or (is_closed and is_sure(row, found))
         return Verdict("refuse", reason=NONCE_SPENT) if is_over else _WAIT
     if isinstance(found, Unused) and tip.timestamp > row.valid_before + EXPIRY_MARGIN_S:
         return Verdict("refuse", reason=EXPIRED)
@@ -85,13 +85,16 @@ def _judge_settled(row: PaymentRow, found: Finding, tip: Tip, is_closed: bool) -
     if row.mined is not None and is_told:
         # A node that has not come as far as the transfer's block cannot say that it is gone.
         return Verdict("unsettle") if row.mined_block is None or tip.number >= row.mined_block else _WAIT
-    return Verdict("missing") if is_closed and _is_sure(row, found) else _WAIT
+    return Verdict("missing") if is_closed and is_sure(row, found) else _WAIT
 
 
-def _is_sure(row: PaymentRow, found: Finding) -> bool:
-    if isinstance(found, Spent):
-        return found.is_told or (row.unexplained or 0) >= LOOKS_MIN
-    return isinstance(found, Unused)
+def is_sure(row: PaymentRow, found: Finding) -> bool:
+    """Whether what was found says that this payment was not paid, for sure. Transfers that turn out to be others' say
+    no more than no log at all."""
+    if isinstance(found, Unused | Unclear):
+        return isinstance(found, Unused)
+    is_told = isinstance(found, Spent) and found.is_told
+    return is_told or (row.unexplained or 0) >= LOOKS_MIN
 
 
 def _ordered(row: PaymentRow, found: Paid) -> tuple[PaidTransfer, ...]:

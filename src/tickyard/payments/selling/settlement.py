@@ -24,9 +24,9 @@ from tickyard.payments.books.ledger import Ledger
 from tickyard.payments.books.row import PaymentRow
 from tickyard.payments.facilitators.facilitator import FacilitatorRefused, Settled, Unknown
 from tickyard.payments.facilitators.till import Till
-from tickyard.payments.proof.chain import Finding, Tip, Unclear, Unused
+from tickyard.payments.proof.chain import Finding, Tip, Unused
 from tickyard.payments.proof.reconcile import carry_out
-from tickyard.payments.proof.verdict import Verdict, judge
+from tickyard.payments.proof.verdict import Verdict, is_sure, judge
 from tickyard.payments.refusal import TooManyPayments, outcome_unknown
 from tickyard.payments.selling.budgets import Budget
 
@@ -84,15 +84,18 @@ class Settlement:
         return row if held is None else await self.settle(held)
 
     async def look(self, row: PaymentRow) -> PaymentRow | None:
-        """Read the chain about a payment that is not settled, and believe it. None: it shows no use of the nonce."""
+        """Read the chain about a payment that failed, and believe it. None: it shows no use of the nonce. UpstreamDown
+        when it shows one and nothing that says by what: who is refused then pays again."""
         await self._allow_look(row)
         seen = await self._read(row)
         if seen is None:
             return None
         verdict = judge(row, *seen, final_s=0)
         if verdict.act != "wait":
-            return await self._follow(row, verdict)
-        return None if isinstance(seen[0], Unused | Unclear) else row
+            row = await self._follow(row, verdict)
+        if row.state == "failed" and not is_sure(row, seen[0]):
+            raise outcome_unknown()
+        return None if isinstance(seen[0], Unused) else row
 
     async def _allow_look(self, row: PaymentRow) -> None:
         """Whoever asks without a pause hears what they have heard before, and the chain is not asked."""
