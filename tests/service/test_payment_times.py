@@ -1,5 +1,9 @@
 """Payments and the clocks of their chains: what is old, what is far from final, and a clock that is not ours."""
 
+import asyncio
+import contextlib
+import pathlib
+import random
 from types import SimpleNamespace
 
 import pytest
@@ -8,6 +12,7 @@ from sqlalchemy import select
 from tickyard.payments.offer.terms import FIRST, SECOND
 from tickyard.payments.proof.reconcile import look_after
 from tickyard.store.revenue import revenue
+from tickyard.store.sqlite.engine import SqliteStore
 from yards import paying
 
 call, run = paying.call, paying.run
@@ -107,3 +112,52 @@ def test_a_clock_that_was_put_right_after_a_sale_loses_no_payment(tmp_path, netw
         assert await worker(world) == {"credited": 1}
 
     run(tmp_path, scenario)
+
+
+class PausedStore(SqliteStore):
+    """Its process stands still after the second commit, which says `settling`, until it is woken."""
+
+    def __init__(self, where, clock):
+        super().__init__(pathlib.Path(where), clock, random.Random(1))
+        self.commits = 0
+        self.is_asleep, self.wakes = asyncio.Event(), asyncio.Event()
+
+    @contextlib.asynccontextmanager
+    async def begin(self, **how):
+        async with super().begin(**how) as tx:
+            yield tx
+        self.commits += 1
+        if self.commits == 2:
+            self.is_asleep.set()
+            await self.wakes.wait()
+
+
+@BOTH
+@pytest.mark.parametrize("is_repeated", [True, False])
+def test_who_overslept_a_settlement_does_not_ask_for_the_money_any_more(tmp_path, network, is_repeated):
+    """A paused machine: the buyer was told by another process that nobody knows, and went."""
+    stores = []
+
+    def open_store(where, clock):
+        stores.append(PausedStore(where, clock))
+        return stores[-1]
+
+    async def scenario(world):
+        payment = world.payment(network=network)
+        paused = asyncio.create_task(call(world.app, "GET", URL, payment))
+        await stores[0].is_asleep.wait()
+        stores[1].commits = 2
+        world.clock.move(40)
+        if is_repeated:
+            world.facilitators[network].script["settle"] = ["500"]
+            assert (await call(world.processes[1].app, "GET", URL, payment)).is_retry_advice
+        asked = world.settles(network)
+        stores[0].wakes.set()
+        assert (await paused).is_retry_advice
+        assert (world.settles(network), world.transfers(network)) == (asked, 0)
+        # Only the buyer's own repeat may.
+        world.clock.move(5)
+        assert (await call(world.processes[1].app, "GET", URL, payment)).status == 200
+        assert world.transfers(network) == 1
+
+    run(tmp_path, scenario, processes=2, open_store=open_store)

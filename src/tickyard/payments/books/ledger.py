@@ -109,6 +109,11 @@ class Ledger:
             return None
         return replace(row, **values, reply=reply)
 
+    def is_in_time(self, row: PaymentRow) -> bool:
+        """Whether a settlement that is asked for now is over before others may take the payment for abandoned. Not so
+        for who wrote `settling` down and then stood still: a machine that was paused."""
+        return self.clock.now() + self._settling - _MARGIN <= row.lease_until
+
     async def settle(self, row: PaymentRow, transaction: str) -> PaymentRow:
         """The facilitator says that the money arrived. True from settling, unknown and failed, unless that transaction
         pays for another. The request is kept until the transfer is final: a reorganisation may undo it."""

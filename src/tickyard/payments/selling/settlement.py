@@ -52,8 +52,7 @@ class Settlement:
 
     async def settle(self, row: PaymentRow) -> PaymentRow:
         """Ask for the money of a row that we hold in `settling`. The row comes back settled, failed or unknown."""
-        assert row.request is not None
-        outcome = await self._tills[row.key.network].settle(row.request, row.facilitator)
+        outcome = await self._ask(row)
         if isinstance(outcome, Settled) and outcome.payer in (None, row.key.payer):
             settled = await self._ledger.settle(row, outcome.transaction)
             if settled.state != "settling":
@@ -66,6 +65,13 @@ class Settlement:
         if isinstance(outcome, FacilitatorRefused) and row.settles == 1 and outcome.has_sent_nothing:
             return await self._ledger.refuse(row, outcome.reason)
         return await self._ledger.doubt(row)
+
+    async def _ask(self, row: PaymentRow) -> Settled | FacilitatorRefused | Unknown:
+        assert row.request is not None
+        if not self._ledger.is_in_time(row):
+            # By now others may have told the buyer that nobody knows, and the buyer may be gone.
+            return Unknown("overslept")
+        return await self._tills[row.key.network].settle(row.request, row.facilitator)
 
     async def reconcile(self, row: PaymentRow, holder: str) -> PaymentRow:
         """The buyer is back with a payment that nobody holds: the chain first, and only then the facilitator again."""
