@@ -460,6 +460,18 @@ KINDS = [
         [k10(GrossInvestmentIncomeOperating=1511, NetIncomeLoss=484)],
         revenue=1511, income=484,
     ),
+    Kind(
+        "an owners' part of which preferred dividends took about what a minority did",
+        [k10(Revenues=9_000_000_000, NetIncomeLoss=1_000_000_000, minority=60_000_000, common=945_000_000,
+             PreferredStockDividendsIncomeStatementImpact=55_000_000, perShare=4.73, average=199_800_000)],
+        revenue=9_000_000_000, income=1_000_000_000, is_silent_on=("less the minority",),
+    ),
+    Kind(
+        "the same to the last digit",
+        [k10(Revenues=9_000_000_000, NetIncomeLoss=1_000_000_000, minority=55_000_000, common=945_000_000,
+             PreferredStockDividendsIncomeStatementImpact=55_000_000, perShare=4.73, average=199_800_000)],
+        revenue=9_000_000_000, income=1_000_000_000, is_silent_on=("less the minority",),
+    ),
 ]  # fmt: skip
 
 

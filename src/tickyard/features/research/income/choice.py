@@ -175,7 +175,8 @@ def _unless_whole(statement: Statement, name: str, row: Entry) -> _Taken:
     whole, minority = statement.first(concepts.WHOLE_PROFITS), minority_of(statement)
     if row.value is not None and minority and whole in (None, row.value):
         rest = row.value - minority
-        if is_told_by_shares(statement, rest, row.value):
+        # Preferred dividends may take about as much as a minority: what they leave of the tagged part is told then.
+        if is_told_by_shares(statement, rest, row.value) and not is_what_was_divided(statement, row.value):
             return _less(statement, name, row, rest)
     if row.value is not None and minority is not None and whole is not None and _is_stranger(statement, row.value):
         concept = next(each for each in concepts.WHOLE_PROFITS if statement.get(each) is not None)
