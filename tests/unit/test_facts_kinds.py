@@ -472,6 +472,31 @@ KINDS = [
              PreferredStockDividendsIncomeStatementImpact=55_000_000, perShare=4.73, average=199_800_000)],
         revenue=9_000_000_000, income=1_000_000_000, is_silent_on=("less the minority",),
     ),
+    Kind(
+        "an insurer that lost on investments: all that was left and spent is less than its premiums",
+        [k10(Revenues=10968, PremiumsEarnedNet=11614, contracts=1500, pretax=-5940, spent=17500, NetIncomeLoss=-3213)],
+        revenue=10968, income=-3213,
+    ),
+    Kind(
+        "the same beside a total that is far from what was left and spent",
+        [k10(Revenues=8968, PremiumsEarnedNet=11614, contracts=1500, pretax=-5940, spent=17500, NetIncomeLoss=-3213)],
+        revenue=None, income=-3213, says=("revenue: only a part",),
+    ),
+    Kind(
+        "a table of segments under the name of the total: cost of sales and operating income are more",
+        [k10(Revenues=7000, contracts=10000, cost=6500, operating=2000, NetIncomeLoss=1500)],
+        revenue=10000, income=1500,
+    ),
+    Kind(
+        "a total that is less than contracts, and nothing tells which is right",
+        [k10(Revenues=7000, contracts=10000, pretax=2000, NetIncomeLoss=1500)],
+        revenue=7000, income=1500, says=("contracts with customers are 10000",),
+    ),
+    Kind(
+        "a bank that tags neither the interest it takes in nor what its total is made of",
+        [k10(Revenues=10000, netInterest=5000, noninterest=3000, pretax=2500, NetIncomeLoss=2000)],
+        revenue=10000, income=2000, says=("may be before interest expense", "make 8000"),
+    ),
 ]  # fmt: skip
 
 

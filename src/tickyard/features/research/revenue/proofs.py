@@ -92,6 +92,14 @@ def after_interest(statement: Statement, value: Number) -> Number | None:
     return net + other
 
 
+def banking_income(statement: Statement, value: Number) -> Number | None:
+    """What net interest and other income make, where a bank's total is clearly more than both and nothing tells why."""
+    net, other = statement.first(concepts.NET_INTEREST), statement.get(concepts.OTHER_BANKING)
+    if net is None or other is None or net <= 0 or has_sales(statement):
+        return None
+    return net + other if 0 < (net + other) * 105 < value * 100 else None
+
+
 def is_before_interest(concept: str, value: Number, readable: Iterable[tuple[str, Number]]) -> bool:
     """Whether revenue after interest expense stands beside a proved total: then interest is among the expenses that
     prove it."""
@@ -129,20 +137,25 @@ def is_line_of_total(
 
 
 def is_below_costs(statement: Statement, value: Number) -> bool:
-    """Whether more was spent on the goods sold, or left over, than this: possible, but a larger number is likelier."""
+    """Whether more was spent on the goods sold and left over than this: possible with a gain beside the sales, but a
+    larger number is likelier."""
     gained = statement.first(concepts.GROSS_PROFITS)
     if gained is not None and gained < 0:
         return False
-    against = (*concepts.COSTS_OF_SALES, concepts.OPERATING_INCOME)
-    return any(amount is not None and amount > value for amount in map(statement.get, against))
+    spent = max((amount for name in concepts.COSTS_OF_SALES if (amount := statement.get(name)) is not None), default=0)
+    left = max(statement.get(concepts.OPERATING_INCOME) or 0, 0)
+    return max(spent, left) > value or (spent + left) * 100 > value * 102
 
 
 def is_less_by_losses(statement: Statement, value: Number, premiums: Number) -> bool:
     """Whether an insurer's revenue is less than its premiums because it lost on investments: it tags as much, or what
-    was left before taxes and spent comes to about the revenue."""
+    was left before taxes and spent comes to about the revenue. Where that is less than the premiums too, something was
+    gained beside the revenue."""
     lost = max((-gain for name in concepts.INVESTMENT_GAINS if (gain := statement.get(name)) is not None), default=0)
     sums = (total for words, total in sums_of(statement) if words == "income before taxes and expenses")
-    return premiums - value <= lost or any(concepts.size(total - value) * 50 <= value for total in sums)
+    return premiums - value <= lost or any(
+        concepts.size(total - value) * (10 if total < premiums else 50) <= value for total in sums
+    )
 
 
 def is_disproved(statement: Statement, value: Number) -> bool:

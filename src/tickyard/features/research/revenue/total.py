@@ -17,6 +17,7 @@ from tickyard.features.research.revenue.parts import OFF_SCALE, Trial, less_exci
 from tickyard.features.research.revenue.proofs import (
     SALES_PROOF,
     after_interest,
+    banking_income,
     find_slip,
     has_sales,
     is_before_interest,
@@ -39,12 +40,20 @@ from tickyard.sources.filings.border import Entry
 Readable = list[tuple[str, Number]]
 
 _SALES = (concepts.SALES, concepts.GOODS, concepts.CONTRACTS_GROSS)
+_CONTRACTS = (concepts.CONTRACTS_NET, concepts.IFRS_CONTRACTS)
 _COSTS = "Less than was spent on the goods sold, or left over: the larger number beside it is likelier the total."
 _DISPROVED = "A slice: more was left over, or with what was spent twice as much, than this."
 _BESIDE_THE_SUM = "No total: what was left over and spent comes to another amount."
 _INTEREST = "Interest of a comparable size lies outside it, so it is only a part of revenue."
 _WITH_EXCISE = "revenue may include excise: gross profit and cost of sales make {rest} without it."
 _BEFORE_INTEREST = "revenue is before interest expense: net interest and non-interest income make {rest}."
+_MAYBE_BEFORE_INTEREST = (
+    "revenue may be before interest expense: net interest and non-interest income make {rest}, which is less."
+)
+_LESS_THAN_CONTRACTS = (
+    "revenue may be only a part: contracts with customers are {more}, unless those are told before something is taken "
+    "off them."
+)
 _BESIDE = (
     "revenue may be only a part: income before taxes and expenses make {rest}, of which the rest was gained beside it "
     "or stands under another name."
@@ -156,6 +165,7 @@ def _best_of(
     statement: Statement, standing: Readable, losers: dict[str, str], before: Statement | None, *, has_excise: bool
 ) -> Trial:
     """One of those that stand."""
+    more = max((each for name, each in standing if name in _CONTRACTS), default=0)
     likely = [each for each in standing if not is_below_costs(statement, each[1])]
     if likely:
         losers |= _left(((each, statement.rows[each]) for each, _ in standing if (each, _) not in likely), {}, _COSTS)
@@ -176,6 +186,11 @@ def _best_of(
     trial.notes = (_WITH_EXCISE.format(rest=rest),) if rest else _REMARKS.get(concept, ())
     if (after := after_interest(statement, value)) is not None:
         trial.notes = (_BEFORE_INTEREST.format(rest=after),)
+    elif (after := banking_income(statement, value)) is not None:
+        trial.notes = (_MAYBE_BEFORE_INTEREST.format(rest=after),)
+    # Hedges that lost may bring a total a little below its contracts.
+    if concept in concepts.TOTALS and more * 10 > value * 11:
+        trial.notes += (_LESS_THAN_CONTRACTS.format(more=more),)
     trial.notes += _on_parts(statement, concept, value, before)
     return trial
 
