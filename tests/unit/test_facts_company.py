@@ -1,5 +1,6 @@
 """Who is a company, what it is worth, and what is said when there is nothing to say."""
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -153,9 +154,28 @@ def test_depositary_shares_are_counted_by_their_ratio():
     assert all(ratio >= 1 for ratio in SHARES_PER_SECURITY.values())
 
 
-@pytest.mark.parametrize(("ticker", "cap"), [("NVS", 100_000_100), ("BHP", 50_000_050), ("VOD", 10_000_010)])
+@pytest.mark.parametrize(
+    ("ticker", "cap"),
+    [
+        ("NVS", 100_000_100),
+        ("BHP", 50_000_050),
+        ("VOD", 10_000_010),
+        ("NU", 100_000_100),
+        ("PBR", 50_000_050),
+        ("TLK", 1_000_001),
+    ],
+)
 def test_the_ratios_of_the_large_banks_and_makers_abroad_are_known(ticker, cap):
     assert market_cap(SHARES, Price(100, 1), ticker, is_foreign=True).market_cap.value == cap
+
+
+def test_of_several_receipts_to_one_share_no_market_cap_is_made():
+    then = replace(SHARES, as_of=date(2020, 12, 31))
+    before = market_cap(then, Price(100, 1), "BIDU", is_foreign=True, today=date(2021, 1, 31))
+    since = market_cap(then, Price(100, 1), "BIDU", is_foreign=True, today=date(2021, 7, 24))
+    assert before.market_cap is None
+    assert since.market_cap is None
+    assert "changed after they were counted" in since.notes[0]
 
 
 def test_the_ratio_belongs_to_the_security_and_not_to_the_form():

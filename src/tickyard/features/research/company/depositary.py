@@ -15,29 +15,36 @@ _ITSELF: Final = (
 """Incorporated overseas, on 10-K, with the share itself listed: nobody else of their kind is told from a receipt."""
 _BY_RATIO: Final = {
     1: (
-        "ABEV ARGX ARM ASML AUTL BBVA BCYC BILI BNTX BTI BUD CHKP CMPS CNTA DB EQNR ERIC GFI IHG IMCR INFY ING KB MUFG "
-        "NIO NMR NOK NVO NVS ORAN PHG RACE RELX RIO SAN SAP SE SHG SONY SPOT STM SUZ TEF TEVA TTE UBS UL VALE WIT ZTO "
+        "ABEV ALC ARGX ARM ASML AUTL BBD BBVA BCYC BILI BNTX BTI BUD CCEP CHKP CMPS CNTA CYBR DB EQNR ERIC GFI GRAB "
+        "IHG IMCR INFY ING ITUB KB MUFG NICE NIO NMR NOK NU NVO NVS ONON ORAN PHG RACE RDY RELX RIO SAN SAP SE SHG "
+        "SONY SPOT STM SUZ TCOM TEF TEVA TTE UBS UL VALE WIT XP ZTO "
     )
     + _ITSELF,
-    2: "ASX BHP E GSK HLN IBN JD LEGN LI NWG PUK SHEL SNN TME XPEV",
-    3: "HDB HMC SLN",
+    2: "ASX BHP E GSK HLN IBN JD LEGN LI NWG PBR PUK SHEL SNN TME XPEV",
+    3: "BEKE HDB HMC SLN",
     4: "BCS DEO LYG PDD",
-    5: "HSBC MREO NGG TSM UMC WPP",
+    5: "HSBC MREO NGG NTES TSM UMC WPP",
     6: "ADAP BP",
-    8: "BABA VRNA",
-    10: "CHT TM VOD ZLAB",
+    8: "BABA BIDU FUTU VRNA",
+    10: "CHT EDU TM VOD ZLAB",
     13: "BGNE ONC",
-    20: "AMX",
+    20: "AMX YMM",
+    100: "TLK",
 }
 SHARES_PER_SECURITY: Final = {ticker: ratio for ratio, tickers in _BY_RATIO.items() for ticker in tickers.split()}
 
 BEFORE: Final[dict[str, tuple[date, int]]] = {
     "BABA": (date(2019, 7, 30), 1),
+    "BIDU": (date(2021, 3, 1), 0),
+    "EDU": (date(2022, 4, 8), 1),
     "HMC": (date(2023, 10, 1), 1),
+    "NTES": (date(2020, 10, 1), 25),
+    "TCOM": (date(2021, 3, 18), 0),
     "TM": (date(2021, 10, 1), 2),
     "ZLAB": (date(2022, 3, 30), 1),
 }
-"""The first day of today's ratio, and what it was until then: all split their shares and not their receipts."""
+"""The first day of today's ratio, and what it was until then, when shares or receipts were split without the other. 0:
+several receipts were one share, of which no market cap is made."""
 
 
 def ratio_on(ticker: str, day: date) -> int | None:
