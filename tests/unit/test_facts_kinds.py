@@ -497,6 +497,16 @@ KINDS = [
         [k10(Revenues=10000, netInterest=5000, noninterest=3000, pretax=2500, NetIncomeLoss=2000)],
         revenue=10000, income=2000, says=("may be before interest expense", "make 8000"),
     ),
+    Kind(
+        "a balance sheet that counts the treasury, or partners, and no cover to tell",
+        [k10(Revenues=10, NetIncomeLoss=1), q10(average=100_000_000, balance=150_000_000)],
+        revenue=10, income=1, shares=150_000_000, says=("average in the same report is 100000000",),
+    ),
+    Kind(
+        "a balance sheet with what was issued over the period",
+        [k10(Revenues=10, NetIncomeLoss=1), q10(average=100_000_000, balance=120_000_000)],
+        revenue=10, income=1, shares=120_000_000, is_silent_on=("average in the same report",),
+    ),
 ]  # fmt: skip
 
 

@@ -41,6 +41,11 @@ from tickyard.features.research.shares.doubts import (
 )
 from tickyard.sources.filings.border import CompanyFacts, Entry
 
+_ABOVE_AVERAGE = (
+    "The average in the same report is {average}: shares issued since, those of the treasury, or a class without a "
+    "part in the profit may be in the count."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Shares:
@@ -83,7 +88,8 @@ def choose_shares(facts: CompanyFacts, filings: Sequence[Report], today: date) -
         return _count(desk, [cover], (cover.remark,) if cover.remark else ())
     balance = _balance(desk) if not cover.is_final else _Try(None, None)
     if balance.shares is not None:
-        return _count(desk, [balance, cover], _explain(cover, "the count of the balance sheet"))
+        remark = (balance.remark,) if balance.remark else ()
+        return _count(desk, [balance, cover], (*_explain(cover, "the count of the balance sheet"), *remark))
     average = _average(desk) if not cover.is_final and not balance.is_final else _Try(None, None)
     if average.shares is not None:
         fallback = "the weighted average of basic shares over the latest period reported"
@@ -172,7 +178,10 @@ def _balance(desk: Desk) -> _Try:
     if trouble is not None:
         complaint = f"the count on the balance sheet ({row.form}, {row.end}) {trouble}"
         return _Try(None, complaint, (concept, row), is_final=is_final)
-    return _Try(_shares(concept, row, f"the balance sheet of the {row.form}"), None, (concept, row))
+    average = witnesses_of(desk, row).average or 0
+    # Who gives no single count on its cover may count its treasury here, or partners' shares: nothing tells which.
+    remark = _ABOVE_AVERAGE.format(average=average) if row.value and 0 < average * 13 < row.value * 10 else None
+    return _Try(_shares(concept, row, f"the balance sheet of the {row.form}"), None, (concept, row), remark)
 
 
 def _average(desk: Desk) -> _Try:
