@@ -507,6 +507,11 @@ KINDS = [
         [k10(Revenues=10, NetIncomeLoss=1), q10(average=100_000_000, balance=120_000_000)],
         revenue=10, income=1, shares=120_000_000, is_silent_on=("average in the same report",),
     ),
+    Kind(
+        "a gain beside the sales, and only a number with taxes in it that is more",
+        [k10(Revenues=1000, contractsGross=1300, cost=800, operating=350, NetIncomeLoss=250)],
+        revenue=1000, income=250,
+    ),
 ]  # fmt: skip
 
 

@@ -136,15 +136,15 @@ def is_line_of_total(
     )
 
 
-def is_below_costs(statement: Statement, value: Number) -> bool:
-    """Whether more was spent on the goods sold and left over than this: possible with a gain beside the sales, but a
-    larger number is likelier."""
+def is_below_costs(statement: Statement, value: Number, *, is_with_taxes: bool) -> bool:
+    """Whether more was spent on the goods sold, or left over, than this, or both are more together: possible with a
+    gain beside the sales, but a larger number is likelier. Taxes that are collected for others pay for neither."""
     gained = statement.first(concepts.GROSS_PROFITS)
     if gained is not None and gained < 0:
         return False
     spent = max((amount for name in concepts.COSTS_OF_SALES if (amount := statement.get(name)) is not None), default=0)
     left = max(statement.get(concepts.OPERATING_INCOME) or 0, 0)
-    return max(spent, left) > value or (spent + left) * 100 > value * 102
+    return max(spent, left) > value or (not is_with_taxes and (spent + left) * 100 > value * 102)
 
 
 def is_less_by_losses(statement: Statement, value: Number, premiums: Number) -> bool:

@@ -166,7 +166,9 @@ def _best_of(
 ) -> Trial:
     """One of those that stand."""
     more = max((each for name, each in standing if name in _CONTRACTS), default=0)
-    likely = [each for each in standing if not is_below_costs(statement, each[1])]
+    names = {name for name, _ in standing}
+    is_with_taxes = concepts.CONTRACTS_GROSS in names and names.isdisjoint(_CONTRACTS)
+    likely = [each for each in standing if not is_below_costs(statement, each[1], is_with_taxes=is_with_taxes)]
     if likely:
         losers |= _left(((each, statement.rows[each]) for each, _ in standing if (each, _) not in likely), {}, _COSTS)
         standing = likely
