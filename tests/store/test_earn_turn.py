@@ -223,46 +223,67 @@ def test_after_a_branch_was_lost_only_days_of_this_desk_are_held_against_it(run)
 
 
 @pytest.mark.slow
+async def relieved(town, make_unfit):
+    """An agent has the lease and is of no use; does one that stands by pay?"""
+    await town.open_day()
+    await release(town.store, town.lease)
+    agent = town.agent()
+    tasks = [asyncio.create_task(run_agent(agent, "old"))]
+
+    async def owner():
+        async with town.store.read() as tx:
+            return (await tx.execute(select(lease.c.owner).where(lease.c.name == LEASE))).scalar_one()
+
+    async def until(is_so):
+        while not await is_so():
+            assert not any(task.done() for task in tasks)
+            await asyncio.wait(tasks, timeout=0.002)
+
+    async def is_old():
+        return await owner() == "old"
+
+    async def is_paid():
+        town.mine(1)
+        return town.held(BOB) == 10_000
+
+    async def rings():
+        return metrics.payout_oldest_s._value.get() > 0
+
+    try:
+        await until(is_old)
+        make_unfit(agent)
+        with pytest.raises(UpstreamDown, match="reserved"):
+            await town.ask(BOB, agent=False)
+        await until(rings)
+        tasks.append(asyncio.create_task(run_agent(town.agent(), "new")))
+        await until(is_paid)
+        assert await owner() == "new"
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+
+
 def test_an_agent_whose_key_the_desk_does_not_name_lets_the_right_one_pay(run):
     async def work(town):
-        await town.open_day()
-        await release(town.store, town.lease)
-        old = asyncio.create_task(run_agent(town.agent(), "old"))
-        tasks = [old]
-
-        async def owner():
-            async with town.store.read() as tx:
-                return (await tx.execute(select(lease.c.owner).where(lease.c.name == LEASE))).scalar_one()
-
-        async def until(is_so):
-            while not await is_so():
-                assert not any(task.done() for task in tasks)
-                await asyncio.wait(tasks, timeout=0.002)
-
-        async def is_old():
-            return await owner() == "old"
-
-        async def is_paid():
-            town.mine(1)
-            return town.held(BOB) == 10_000
-
-        async def rings():
-            return metrics.payout_oldest_s._value.get() > 0
-
-        try:
-            await until(is_old)
+        def change_key(_agent):
             town.signer = LocalSigner(b"\x08" * 32)
             town.employ()
-            with pytest.raises(UpstreamDown, match="reserved"):
-                await town.ask(BOB, agent=False)
-            await until(rings)
-            tasks.append(asyncio.create_task(run_agent(town.agent(), "new")))
-            await until(is_paid)
-            assert await owner() == "new"
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.wait(tasks)
+
+        await relieved(town, change_key)
+
+    run(work)
+
+
+def test_an_agent_whose_node_stays_silent_lets_one_that_stands_by_pay(run):
+    async def work(town):
+        def cut_off(agent):
+            agent.rpc._nodes = FrailRpc(
+                town.chain, town.clock, Process("silent", random.Random(1), Faults(lost_request=1.0))
+            )._nodes
+            town.rpc = FrailRpc(town.chain, town.clock, Process("well", random.Random(1), Faults()))
+
+        await relieved(town, cut_off)
 
     run(work)
 

@@ -24,6 +24,8 @@ class Pauses:
     round_s: float = 0.2
     trouble_s: float = 1.0
     halted_s: float = 5.0
+    helpless_s: float = 30.0
+    """In trouble for so long, an agent lets whoever stands by try: its node may be a better one."""
     stand_by_s: float = RENEW_S
     aside_s: float = 3 * RENEW_S
     renew_s: float = RENEW_S
@@ -59,6 +61,8 @@ async def _take(agent: Agent, owner: str, pace: Pauses) -> Lease:
 async def _work(agent: Agent, lease: Lease, pace: Pauses) -> None:
     keeping, drift = asyncio.create_task(_keep(agent, lease, pace)), DriftWatch()
     told: str | None = None
+    clock = agent.store.clock
+    since: float | None = None
     try:
         while True:
             if keeping.done():
@@ -70,21 +74,24 @@ async def _work(agent: Agent, lease: Lease, pace: Pauses) -> None:
             except UpstreamDown as down:
                 log.warning("payouts wait", why=down.message)
                 pause_s = pace.trouble_s
+                since = clock.monotonic() if since is None else since
+                if clock.monotonic() - since > pace.helpless_s:
+                    raise NotOurTurn(f"in trouble for {pace.helpless_s:.0f} s: {down.message}") from down
             except Halted as halted:
                 if told != str(halted):
                     log.error("PAYOUTS ARE HALTED AND NEED A PERSON", why=str(halted))
                 told = str(halted)
                 metrics.payout_halted.set(1)
-                pause_s = pace.halted_s
+                pause_s, since = pace.halted_s, None
             else:
-                told = None
+                told = since = None
                 metrics.payout_halted.set(0)
                 if not did.is_idle:
                     log.info(
                         "payouts", opened=did.opened, batches=did.batches, sent=did.sent, replaced=did.replaced,
                         confirmed=did.confirmed, failed=did.failed,
                     )  # fmt: skip
-            await agent.store.clock.sleep(pause_s)
+            await clock.sleep(pause_s)
     except NotOurTurn:
         # Who waits goes on waiting until somebody else is seen to have the lease.
         metrics.payout_halted.set(0)

@@ -84,6 +84,7 @@ class SimulatedPace:
 
     trouble_s = round_s
     halted_s = 3000.0
+    helpless_s = 300.0
 
     @property
     def stand_by_s(self):
