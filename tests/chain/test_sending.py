@@ -268,10 +268,20 @@ def test_a_nonce_that_somebody_else_has_used_ends_the_step(desk):
 
 
 def test_a_step_that_would_fail_is_not_sent(desk):
-    with pytest.raises(TradeRefused, match="would fail"):
+    with pytest.raises(TradeRefused, match=r"would fail, .* A token contract refused the transfer"):
         desk.send(desk.build(order=Order("AAPL", "buy", "5000")), order=Order("AAPL", "buy", "5000"))
     # The approval is good by itself; the swap, which is not, was never signed.
     assert len(desk.sent) == 1
+
+
+def test_who_cannot_pay_for_the_gas_signs_nothing(desk):
+    def emptied(method, _params, answer):
+        return {**answer, "result": "0x1"} if method == "eth_getBalance" else answer
+
+    nonce = desk.nonce()
+    with pytest.raises(TradeRefused, match=r"Insufficient gas money.*It holds 1 wei"):
+        desk.send(desk.build(), edit=emptied)
+    assert (desk.sent, desk.nonce()) == ([], nonce)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from tickyard.chain.abi import malformed, revert_text
+from tickyard.chain.abi import malformed
 from tickyard.chain.address import checksum
 from tickyard.chain.blocks import header
 from tickyard.chain.keccak import keccak256
@@ -23,6 +23,7 @@ from tickyard.client.answers.shared import TradeBuild
 from tickyard.client.errors import TradeRefused, TradeUnsettled, Unreachable
 from tickyard.client.order import Order
 from tickyard.config.pinned import CHAIN_ID
+from tickyard.features.trades.reasons import WORDS, read_refusal
 from tickyard.kernel.clock import Clock, WallClock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
@@ -110,7 +111,7 @@ class Sending:
         try:
             gas = quantity(await self.rpc.call("eth_estimateGas", [call])) * 5 // 4
         except RpcError as refusal:
-            reason = revert_text(refusal.revert_data) or "the node gives no reason"
+            reason = read_refusal(refusal.revert_data).text if refusal.revert_data else "the node gives no reason"
             raise TradeRefused(f"the next step would fail, nothing of it was sent: {reason}") from None
         counts = [await self.rpc.call("eth_getTransactionCount", [sender, tag]) for tag in ("latest", "pending")]
         mined, pending = (quantity(count) for count in counts)
@@ -124,6 +125,10 @@ class Sending:
             raise TradeRefused(
                 f"the node asks for a fee of up to {gas * fee} wei, over the {fee_most} that are allowed"
             )
+        # A node takes no transaction that its sender cannot pay for, and says so in its own words, after the signing.
+        held = quantity(await self.rpc.call("eth_getBalance", [sender, "latest"]))
+        if held < gas * fee:
+            raise TradeRefused(f"{WORDS['gas_short']} It holds {held} wei; up to {gas * fee} may be needed.")
         signed = self.account.sign_transaction(
             {
                 "type": 2,
