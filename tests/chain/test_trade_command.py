@@ -223,6 +223,15 @@ def test_what_is_shown_is_what_the_calldata_says_whatever_the_service_says_of_it
     assert "receive   at least 0.0001 AAPL" in signed
 
 
+def test_an_approval_is_told_among_what_is_signed_and_only_where_there_is_one(up):
+    def shorten(check):
+        check["build"]["steps"] = check["build"]["steps"][-1:]
+
+    told = [twisted(up, twist, "buy", "AAPL", "77").stdout for twist in (lambda check: None, shorten)]
+    line = "approve   the router to take 77.000000 USDG, and no more"
+    assert [line in each.split("what you sign:")[1] for each in told] == [True, False]
+
+
 def test_what_would_be_refused_is_not_even_asked_for(up):
     def twist(check):
         check["build"]["steps"][0]["data"] = check["build"]["steps"][0]["data"][:-64] + "f" * 64

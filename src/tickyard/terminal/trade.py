@@ -102,8 +102,10 @@ def signed_words(agreed: Agreed, symbol: str) -> str:
         for token, amount in zip((agreed.token_in, agreed.token_out), amounts, strict=True)
     )
     stock = agreed.token_out if agreed.token_in == MAINNET.usdg else agreed.token_in
+    approval = [f"  approve   the router to take {paid}, and no more"] if len(agreed.steps) > 1 else []
     lines = [
         "what you sign:",
+        *approval,
         f"  pay       {'exactly' if swap.is_exact_input else 'at most'} {paid}",
         f"  receive   {'at least' if swap.is_exact_input else 'exactly'} {received}",
         f"  token     {checksum(stock)}",
