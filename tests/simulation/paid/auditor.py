@@ -21,7 +21,10 @@ class Auditor:
         found += (
             self._answers(paid) + self._patience(paid) + self._begun(paid) + self._books(paid) + self._fetched(paid)
         )
-        return found
+        # It was used by their own payment: who is told that it is lost pays again.
+        return found + [
+            f"paid, and told that the nonce is used: {key}" for key in paid if key in self.world.truth.told_used
+        ]
 
     def _answers(self, paid):
         """No answer without that signer's transfer, and none that two requests share. A transfer that was there and that

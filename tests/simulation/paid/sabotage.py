@@ -25,6 +25,8 @@ FAULTS = {
     "a reverted transaction is a refusal": {"twice": 1.0, "lag": 0.9},
     "a signature opens nothing while a payment is in doubt": {"lost_during": 0.9, "lag": 1.0, "lost_request": 0.4},
     "a nonce crossed out beside a transfer is paid": {"mischief": 1.0, "lost_before": 0.8},
+    "money is asked for after a long pause": {"pause": 0.7},
+    "a nonce that nobody explains is refused": {"lying_no": 0.9, "lag": 1.0},
 }
 """Where luck would take long to show it: what goes wrong in its worlds."""
 
@@ -128,6 +130,15 @@ SABOTAGES = (
             '        if row.state != "settled":\n',
             '        if row.state != "settled":\n            asyncio.get_running_loop().call_later(60, lambda: asyncio.ensure_future(self._settlement.reconcile(row, self._holder())))\n',
         ),
+    ),
+    broken(
+        "money is asked for after a long pause",
+        (SETTLEMENT, "        if not self._ledger.is_in_time(row):\n", "        if False:\n"),
+    ),
+    broken(
+        "a nonce that nobody explains is refused",
+        (SETTLEMENT, '        if row.state == "failed" and not is_sure(row, seen[0]):\n', "        if False:\n"),
+        seed=12,
     ),
     # The client pays twice.
     broken(

@@ -33,6 +33,7 @@ FINALITY = 12
 PRICE = UsdgAmount(10_000)
 GONE = (Killed, asyncio.CancelledError)
 STORMY_S, CALM_S = 400, 700
+SAYS_USED = ("invalid_exact_evm_nonce_already_used", "permit2_invalid_nonce")
 
 
 class ItemAsk(Ask):
@@ -76,6 +77,7 @@ class Faults:
     mischief: float = 0.0
     front_run: float = 0.0
     lying_verify: float = 0.0
+    pause: float = 0.0
 
     def calm(self):
         for name in vars(self):
@@ -91,6 +93,7 @@ def draw_faults(rng, only=None):
         "cut_logs": 0.5, "reorg": 0.15, "down": 0.2, "honest_no": 0.2, "lost_before": 0.4, "lost_during": 0.5,
         "lost_after": 0.4, "lying_no": 0.4, "silent_no": 0.3, "pending": 0.3, "wrong_hash": 0.3, "twice": 0.3,
         "broken": 0.2, "mischief": 0.5, "front_run": 0.6, "lying_verify": 0.2,
+        "pause": 0.2,
     }  # fmt: skip
     mood = rng.choice((0.2, 0.5, 1.0))
     faults = {name: rng.uniform(0, high) * mood if rng.random() < 0.6 else 0.0 for name, high in most.items()}
@@ -109,6 +112,8 @@ class Truth:
     paths: dict = field(default_factory=dict)
     patient: set = field(default_factory=set)
     fetched: dict = field(default_factory=dict)
+    told_used: set = field(default_factory=set)
+    """Payments that were refused to their own signer because their nonce is used."""
     signed_in: dict = field(default_factory=dict)
     """What each buyer got for a signature alone, by purchase."""
     violations: list = field(default_factory=list)
@@ -123,6 +128,22 @@ class Truth:
     def signed(self, buyer, network, nonce, _amount):
         self.payments.append((network, buyer, nonce))
         self.purchase_of[network, buyer, nonce] = (buyer, self.paths[buyer][-1])
+
+
+class SleepyLedger(Ledger):
+    """Of a machine that may stand still right after it wrote down that money may move."""
+
+    def __init__(self, process, clock):
+        super().__init__(process.store, clock)
+        self._process = process
+
+    async def start_settling(self, row, reply, facilitator):
+        settling = await super().start_settling(row, reply, facilitator)
+        if self._process.chance("pause"):
+            # Until others take the payment for abandoned, or nearly.
+            await self.clock.sleep(self._process.rng.uniform(40, 250))
+            await self._process.point()
+        return settling
 
 
 class World:
@@ -192,7 +213,7 @@ class World:
             process.store = FrailStore(self.path, self.clock, process.rng, process)
             process.rpcs = {network: NearRpc(chain, self.clock, process) for network, chain in self.chains.items()}
             process.proofs = {network: ChainProof(network, rpc) for network, rpc in process.rpcs.items()}
-            process.ledger = Ledger(process.store, self.clock)
+            process.ledger = SleepyLedger(process, self.clock)
             task = process.start(life(process))
             try:
                 await asyncio.wait([task])
@@ -293,6 +314,8 @@ class World:
         body = b"".join(message.get("body", b"") for message in sent[1:])
         if key is not None and status == 200:
             self.truth.answers.append((key, path, body))
+        if key is not None and status == 402 and json.loads(body)["error"] in SAYS_USED:
+            self.truth.told_used.add(key)
         return status, answered, body
 
     async def _mine(self):
