@@ -1,5 +1,7 @@
 """What a node does not show is not what did not happen: nobody is told to pay again because one keeps something back."""
 
+import asyncio
+
 import pytest
 
 from tickyard.payments.offer.terms import FIRST, SECOND
@@ -274,3 +276,39 @@ def test_a_failed_payment_that_stays_unexplained_is_refused_in_the_end(tmp_path,
         assert (await call(world.app, "GET", URL, payment)).status == 402
 
     run(tmp_path, scenario)
+
+
+@BOTH
+def test_a_facilitator_that_is_silent_does_not_make_a_failed_payment_that_was_taken_an_untaken_one(tmp_path, network):
+    async def scenario(world):
+        chain = world.chains[network]
+        payment, its_parts = await wrongly_refused(world, network)
+        chain.pay(*its_parts)
+        world.facilitators[network].script["verify"] = ["cut"] * 2
+        # Nobody can look: so nobody can say that nothing was taken.
+        chain.node.mode = "500"
+        assert (await call(world.app, "GET", URL, payment)).is_retry_advice
+        chain.node.mode = "ok"
+        assert (await call(world.app, "GET", URL, payment)).status == 200
+        assert world.transfers(network) == 1
+
+    run(tmp_path, scenario)
+
+
+@BOTH
+def test_what_another_process_took_meanwhile_is_not_called_untaken(tmp_path, network):
+    """Such as by one that stood still while it verified: whoever hears that nothing was taken may pay anew."""
+
+    async def scenario(world):
+        first, second = world.processes
+        payment, far = world.payment(network=network), world.facilitators[network]
+        far.script["verify"] = ["hang"]
+        waiting = asyncio.create_task(call(first.app, "GET", URL, payment))
+        while not far.asked["verify"]:
+            await asyncio.wait({waiting}, timeout=0.01)
+        answer = await call(second.app, "GET", URL, payment)
+        assert answer.status == 200
+        assert (await waiting).body == answer.body
+        assert world.transfers(network) == 1
+
+    run(tmp_path, scenario, processes=2, verify_s=0.5)

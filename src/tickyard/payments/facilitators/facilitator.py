@@ -63,6 +63,10 @@ class Unknown:
     kind: str
 
 
+class VerifierDown(UpstreamDown):
+    """There is no verdict. Nothing was taken by who says this; somebody else may have, meanwhile or before."""
+
+
 class _Trouble(Exception):
     def __init__(self, kind: str) -> None:
         super().__init__(kind)
@@ -113,20 +117,20 @@ class Facilitator:
             self._session = None
 
     async def verify(self, request: bytes) -> Valid | FacilitatorRefused:
-        """Whether it would settle. UpstreamDown when it gives no answer that can be believed: nothing was refused."""
+        """Whether it would settle. VerifierDown when it gives no answer that can be believed: nothing was refused."""
         if not self._breaker.allows(self._clock.monotonic()):
-            raise UpstreamDown("the payment facilitator did not answer; nothing was taken", retry_after_s=2)
+            raise VerifierDown("the payment facilitator did not answer; nothing was taken", retry_after_s=2)
         try:
             answer = await self._ask("verify", request, self._verify_s)
         except _Trouble:
             self._breaker.failed(self._clock.monotonic())
-            raise UpstreamDown("the payment facilitator did not answer; nothing was taken", retry_after_s=2) from None
+            raise VerifierDown("the payment facilitator did not answer; nothing was taken", retry_after_s=2) from None
         self._breaker.succeeded()
         if answer.get("isValid") is True:
             return Valid()
         if answer.get("isValid") is False:
             return FacilitatorRefused(clean_reason(answer.get("invalidReason")))
-        raise UpstreamDown("the payment facilitator gave no usable answer; nothing was taken", retry_after_s=2)
+        raise VerifierDown("the payment facilitator gave no usable answer; nothing was taken", retry_after_s=2)
 
     async def settle(self, request: bytes) -> Settled | FacilitatorRefused | Unknown:
         try:

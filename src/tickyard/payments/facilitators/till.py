@@ -6,7 +6,14 @@ from dataclasses import dataclass
 
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
-from tickyard.payments.facilitators.facilitator import Facilitator, FacilitatorRefused, Settled, Unknown, Valid
+from tickyard.payments.facilitators.facilitator import (
+    Facilitator,
+    FacilitatorRefused,
+    Settled,
+    Unknown,
+    Valid,
+    VerifierDown,
+)
 from tickyard.payments.facilitators.reasons import NONCE_USED
 from tickyard.payments.offer.terms import FIRST
 from tickyard.payments.proof.chain import ChainProof
@@ -21,7 +28,7 @@ class Till:
     clock: Clock
 
     async def verify(self, request: bytes, key: Key) -> tuple[Valid | FacilitatorRefused, str]:
-        """A verdict, and whose it is. UpstreamDown when none of them gives one: nothing was refused.
+        """A verdict, and whose it is. VerifierDown when none of them gives one: nothing was refused.
 
         Facilitators see by themselves whether an EIP-3009 nonce is used, and a permit's not: that is a copy of
         somebody's finished payment, and we look while they do.
@@ -34,11 +41,11 @@ class Till:
         return verdict, name
 
     async def _ask(self, request: bytes) -> tuple[Valid | FacilitatorRefused, str]:
-        trouble: UpstreamDown | None = None
+        trouble: VerifierDown | None = None
         for facilitator in self.facilitators:
             try:
                 return await facilitator.verify(request), facilitator.name
-            except UpstreamDown as down:
+            except VerifierDown as down:
                 trouble = trouble or down
         assert trouble is not None, "a network is served by somebody"
         raise trouble

@@ -20,7 +20,7 @@ from tickyard.observe.metrics import REGISTRY
 from tickyard.payments.books.ledger import Ledger
 from tickyard.payments.books.reply import Reply
 from tickyard.payments.books.row import PaymentRow
-from tickyard.payments.facilitators.facilitator import FacilitatorRefused
+from tickyard.payments.facilitators.facilitator import FacilitatorRefused, VerifierDown
 from tickyard.payments.facilitators.reasons import NONCE_USED, says_used
 from tickyard.payments.facilitators.till import Till
 from tickyard.payments.refusal import (
@@ -135,8 +135,8 @@ class Cashier:
             if step == "take":
                 try:
                     held = await self._take(order, deadline)
-                except Refusal as refusal:
-                    if not await self._has_moved(order, refusal, is_early):
+                except (Refusal, VerifierDown) as trouble:
+                    if not await self._has_moved(order, trouble, is_early):
                         raise
                     continue
                 if held is not None:
@@ -146,15 +146,15 @@ class Cashier:
             else:
                 await self._clock.sleep(_POLL_S)
 
-    async def _has_moved(self, order: PaidRequest, refusal: Refusal, is_early: bool) -> bool:
-        """Whether a payment that was just refused is settled all the same: by another process while the facilitator
-        looked at it, or long ago, when it was called failed too soon. The chain is read before we refuse."""
+    async def _has_moved(self, order: PaidRequest, trouble: Refusal | VerifierDown, is_early: bool) -> bool:
+        """Whether a payment that nobody found good just now is settled all the same: by another process while the
+        facilitator was asked, or long ago, when it was called failed too soon. The chain is read before we say no."""
         row = await self._ledger.find(order.payment.key)
         if row is None or not await _is_payer(order, row, is_early):
             return False
         if row.state == "failed" and row.is_watched:
             looked = await self._settlement.look(row)
-            if looked is None and says_used(refusal.reason):
+            if looked is None and (isinstance(trouble, VerifierDown) or says_used(trouble.reason)):
                 # Who used it, if not we? Our node may only lag, and a refusal would be paid for with new money.
                 raise outcome_unknown()
             row = looked or row
