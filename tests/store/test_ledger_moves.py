@@ -124,14 +124,18 @@ def test_a_payment_whose_transfers_are_all_others_is_refused_when_that_is_sure(w
     run(where, scenario)
 
 
-def test_what_has_failed_already_is_not_refused_again(where):
+@pytest.mark.parametrize(
+    ("reason", "left"),
+    [("taken", {"look_at": None, "reply": None}), ("", {"look_at": after(11), "looks": 1, "unexplained": 1})],
+    ids=["sure", "unsure"],
+)
+def test_what_has_failed_already_is_not_refused_again_and_watched_until_it_is_sure(where, reason, left):
     async def scenario(book, clock):
         first = await book.doubt(await book.settling(claim(2)))
         await book.settle_by(first, [SEEN], "")
         row = await book.failed()
         clock.at = after(9)
-        after_all = await book.settle_by(row, [SEEN], "taken")
-        assert changed(row, after_all) == {"look_at": after(11), "looks": 1, "unexplained": 1}
+        assert changed(row, await book.settle_by(row, [SEEN], reason)) == left
 
     run(where, scenario)
 

@@ -133,7 +133,7 @@ class Ledger:
         if seen is None:
             if reason and row.state != "failed":
                 return await self.refuse(row, reason)
-            await self.watch(row, is_unexplained=True)
+            await (self.close(row) if reason else self.watch(row, is_unexplained=True))
         return await self.find(row.key) or row
 
     def _settled(self, row: PaymentRow, transaction: str, seen: PaidTransfer | None) -> dict[str, Any]:
