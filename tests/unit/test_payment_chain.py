@@ -94,6 +94,17 @@ def test_the_tip_is_the_newest_block_and_what_is_final_behind_it(finality, final
     run(SECOND, scenario)
 
 
+def test_nothing_is_final_that_is_newer_than_the_newest_block():
+    """Two nodes behind one address, of which one lags: what is unused at its newest block may be used by then."""
+
+    async def scenario(yard):
+        behind = yard.chain._block([hex(993)])
+        yard.rpc.refused["eth_getBlockByNumber"] = lambda params: behind if params[0] == "latest" else ...
+        assert await yard.proof.tip("finalized") == Tip(993, NOW - 14, 993)
+
+    run(SECOND, scenario)
+
+
 @pytest.mark.parametrize("refused", ["latest", "finalized"])
 def test_a_node_that_does_not_say_what_is_final_says_nothing(refused):
     async def scenario(yard):
