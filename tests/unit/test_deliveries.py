@@ -103,7 +103,7 @@ def test_an_answer_that_leaves_after_the_closing_is_noted_too():
     run(scenario)
 
 
-def test_a_store_that_does_not_answer_ends_nothing():
+def test_what_a_store_that_does_not_answer_was_told_is_told_again():
     async def scenario(deliveries, books, clock):
         books.trouble = UpstreamDown("no")
         deliveries.add("a")
@@ -115,6 +115,7 @@ def test_a_store_that_does_not_answer_ends_nothing():
         await settle()
         clock.bell.set()
         await settle()
-        assert books.written == [["b"]]
+        assert books.written == [["a", "b"]]
+        assert clock.slept == [1.0, 1.0]
 
     run(scenario)

@@ -43,10 +43,10 @@ class Deliveries:
             return
         try:
             await self._ledger.deliver(keys)
-        except UpstreamDown:
-            # They stay on the list of answers that nobody fetched, which a person looks at.
-            log.warning("deliveries could not be written down", count=len(keys))
-        except asyncio.CancelledError:
-            # Whoever stops us writes them: an answer that is not noted is refunded by a person who believes the list.
+        except (UpstreamDown, asyncio.CancelledError) as trouble:
+            # The next try writes them, or whoever stops us: an answer that is not noted is refunded by a person who
+            # believes the list of those that nobody fetched.
             self._made = keys | self._made
-            raise
+            if not isinstance(trouble, UpstreamDown):
+                raise
+            log.warning("deliveries could not be written down", count=len(keys))
