@@ -131,7 +131,7 @@ class LedgerMachine(RuleBasedStateMachine):
         if row is None:
             return
         model = self.model[row.key]
-        mine = (model.state, model.holder) == ("running", row.holder)
+        mine = (model.state, model.holder) == ("running", row.holder) and model.until > self.clock.now()
         answer = Reply(200, row.holder.encode(), "application/json")
         moved = self.run(self.ledger().start_settling(row, answer, "far"))
         assert (moved is not None) == mine

@@ -59,6 +59,20 @@ def test_settling_is_begun_doubted_and_resumed_with_its_pauses(where):
     run(where, scenario)
 
 
+def test_no_money_is_asked_for_when_the_lease_of_a_run_is_over(where):
+    """Of a machine that stood still: by then its buyer may be gone, and nobody else may have been there to let go."""
+
+    async def scenario(book, clock):
+        held = await book.held()
+        clock.at = after(30)
+        assert await book.start_settling(held, ANSWER, "far") is None
+        assert await book.find(KEY) == replace(held, request=None)
+        clock.at = after(30) - MICRO
+        assert await book.start_settling(held, ANSWER, "far") is not None
+
+    run(where, scenario)
+
+
 def test_a_settling_is_over_when_its_lease_is(where):
     async def scenario(book, clock):
         row = await book.settling()

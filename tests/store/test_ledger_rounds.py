@@ -257,6 +257,9 @@ def test_while_a_payment_may_yet_be_settled_nobody_is_told_that_there_is_none(wh
                 await pick_up(book, clock)
         clock.at = after(30)
         assert await pick_up(book, clock) is None
+        # Whoever hears that may pay anew: what it would have paid for twice is not settled after that.
+        assert await book.start_settling(held, ANSWER, "far") is None
+        clock.at = after(29)
         settling = await book.start_settling(held, ANSWER, "far")
         for state in ("settling", "unknown"):
             await book.force(state=state)

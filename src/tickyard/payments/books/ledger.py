@@ -100,8 +100,12 @@ class Ledger:
         return await _end(tx, row, sql.RETURN, _held(row, "running") | failed)
 
     async def start_settling(self, row: PaymentRow, reply: Reply, facilitator: str) -> PaymentRow | None:
-        """Write the answer down and say that money may move from here on. None: the row is no longer ours."""
-        until = self.clock.now() + self._settling
+        """Write the answer down and say that money may move from here on. None: the row is no longer ours, or may be
+        another's from now on: whoever stood still for so long does not know whether its buyer is still there."""
+        now = self.clock.now()
+        if row.lease_until <= now:
+            return None
+        until = now + self._settling
         values: dict[str, Any] = {"state": "settling", "lease_until": until, "settles": 1, "look_at": until}
         values |= {"looks": 0, "facilitator": facilitator}
         kept = sql.becomes(status=reply.status, content_type=reply.content_type, body=reply.body, request=row.request)
