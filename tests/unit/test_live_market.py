@@ -35,7 +35,7 @@ class Mirror:
 
     def __init__(self, clock):
         self.clock, self.moves, self.takes_s, self.served = clock, frozenset(), 0.0, None
-        self.pools, self.steps, self.dropped = [A], 0, []
+        self.pools, self.steps, self.dropped, self.fresh_s = [A], 0, [], 1.5
 
     def serve(self, pools, *, to_trade):
         self.asked = (pools, to_trade)
@@ -95,6 +95,22 @@ def test_who_is_not_served_wakes_the_mirror():
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize("is_fed", [False, True])
+@pytest.mark.parametrize("node_s", [0.02, 0.1, 0.134, 0.15, 0.19, 0.2])
+def test_what_is_confirmed_grows_too_old_over_no_step_with_a_node_that_is_up_to_200_ms_away(node_s, is_fed):
+    """Else everybody who asks meanwhile takes the round trip, and the node's calls grow with the traffic."""
+
+    async def scenario():
+        market, _, clock = live(SimpleNamespace(is_on=is_fed, news=asyncio.Event()))
+        began, takes_s = clock.now, 3 * node_s
+        clock.now += takes_s
+        await market._pause(began)
+        assert clock.now + takes_s - began <= 1.5 + 1e-9
+        assert clock.now - began >= follow.StepBudget.EARNED_S - 1e-9, "an hour has its number of steps and no more"
+
+    asyncio.run(scenario())
+
+
 @pytest.mark.parametrize(("takes_s", "pause_s"), [(0.0, 0.95), (0.25, 0.70), (0.9, 0.05), (5.0, 0.05)])
 def test_without_a_feed_a_step_is_due_a_little_less_than_a_second_after_the_last(takes_s, pause_s):
     async def scenario():
@@ -122,9 +138,9 @@ def test_with_a_feed_a_step_is_due_later_and_news_hasten_it_once_some_were_saved
             assert market._budget.has_spare is (count >= 5)
             if market._budget.has_spare:
                 break
-        began, clock.now = clock.now, clock.now + 0.4
+        began, clock.now = clock.now, clock.now + 0.3
         await market._pause(began)
-        assert clock.slept[-1] == pytest.approx(0.7)
+        assert clock.slept[-1] == pytest.approx(0.8)
 
     asyncio.run(scenario())
 

@@ -29,6 +29,8 @@ STEP_S: Final = 0.95
 """From one step to the next. With three requests of four calls each, an hour takes some 15,000 calls of the node."""
 FED_STEP_S: Final = 1.1
 """The same where a node tells of new logs: nothing to look at is the usual case."""
+_MARGIN_S: Final = 0.1
+"""No step takes just as long as the one before."""
 AUDITED_ONE_IN: Final = 500
 
 
@@ -114,11 +116,11 @@ class LiveMarket:
 
     async def _pause(self, began: float) -> None:
         """Until the next step is due, or earned and worth it."""
-        feed = self._feed
+        feed, took_s = self._feed, self._clock.monotonic() - began
         if feed is None or not feed.is_on:
-            await self._clock.sleep(max(0.05, STEP_S - (self._clock.monotonic() - began)))
+            await self._clock.sleep(max(0.05, self._due_s(STEP_S, took_s) - took_s))
             return
-        due = asyncio.ensure_future(self._clock.sleep(max(0.05, FED_STEP_S - (self._clock.monotonic() - began))))
+        due = asyncio.ensure_future(self._clock.sleep(max(0.05, self._due_s(FED_STEP_S, took_s) - took_s)))
         told = asyncio.ensure_future(feed.news.wait())
         try:
             await asyncio.wait({due, told} if self._budget.has_spare else {due}, return_when=asyncio.FIRST_COMPLETED)
@@ -126,6 +128,12 @@ class LiveMarket:
             due.cancel()
             told.cancel()
         self._budget.spend_one_after(self._clock.monotonic() - began)
+
+    def _due_s(self, usual_s: float, took_s: float) -> float:
+        """From the last step to the next, which has to be over before what the last one confirmed is too old: until
+        then everybody who asks would take the round trip. Never more steps than an hour may have."""
+        in_time_s = self.mirror.fresh_s - took_s - _MARGIN_S
+        return min(usual_s, max(in_time_s, StepBudget.EARNED_S))
 
     async def step(self) -> None:
         """One step. Trouble with the node is no trouble here: what is not confirmed is not served."""

@@ -67,7 +67,7 @@ class Mirror:
         self._charts = charts
         self._contracts = contracts
         self._clock = clock
-        self._fresh_s = fresh_s
+        self.fresh_s = fresh_s
         self._calls_max = calls_max
         self._every = every
         self._held: dict[Address, Held] = {}
@@ -86,7 +86,7 @@ class Mirror:
         asked, held, block = self._asked, self._held, self.block
         for pool in pools:
             asked[pool] = now
-        if block is None or now - self._confirmed_at > self._fresh_s:
+        if block is None or now - self._confirmed_at > self.fresh_s:
             return None
         charts = []
         for pool in pools:
@@ -118,7 +118,7 @@ class Mirror:
     async def step(self) -> frozenset[Address]:
         """Go to the newest block; the tokens whose pools have moved. UpstreamDown: nothing was learned."""
         asked_at = self._clock.monotonic()
-        until = asked_at + max(self._fresh_s, _ANSWER_S)
+        until = asked_at + max(self.fresh_s, _ANSWER_S)
         head = await self._rpc.head(deadline=until)
         until += _REST_S
         pools, hot = self._bearable(self.followed()), self._bearable(self.hot())
@@ -181,7 +181,7 @@ class Mirror:
         return others[first : first + _OTHERS_A_STEP]
 
     def _is_fresh(self, now: float) -> bool:
-        return now - self._confirmed_at <= self._fresh_s
+        return now - self._confirmed_at <= self.fresh_s
 
     def _is_proven(self, pool: Pool, head: Head) -> bool:
         held = self._held.get(pool.address)
