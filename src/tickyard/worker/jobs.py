@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import datetime
 from random import Random
 from typing import Final, Protocol
 
@@ -27,6 +28,7 @@ from tickyard.worker.tick import run_slot
 _ACTIONS_EVERY_S: Final = 3600
 _AUDIT_EVERY_S: Final = 600
 _FUNDS_EVERY_S: Final = 60
+_FORGET_EVERY_S: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +77,18 @@ class Sampler:
         return self._aimed[1]
 
 
+async def _proven_now(deps: Deps) -> datetime:
+    """The present moment, which the newest block bears out. UpstreamDown: it does not, or there is no block to ask.
+
+    What ends by time alone stays ended: a clock that was ahead for a minute would have ended everything for good.
+    """
+    await deps.rpc.head()
+    return deps.clock.now()
+
+
 async def tidy(deps: Deps, _lease: Lease) -> None:
     """Alerts that are over become expired, and old outbox rows go."""
-    now = deps.clock.now()
+    now = await _proven_now(deps)
     async with deps.store.begin() as tx:
         await expire(tx, now)
         await outbox.forget_old(tx, now)
@@ -88,12 +99,17 @@ class Bookkeeper:
 
     def __init__(self, payments: Payments) -> None:
         self._payments = payments
+        self._forgot: Stamp | None = None
 
     async def do_due(self, deps: Deps, _lease: Lease) -> None:
         payments = self._payments
         await look_after(payments.ledger, payments.chains, finality=deps.settings.final_after)
-        await payments.ledger.forget_answers()
         await show_stock(payments.ledger, payments.chains)
+        if self._forgot is None or seconds_since(deps.clock, self._forgot) >= _FORGET_EVERY_S:
+            self._forgot = stamp(deps.clock)
+            # Answers that were paid for are kept a day, whatever a clock says.
+            await _proven_now(deps)
+            await payments.ledger.forget_answers()
 
 
 class ActionReader:

@@ -72,6 +72,8 @@ class Courier:
         self._in_hand: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._writing = 0
+        self._ahead = timedelta(0)
+        """How far this machine's clock is ahead of the store's, by which all workers judge a parcel's age."""
         self.counts: Counter[Delivery] = Counter()
         """How deliveries ended, since the start."""
 
@@ -81,7 +83,9 @@ class Courier:
         if room <= 0:
             return 0
         async with self._store.read() as tx:
-            new = await rows.due_parcels(tx, self._clock.now(), self._in_hand, room)
+            now = await self._store.now(tx)
+            self._ahead = self._clock.now() - now
+            new = await rows.due_parcels(tx, now, self._in_hand, room)
         for parcel in new:
             self._in_hand.add(parcel.key)
             self._sort_in(parcel)
@@ -120,8 +124,8 @@ class Courier:
         if self._writing:
             # Ours are not interrupted, whatever a clock that was moved says. The next call will do.
             return 0
-        now = self._clock.now()
         async with self._store.begin() as tx:
+            now = await self._store.now(tx)
             settled = await outbox.settle_interrupted(tx, rows.KIND, started_before=now - INTERRUPTED_AFTER, now=now)
             if settled:
                 await rows.remember_unknown(tx)
@@ -132,7 +136,7 @@ class Courier:
     async def show_backlog(self) -> None:
         """Tell the metrics what waits, whoever will send it."""
         async with self._store.read() as tx:
-            waiting = await outbox.backlog(tx, rows.KIND, self._clock.now())
+            waiting = await outbox.backlog(tx, rows.KIND, await self._store.now(tx))
         metrics.outbox_pending.set(waiting.pending)
         metrics.outbox_overdue_s.set(waiting.overdue_s)
 
@@ -140,9 +144,13 @@ class Courier:
         self.counts[ended] += times
         metrics.deliveries.labels(ended.value).inc(times)
 
+    def _now(self) -> datetime:
+        """By the store's clock, as far as ours can tell since it was last asked."""
+        return self._clock.now() - self._ahead
+
     def _is_too_old(self, parcel: Parcel) -> bool:
         """A price of more than an hour ago is no news, whatever kept it here: a long night, a copy, a moved clock."""
-        return self._clock.now() > parcel.created_at + RETRY_FOR
+        return self._now() > parcel.created_at + RETRY_FOR
 
     def _sort_in(self, parcel: Parcel) -> None:
         if self._is_too_old(parcel):
@@ -196,7 +204,7 @@ class Courier:
             log.error("the key of an alert is gone, so it cannot be signed", alert=parcel.key)
             await self._give_up(parcel)
             return
-        headers = headers_of(self._keys, parcel.key, letter, self._clock.seconds(), self._user_agent)
+        headers = headers_of(self._keys, parcel.key, letter, int(self._now().timestamp()), self._user_agent)
         is_ours = False
 
         async def claim() -> bool:
@@ -204,7 +212,7 @@ class Courier:
             if self._is_too_old(parcel):
                 return False
             async with self._store.begin() as tx:
-                claimed = await outbox.start(tx, parcel, self._clock.now())
+                claimed = await outbox.start(tx, parcel, self._now())
             is_ours = claimed
             self._writing += is_ours
             return is_ours
@@ -223,13 +231,13 @@ class Courier:
 
     async def _finish(self, parcel: Parcel, ended: outbox.Outcome) -> None:
         async with self._store.begin() as tx:
-            if not await outbox.finish(tx, parcel, ended, self._clock.now()):
+            if not await outbox.finish(tx, parcel, ended, self._now()):
                 return
             await rows.remember_delivery(tx, parcel.key, Delivery(ended))
         self._count(Delivery(ended))
 
     async def _postpone(self, parcels: list[Parcel]) -> None:
-        now = self._clock.now()
+        now = self._now()
         over = []
         try:
             async with self._store.begin() as tx:
@@ -248,7 +256,7 @@ class Courier:
         """It never left and never will."""
         try:
             async with self._store.begin() as tx:
-                if not await outbox.give_up(tx, parcel, self._clock.now()):
+                if not await outbox.give_up(tx, parcel, self._now()):
                     return
                 await rows.remember_delivery(tx, parcel.key, Delivery.FAILED)
             self._count(Delivery.FAILED)

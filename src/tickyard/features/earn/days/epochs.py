@@ -165,9 +165,12 @@ async def _try_chain(step: Awaitable[str]) -> str:
 
 
 async def _begin(store: Store, now: datetime) -> list[int]:
-    """A row for every day from the first to this one: what happened while nobody looked is caught up in order."""
-    today = accruing_epoch(now)
+    """A row for every day from the first to this one: what happened while nobody looked is caught up in order.
+
+    A day begins when it has by both clocks, this machine's and the store's: one that is ahead begins none for all.
+    """
     async with store.read() as tx:
+        today = accruing_epoch(min(now, await store.now(tx)))
         newest = await _newest(tx)
     if newest is not None and newest >= today:
         return []

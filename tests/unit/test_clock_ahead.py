@@ -1,0 +1,176 @@
+"""A clock that is ahead: what it takes for over and done with is not over for all, and nothing is ended by it for good."""
+
+import asyncio
+from datetime import timedelta
+from random import Random
+from types import SimpleNamespace
+
+import pytest
+from sqlalchemy import func, select
+
+from tickyard.features.alerts import store as alerts
+from tickyard.features.alerts.deliver import Courier
+from tickyard.features.alerts.rules import AlertStatus, Delivery, expiry_of
+from tickyard.features.alerts.secret import AlertKeys
+from tickyard.features.alerts.store import Alert
+from tickyard.features.alerts.webhook.addresses import EgressPolicy
+from tickyard.features.alerts.webhook.outcome import PostOutcome
+from tickyard.features.earn.days import epochs
+from tickyard.features.earn.tables import earn_epoch
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.store import outbox
+from tickyard.store.opening import open_store
+from tickyard.worker import jobs
+from yards.clocks import MovedClock
+from yards.patience import STUCK_S
+from yards.schema import lay
+
+ALERT = "5d1c4f0be2a94b7c8e0f6a7d3b2c1a90"
+KEYS = AlertKeys({1: b"k" * 32})
+
+
+class Chain:
+    """The newest block, as a node tells it to a machine whose clock says `clock`."""
+
+    def __init__(self, clock):
+        self._clock = clock
+
+    async def head(self):
+        if self._clock.wrong:
+            raise UpstreamDown("the chain node is behind the chain")
+
+
+class House:
+    def __init__(self, store):
+        self.store, self.clock = store, MovedClock()
+        """The store's clock is right; this machine's is its own."""
+        self.deps = SimpleNamespace(store=store, clock=self.clock, rpc=Chain(self.clock))
+
+    async def add_alert(self):
+        now = self.clock.now()
+        made = Alert(
+            id=ALERT, webhook_url="https://acme.com/x", host="acme.com", symbol="AAPL", token_id=1, condition="above",
+            price_e9=101 * 10**9, domain="acme.com", client="c", key_version=1, status=AlertStatus.ACTIVE,
+            created_at=now, expires_at=expiry_of(now),
+        )  # fmt: skip
+        async with self.store.begin() as tx:
+            await alerts.add(tx, made)
+
+    async def alert(self):
+        async with self.store.read() as tx:
+            return await alerts.find(tx, ALERT)
+
+
+@pytest.fixture
+def run(tmp_path):
+    def run(work):
+        async def go():
+            store = open_store(tmp_path / "tickyard.db", MovedClock(), Random(1))
+            try:
+                await lay(store)
+                async with asyncio.timeout(STUCK_S):
+                    return await work(House(store))
+            finally:
+                await store.close()
+
+        return asyncio.run(go())
+
+    return run
+
+
+def test_it_expires_no_alert_that_the_chain_says_is_young(run):
+    async def scenario(house):
+        await house.add_alert()
+        house.clock.misset(days=31)
+        with pytest.raises(UpstreamDown):
+            await jobs.tidy(house.deps, None)
+        assert (await house.alert()).status is AlertStatus.ACTIVE
+        house.clock.misset()
+        house.clock.move(days=31)
+        await jobs.tidy(house.deps, None)
+        assert (await house.alert()).status is AlertStatus.EXPIRED
+
+    run(scenario)
+
+
+def test_it_forgets_no_answer_that_was_paid_for(run, monkeypatch):
+    done = []
+
+    async def nothing(*_, **__):
+        done.append("looked")
+
+    async def forget():
+        done.append("forgot")
+
+    monkeypatch.setattr(jobs, "look_after", nothing)
+    monkeypatch.setattr(jobs, "show_stock", nothing)
+
+    async def scenario(house):
+        house.deps.settings = SimpleNamespace(final_after=4)
+        keeper = jobs.Bookkeeper(SimpleNamespace(ledger=SimpleNamespace(forget_answers=forget), chains=[]))
+        house.clock.misset(days=2)
+        with pytest.raises(UpstreamDown):
+            await keeper.do_due(house.deps, None)
+        # The books are looked after all the same, and the chain is not asked for the time at every look.
+        await keeper.do_due(house.deps, None)
+        assert done == ["looked"] * 4
+        house.clock.misset()
+        house.clock.move(61)
+        await keeper.do_due(house.deps, None)
+        assert done == [*["looked"] * 6, "forgot"]
+
+    run(scenario)
+
+
+def test_it_begins_no_day_of_the_reward_program(run):
+    async def scenario(house):
+        right = house.clock.now()
+        house.clock.misset(days=30)
+        await epochs._begin(house.store, house.clock.now())
+        await epochs._begin(house.store, right)
+        async with house.store.read() as tx:
+            newest = (await tx.execute(select(func.max(earn_epoch.c.id)))).scalar_one()
+        assert newest == int(right.strftime("%Y%m%d")) or newest == int((right + timedelta(days=1)).strftime("%Y%m%d"))
+
+    run(scenario)
+
+
+def test_it_gives_up_no_webhook_for_all_workers(run):
+    """One of two workers was two hours ahead: each webhook of the other one failed within a second, unsent."""
+    sent = []
+
+    class FarEnd:
+        policy = EgressPolicy()
+
+        async def send(self, _url, headers, _body, claim):
+            sent.append(int(headers["webhook-timestamp"]))
+            return PostOutcome.DELIVERED if await claim() else PostOutcome.ABORTED
+
+    async def scenario(house):
+        await house.add_alert()
+        now = house.clock.now()
+        letter = {"url": "https://acme.com/x", "body": "{}", "key_version": 1, "secret": ""}
+        async with house.store.begin() as tx:
+            await outbox.put(tx, alerts.KIND, {ALERT: letter}, now)
+        house.clock.misset(hours=2)
+        courier = Courier(house.store, FarEnd(), KEYS, house.clock, Random(1), user_agent="tickyard/test")
+        await courier.pick_up()
+        await courier.drain()
+        assert courier.counts == {Delivery.DELIVERED: 1}
+        # What the receiver is told to be the time is the time of all.
+        assert abs(sent[0] - now.timestamp()) < STUCK_S
+
+    run(scenario)
+
+
+def test_it_takes_no_sending_of_another_worker_for_interrupted(run):
+    async def scenario(house):
+        async with house.store.begin() as tx:
+            now = house.clock.now()
+            await outbox.put(tx, alerts.KIND, {ALERT: {"url": "https://acme.com/x"}}, now)
+            await outbox.start(tx, outbox.Parcel(alerts.KIND, ALERT, None, now, 0, now), now)
+        house.clock.misset(hours=2)
+        courier = Courier(house.store, None, KEYS, house.clock, Random(1), user_agent="tickyard/test")
+        assert await courier.settle_interrupted() == 0
+
+    run(scenario)
