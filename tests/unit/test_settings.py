@@ -37,6 +37,10 @@ def test_good_settings_are_taken():
     ("name", "value", "says"),
     [
         ("RATE_LIMIT", "-5", "TICKYARD_RATE_LIMIT must be 0 or more"),
+        # Bytes that are not UTF-8, as Python hands them over.
+        ("RATE_LIMIT", "\udcff", "TICKYARD_RATE_LIMIT must be plain text in UTF-8"),
+        ("FEE_TIERS", "100,\udcff", "TICKYARD_FEE_TIERS must be plain text in UTF-8"),
+        ("DATA_DIR", "/srv/\udcff", "TICKYARD_DATA_DIR must be plain text in UTF-8"),
         ("RATE_LIMIT", "many", "TICKYARD_RATE_LIMIT must be a whole number, 0 or more"),
         ("PORT", "0", "TICKYARD_PORT must be from 1 to 65535"),
         ("PORT", "80.5", "TICKYARD_PORT must be a whole number, from 1 to 65535"),

@@ -27,7 +27,9 @@ class Wrong(Exception):
 
 
 def read_text(kind: Any, text: str) -> Any:
-    """A value from the environment, where everything is text."""
+    """A value from the environment, where everything is text: or bytes of another machine's, for which none stands."""
+    if not _is_text(text):
+        raise Wrong("must be plain text in UTF-8")
     described = inspect.type_info(kind)
     if isinstance(described, inspect.BoolType):
         return read_value(kind, _ON_OFF.get(text.strip().lower(), text))
@@ -68,6 +70,15 @@ def _number(least: int | None, most: int | None, *, is_number: bool) -> str:
     if least is not None and most is not None:
         return f"{what}from {least} to {most}"
     return f"{what}{least} or more" if least is not None else "a whole number"
+
+
+def _is_text(text: str) -> bool:
+    """The environment's bytes that are not UTF-8 come as halves of characters, which nothing can write down again."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_whole(value: Any) -> bool:
