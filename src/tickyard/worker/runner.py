@@ -19,6 +19,8 @@ from tickyard.store.leases import Lease, LostLease
 from tickyard.worker.jobs import Job
 
 _TROUBLE_S: Final = 1.0
+_NO_LUCK_S: Final = 10.0
+"""Who could not do a job for so long lets another try: its own way to a node, or its clock, may be the trouble."""
 
 
 class Runner:
@@ -58,18 +60,24 @@ class Runner:
                 # Also when the job died: another worker may have better luck. What is lost cannot be handed back.
                 with contextlib.suppress(UpstreamDown):
                     await leases.release(store, lease)
+            # Longer than the others take to look. Where nobody else is, this one tries again.
+            await self._pause(2 * leases.RENEW_S)
 
     async def _hold(self, job: Job, lease: Lease) -> None:
-        """Do the work for as long as the lease is ours and nobody says stop."""
+        """Do the work for as long as the lease is ours, it can be done and nobody says stop."""
         keeping = asyncio.create_task(self._keep(lease))
+        clock = self._deps.clock
+        done_at = clock.monotonic()
         try:
             while not self._stopping.is_set():
                 try:
                     await job.run(self._deps, lease)
-                    pause_s = job.pause_s
+                    pause_s, done_at = job.pause_s, clock.monotonic()
                 except UpstreamDown as failure:
                     log.warning("a job could not be done, it is tried again", job=job.name, reason=failure.message)
                     pause_s = _TROUBLE_S
+                    if clock.monotonic() - done_at >= _NO_LUCK_S:
+                        return
                 if keeping.done():
                     keeping.result()
                 await self._pause(pause_s)

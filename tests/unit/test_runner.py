@@ -1,0 +1,54 @@
+"""Which worker does a job: one that can."""
+
+import asyncio
+from random import Random
+from types import SimpleNamespace
+
+from tickyard.kernel.clock import WallClock
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.store import leases
+from tickyard.store.opening import open_store
+from tickyard.supervisor import Supervisor
+from tickyard.worker import runner
+from tickyard.worker.jobs import Job
+from tickyard.worker.runner import Runner
+from yards.patience import STUCK_S
+from yards.schema import lay
+
+CLOCK = WallClock()
+
+
+def test_a_worker_that_cannot_do_a_job_lets_another_have_it(tmp_path, monkeypatch):
+    """One that had lost its way to the node, or the time, held the lease of the samples for ever, beside a sound one."""
+    monkeypatch.setattr(runner, "_NO_LUCK_S", 0.05)
+    monkeypatch.setattr(runner, "_TROUBLE_S", 0.01)
+    monkeypatch.setattr(leases, "RENEW_S", 0.02)
+    tried, done = asyncio.Event(), asyncio.Event()
+
+    async def fails(_deps, _lease):
+        tried.set()
+        raise UpstreamDown("the chain node does not answer")
+
+    async def works(_deps, _lease):
+        done.set()
+
+    async def go():
+        stores = [open_store(tmp_path / "tickyard.db", CLOCK, Random(1)) for _ in range(2)]
+        await lay(stores[0])
+        runners = [
+            Runner(
+                SimpleNamespace(store=store, clock=CLOCK, tasks=Supervisor(CLOCK, Random(1))), [Job("tick", 60, run)]
+            )
+            for store, run in zip(stores, (fails, works), strict=True)
+        ]
+        async with asyncio.timeout(STUCK_S), asyncio.TaskGroup() as group:
+            group.create_task(runners[0].run())
+            await tried.wait()
+            group.create_task(runners[1].run())
+            await done.wait()
+            for each in runners:
+                each.stop()
+        for store in stores:
+            await store.close()
+
+    asyncio.run(go())
