@@ -18,7 +18,9 @@ from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.market.sampling.rounds import Round, slot_number
 from tickyard.store.engine import Contended, StoreRefused
+from tickyard.store.leases import try_write
 from tickyard.store.opening import open_store
+from tickyard.store.postgres import room
 from yards.patience import STUCK_S
 from yards.schema import lay
 
@@ -358,3 +360,31 @@ def test_a_file_that_is_taken_away_under_a_running_process_takes_nothing_more(tm
             await store.close()
 
     asyncio.run(work())
+
+
+@pytest.mark.database
+def test_a_server_whose_disk_is_full_is_told_though_a_tiny_row_can_still_be_written(postgres_server, monkeypatch):
+    """`/readyz` was 200 for as long as no table could grow: the row it wrote had its place."""
+
+    async def go():
+        store = open_store(postgres_server.new_database(), CLOCK)
+        try:
+            await lay(store)
+            await try_write(store)
+            async with store.begin() as tx:
+                await tx.execute(room.LITTLE_MEMORY)
+                plan = await tx.execute(text(f"EXPLAIN (ANALYZE, BUFFERS) {room.SPILLED.text}"))
+                assert any("temp " in line and "written=" in line for line in plan.scalars())
+            # A limit on such files is no full disk, nor is a make of server that does not know the setting.
+            for state, is_full in (("53400", False), ("42704", False), ("53100", True)):
+                said = f"DO $$ BEGIN RAISE EXCEPTION 'x' USING ERRCODE = '{state}'; END $$"
+                monkeypatch.setattr(room, "SPILLED", text(said))
+                if is_full:
+                    with pytest.raises(UpstreamDown, match="disk is full"):
+                        await try_write(store)
+                else:
+                    await try_write(store)
+        finally:
+            await store.close()
+
+    asyncio.run(go())

@@ -95,6 +95,10 @@ class Store(ABC):
     async def now(self, tx: Transaction) -> datetime:
         """The one clock that all processes on this database share."""
 
+    @abstractmethod
+    async def must_have_room(self) -> None:
+        """UpstreamDown when its disk is full, where writing something tiny does not tell."""
+
     @property
     def lent(self) -> int:
         """Connections to the database in use right now; 0 where there is no pool."""

@@ -122,3 +122,4 @@ async def try_write(store: Store) -> None:
         row = {"name": _LOOK, "owner": "", "until": await store.now(tx), "fence": 1}
         once_more = upsert(tx, lease, ["name"], lambda new: {"until": new.until, "fence": lease.c.fence + 1})
         await tx.execute(once_more, row)
+    await store.must_have_room()

@@ -18,6 +18,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from tickyard.kernel.clock import Clock
 from tickyard.store.engine import Rows, Spelled, Store, StoreRefused, Transaction, Values
+from tickyard.store.postgres.room import must_have_room
 from tickyard.store.postgres.trouble import translated
 from tickyard.store.postgres.watch import Watch
 from tickyard.store.tables import from_micros
@@ -144,6 +145,12 @@ class PostgresStore(Store):
         # The sandbox moves its own clock; the database's must follow it.
         offset: timedelta = getattr(self.clock, "offset", timedelta(0))
         return from_micros(micros.scalar_one()) + offset
+
+    async def must_have_room(self) -> None:
+        # After a refusal the transaction can only be taken back: one of its own.
+        with translated(self._account):
+            async with self._engine.connect() as connection:
+                await must_have_room(PostgresTransaction(connection, self._patience.answer_s, self._account))
 
     @property
     def lent(self) -> int:
