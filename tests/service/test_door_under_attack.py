@@ -5,6 +5,7 @@ import io
 import json
 import logging
 import os
+import sys
 
 import pytest
 
@@ -12,6 +13,7 @@ from tickyard.doors.http.answers import send_error
 from tickyard.doors.http.bodies import BODY_MAX_BYTES, BodyRefused, read_json_body
 from tickyard.doors.http.cache import FrontCache
 from tickyard.doors.http.edge import Edge
+from tickyard.doors.http.fast_path import ReadyProtocol, callers_most
 from tickyard.doors.routes import build_router
 from tickyard.kernel.clock import WallClock
 from tickyard.observe.lines import Lines
@@ -270,3 +272,38 @@ def test_an_announced_oversize_body_is_413_before_anybody_is_told_to_send_it():
 
     ((status, _, body),) = asyncio.run(scenario())
     assert (status, json.loads(body)["error"]["code"]) == (413, "bad_request")
+
+
+@pytest.mark.parametrize(("files", "most"), [(64, 16), (20, 8), (1_024, 896), (65_536, 57_344), (-1, sys.maxsize)])
+def test_callers_leave_files_for_what_answers_them(files, most):
+    assert callers_most(files) == most
+
+
+def test_one_caller_too_many_is_told_so_and_those_who_are_in_are_served(monkeypatch):
+    """They took the last file, and whatever was then loaded for the first time was a 500."""
+    monkeypatch.setattr(ReadyProtocol, "MOST", 2)
+
+    async def scenario():
+        async with asyncio.timeout(STUCK_S), serving.serving(Yard().edge) as base:
+            port = int(base.rpartition(":")[2])
+            held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+            late, hanging = await asyncio.open_connection("127.0.0.1", port)
+            status, headers, body = await read_answer(late)
+            assert (status, headers["connection"], json.loads(body)["error"]["code"]) == (
+                502,
+                "close",
+                "upstream_error",
+            )
+            assert await late.read() == b""
+            hanging.close()
+            for reader, writer in held:
+                writer.write(LAST)
+                assert (await read_answer(reader))[0] == 200
+                assert await reader.read() == b""
+                writer.close()
+            again, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(LAST)
+            assert (await read_answer(again))[0] == 200
+            writer.close()
+
+    asyncio.run(scenario())

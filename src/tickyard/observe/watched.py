@@ -12,7 +12,7 @@ from tickyard.observe.metrics import REGISTRY
 protocol_refusals = Counter(
     "tickyard_protocol_refusals", "Connections refused before a request was read", ["status"], registry=REGISTRY
 )
-for _status in ("400", "431", "500", "501"):
+for _status in ("400", "431", "500", "501", "502"):
     # Shown from the start: an alarm on what is not there yet would never ring.
     protocol_refusals.labels(_status)
 head_at = Gauge(

@@ -5,6 +5,9 @@ quote from memory. The application tells what it has (`Edge.ready`); whatever is
 long way, with the same result.
 """
 
+import resource
+import sys
+from asyncio import Transport
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -13,18 +16,33 @@ from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 from tickyard.doors.http.answers import Headers
 from tickyard.doors.http.cache import head_lines
 from tickyard.doors.http.protocol import LimitedProtocol
+from tickyard.doors.http.refusal import CROWDED
 
 Ask = Callable[[str, bytes, Headers, tuple[str, int] | None], tuple[bytes, bytes] | None]
 _METHODS: Final = {b"GET": "GET", b"HEAD": "HEAD"}
 
 
+def callers_most(files: int) -> int:
+    """How many connections a process that may open so many files takes in. The rest is for what answers them: nodes,
+    the store, code that is loaded when it is first needed."""
+    if files == resource.RLIM_INFINITY:
+        return sys.maxsize
+    return max(files - max(files // 8, 48), 8)
+
+
 class ReadyProtocol(LimitedProtocol):
+    MOST = callers_most(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
     _dated: tuple[Headers, bytes] = ([], b"\r\n")
     """The headers that the server adds to every answer, and how they travel, with the end of the head."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._ready: Ask = self.app.ready
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) > self.MOST:
+            self._refuse(CROWDED)
 
     def _is_answered_at_once(self) -> bool:
         parser = self.parser

@@ -37,6 +37,7 @@ class ProtocolRefusal(Exception):
 
 MALFORMED: Final = ProtocolRefusal(400, "the request is not valid HTTP")
 UNKNOWN_METHOD: Final = ProtocolRefusal(501, "this method is not known here")
+CROWDED: Final = ProtocolRefusal(502, "too many connections are open here; come again in a moment", "upstream_error")
 CRASHED: Final = ProtocolRefusal(500, "something went wrong on our side", "internal_error")
 
 
