@@ -52,3 +52,30 @@ def test_a_worker_that_cannot_do_a_job_lets_another_have_it(tmp_path, monkeypatc
             await store.close()
 
     asyncio.run(go())
+
+
+def test_one_failure_after_a_long_pause_is_no_reason_to_step_aside(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "_NO_LUCK_S", 0.05)
+    monkeypatch.setattr(runner, "_TROUBLE_S", 0.001)
+    ends, fences = iter(("well", "ill", "well")), []
+
+    async def go():
+        store = open_store(tmp_path / "tickyard.db", CLOCK, Random(1))
+        await lay(store)
+
+        async def run(_deps, lease):
+            fences.append(lease.fence)
+            end = next(ends, None)
+            if end == "ill":
+                raise UpstreamDown("the chain node does not answer")
+            if end is None:
+                worker.stop()
+
+        deps = SimpleNamespace(store=store, clock=CLOCK, tasks=Supervisor(CLOCK, Random(1)))
+        worker = Runner(deps, [Job("tick", 0.1, run)])
+        async with asyncio.timeout(STUCK_S):
+            await worker.run()
+        await store.close()
+
+    asyncio.run(go())
+    assert fences == [fences[0]] * 4

@@ -67,16 +67,17 @@ class Runner:
         """Do the work for as long as the lease is ours, it can be done and nobody says stop."""
         keeping = asyncio.create_task(self._keep(lease))
         clock = self._deps.clock
-        done_at = clock.monotonic()
+        since: float | None = None
         try:
             while not self._stopping.is_set():
                 try:
                     await job.run(self._deps, lease)
-                    pause_s, done_at = job.pause_s, clock.monotonic()
+                    pause_s, since = job.pause_s, None
                 except UpstreamDown as failure:
                     log.warning("a job could not be done, it is tried again", job=job.name, reason=failure.message)
                     pause_s = _TROUBLE_S
-                    if clock.monotonic() - done_at >= _NO_LUCK_S:
+                    since = clock.monotonic() if since is None else since
+                    if clock.monotonic() - since >= _NO_LUCK_S:
                         return
                 if keeping.done():
                     keeping.result()
