@@ -9,7 +9,7 @@ import pytest
 from tickyard.kernel.clock import WallClock, breathe
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.payments.books.reply import Reply
-from tickyard.payments.facilitators.facilitator import FacilitatorRefused, Settled, Valid
+from tickyard.payments.facilitators.facilitator import FacilitatorRefused, Settled, Valid, VerifierDown
 from tickyard.payments.proof.chain import Tip, Unused
 from tickyard.payments.refusal import ALREADY_USED, BadPayment, NotSettled, Refusal, TooManyPayments
 from tickyard.payments.selling.cashier import Cashier
@@ -39,7 +39,7 @@ class Far:
         self.verifies += 1
         await breathe()
         if self.verdict is None:
-            raise UpstreamDown("no facilitator")
+            raise VerifierDown("no facilitator")
         return self.verdict, "far"
 
     async def settle(self, _request, _name):

@@ -15,7 +15,7 @@ from tickyard.kernel.ids import Address
 from tickyard.kernel.units import UsdgAmount
 from tickyard.payments.books.reply import Reply
 from tickyard.payments.books.row import PaymentRow
-from tickyard.payments.facilitators.facilitator import FacilitatorRefused, Settled, Unknown, Valid
+from tickyard.payments.facilitators.facilitator import FacilitatorRefused, Settled, Unknown, Valid, VerifierDown
 from tickyard.payments.facilitators.till import Till
 from tickyard.payments.offer.terms import FIRST, NOT_OFFERED, SECOND, PaymentSettings, Terms
 from tickyard.payments.refusal import Refusal
@@ -195,7 +195,7 @@ class Far:
     async def verify(self, _request):
         self.asked += 1
         if self.says is None:
-            raise UpstreamDown(f"{self.name} is down")
+            raise VerifierDown(f"{self.name} is down")
         return self.says
 
     async def settle(self, _request):

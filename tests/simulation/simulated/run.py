@@ -94,6 +94,8 @@ def run_world(seed, days=DAYS_PER_WORLD, mood=None, url=None):
     finally:
         gc.unfreeze()
         gc.set_threshold(*before)
+        # A world is one great circle, and so rarely looked for it would stay beside the next hundred.
+        gc.collect()
         logging.disable(logging.NOTSET)
         shutil.rmtree(folder, ignore_errors=True)
 
