@@ -113,6 +113,19 @@ def test_the_cap_of_a_day_counts_what_another_agent_has_sent_meanwhile(run):
     run(work)
 
 
+def test_the_cap_of_a_day_counts_what_the_same_agent_has_sent_in_its_batches_before(run):
+    async def work(town):
+        town.caps = PayoutCaps(10**9, 10**9, 29_999)
+        await town.open_day()
+        agent = town.agent()
+        for wallet, sent in ((ALICE, 1), (BOB, 0)):
+            await reserve(town, wallet)
+            did = await town.pay(agent)
+            assert (did.sent, did.held) == (sent, 1 - sent)
+
+    run(work)
+
+
 def test_books_that_do_not_add_up_stop_everybody_though_their_digest_is_right(run):
     async def work(town):
         await town.open_day()
