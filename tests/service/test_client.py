@@ -13,6 +13,7 @@ import sys
 import threading
 from argparse import Namespace
 from contextlib import asynccontextmanager, nullcontext, redirect_stdout
+from datetime import timedelta
 from hashlib import sha256
 
 import pytest
@@ -211,7 +212,7 @@ def test_nobody_there_is_said():
 KEY = "0x" + "11" * 32
 
 
-def challenge(amount="10000"):
+def challenge(amount="10000", issued_at=None):
     offers = [
         {
             "scheme": "exact",
@@ -226,6 +227,8 @@ def challenge(amount="10000"):
     url = "http://127.0.0.1/v1/x402/quote"
     resource = {"url": url, "description": "x", "mimeType": "application/json"}
     body = {"x402Version": 2, "error": "payment required", "resource": resource, "accepts": offers}
+    if issued_at is not None:
+        body["extensions"] = {"sign-in-with-x": {"info": {"issuedAt": issued_at}}}
     return 402, body, {"PAYMENT-REQUIRED": base64.b64encode(json.dumps(body).encode()).decode()}
 
 
@@ -316,24 +319,32 @@ def test_an_uncertain_payment_is_presented_again_and_nothing_new_is_signed_until
     assert payer.spent_usd == "0.010000"
 
 
-@pytest.mark.parametrize("ahead_s", [600, 10**9])
-def test_a_client_whose_clock_is_ahead_signs_nothing_new_while_the_first_can_be_taken(ahead_s):
-    clock = MovedClock()
-    clock.move(ahead_s)
+@pytest.mark.parametrize(
+    ("at_first_s", "leap_s", "late_s"), [(600, 0, 600), (10**9, 0, 86_400), (-600, 0, 0), (0, 3600, 3600)]
+)
+def test_a_clock_that_is_or_leaps_ahead_ends_no_payment_before_its_time(at_first_s, leap_s, late_s):
+    clock, service = MovedClock(), MovedClock()
+    clock.misset(at_first_s)
     payer = Payer(KEY, limit_usd="1", clock=clock)
+
+    def refusal(after_s):
+        return challenge(issued_at=(service.now() + timedelta(seconds=after_s)).isoformat())
 
     def later(seconds):
         def move():
+            clock.misset(at_first_s + leap_s)
             clock.move(seconds)
             return payer
 
         return move
 
-    # By its own clock it has run out; by the service's, which the chain goes by, it is good for minutes.
+    # By its own clock it has run out; by the service's, which the chain goes by, there are ten seconds to go.
+    first_s = 350 + late_s - leap_s
+    second_s = first_s + 15
     refused, early, over = bought(
-        (payer, challenge()),
-        (later(400), challenge()),
-        (later(min(ahead_s, 86_400)), challenge(), challenge(), paid()),
+        (payer, refusal(0)),
+        (later(first_s), refusal(first_s)),
+        (later(15), refusal(second_s), refusal(second_s), paid()),
     )
     first = refused[1][1]
     assert early == (402, [first])

@@ -1,7 +1,7 @@
 import type { Payer as PayerOfClient, Reply, Send } from './client.js';
 import { SpendingLimit, Unreachable } from './errors.js';
 import { type Held, Kept, name, type Store } from './kept.js';
-import { behindMs, fromBase64, payable, read, sign, type Signer } from './signing.js';
+import { fromBase64, payable, read, serviceTime, sign, type Signer } from './signing.js';
 
 export type { Store } from './kept.js';
 export { read, type Signer } from './signing.js';
@@ -139,7 +139,7 @@ export class Payer implements PayerOfClient {
       this.#courses.delete(name(held));
     } else if (status === 402) {
       const over = held.until + OVER_AFTER_MS;
-      if (this.#now() < over) return { ...reply, advice: advice(over) };
+      if (serviceTime(reply.headers.get('payment-required') ?? '', this.#now()) < over) return { ...reply, advice: advice(over) };
       if (await this.#end(held, null)) this.#count(held, course, false);
       this.#courses.delete(name(held));
     } else if (status < 500 && status !== 429 && course.isSure && !course.out) {
@@ -201,9 +201,7 @@ export class Payer implements PayerOfClient {
         resource: challenge.resource?.url ?? '',
       });
       const aheadS = await this.#aheadS();
-      // Chains go by the service's time: to a clock that is ahead of it a payment is over before it is.
-      const now = this.#now();
-      const until = now + 1000 * offer.maxTimeoutSeconds + behindMs(challenge, now);
+      const until = this.#now() + 1000 * offer.maxTimeoutSeconds;
       const headers = await sign(this.#signer, challenge, offer, aheadS);
       const held = { request, headers, amount: offer.amount, terms, until };
       // Before it is sent: a program that dies on the way must find it again.

@@ -42,11 +42,22 @@ export function read(header: string): Challenge {
   return challenge;
 }
 
-/** By how much the service's clock is behind ours, as its challenge says when it was made; a day at most. */
-export function behindMs(challenge: Challenge, now: number): number {
-  const offered = challenge.extensions?.['sign-in-with-x'] as { info?: { issuedAt?: unknown } } | null | undefined;
-  const said = Date.parse(String(offered?.info?.issuedAt));
-  return Number.isNaN(said) ? 0 : Math.min(Math.max(0, now - said), 1000 * LONGEST_S);
+/**
+ * The service's time, as the challenge in this header says when it was made; never later than ours, a day before at most.
+ * Chains go by it: to a clock that is ahead, or leaps ahead, a payment is over before it is.
+ */
+export function serviceTime(header: string, now: number): number {
+  const said = Date.parse(String(issuedAt(header)));
+  return Number.isNaN(said) ? now : Math.min(Math.max(said, now - 1000 * LONGEST_S), now);
+}
+
+function issuedAt(header: string): unknown {
+  try {
+    const offered = read(header).extensions?.['sign-in-with-x'] as { info?: { issuedAt?: unknown } } | null | undefined;
+    return offered?.info?.issuedAt;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The offers that this house pays. */

@@ -30,21 +30,31 @@ test('a clock that cannot be read stops a payment before it is signed', async (t
   assert.deepEqual([asked.filter(payment).length, payer.leftUsd], [0, '0.050000']);
 });
 
-for (const [what, issuedAt, behindS] of [
-  ['is ahead of the service\'s', () => new Date(Date.now() - 600_000).toISOString(), 600],
-  ['is behind the service\'s', () => new Date(Date.now() + 600_000).toISOString(), 0],
-  ['is a month ahead', () => new Date(Date.now() - 30 * 86_400_000).toISOString(), 86_400],
-  ['cannot be compared', () => 'yesterday', 0],
+const HOUR_MS = 3_600_000;
+
+for (const [what, leadMs, leapMs, lateMs] of [
+  ["is ahead of the service's", 600_000, 0, 600_000],
+  ["is behind the service's", -600_000, 0, 0],
+  ['is a month ahead', 720 * HOUR_MS, 0, 24 * HOUR_MS],
+  ['leaps an hour ahead', 0, HOUR_MS, HOUR_MS],
+  ['cannot be compared', NaN, 0, 0],
 ]) {
   test(`a clock that ${what} ends no payment before its time`, async (t) => {
-    const offered = offering({ 'sign-in-with-x': { info: { issuedAt: issuedAt() } } }, USDC);
-    const { url, asked } = await stand(t, offered, offered, offered, offered, offered, paid);
     let now = Date.now();
+    let lead = leadMs;
+    const offered = (_, response) => {
+      const issuedAt = Number.isNaN(lead) ? 'yesterday' : new Date(now - lead).toISOString();
+      const { status, headers, body } = offering({ 'sign-in-with-x': { info: { issuedAt } } }, USDC);
+      response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+    };
+    const { url, asked } = await stand(t, offered, offered, offered, offered, offered, paid);
     const payer = new Payer(SIGNER, { limitUsd: '0.05', now: () => now });
     const client = new Client(url, { payer, retries: 0 });
     await assert.rejects(quote(client), PaymentRequired);
+    now += leapMs;
+    lead += leapMs;
     // By the service's clock it has ten seconds to go.
-    now += (behindS + 350) * 1000;
+    now += lateMs - leapMs + 350_000;
     await assert.rejects(quote(client), PaymentRequired);
     now += 15_000;
     await quote(client);

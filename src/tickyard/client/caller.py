@@ -134,7 +134,7 @@ class Caller:
             return reply, False
         if reply.is_good and on_paid is not None:
             on_paid(reply)
-        return reply, self._payer.judge(signed, reply.status, is_first=is_first and reply.tries == 1)
+        return reply, self._payer.judge(signed, reply.status, reply.headers, is_first=is_first and reply.tries == 1)
 
     async def _repeat(self, request: Request, headers: Mapping[str, str], is_repeatable: bool) -> RawReply:
         tries = 1 + (self._retries if is_repeatable else 0)

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
-from email.utils import parsedate_to_datetime
+from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
@@ -29,6 +29,7 @@ _VALID_AT_MOST_S: Final = 86_400
 """What is good for longer can be kept for longer by whoever was shown it."""
 _SAYS_NOTHING: Final = (408, 425, 429)
 """Said before anybody has looked at the payment, which may be under way all the same."""
+_NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 _OVER_AFTER_S: Final = 60
 """How long after its deadline, by the service's clock, a refused payment is over for sure: blocks have times of their
 own."""
@@ -102,8 +103,7 @@ class Payer:
         # Counted before it is signed: two calls at the same time cannot both take the last cent.
         self._signed += price
         now = self._clock.timestamp()
-        # Chains go by the service's time: to a clock that is ahead of it a payment is over before it is.
-        until = now + max(int(offer["maxTimeoutSeconds"]) for offer in offers) + _behind_s(headers, now)
+        until = now + max(int(offer["maxTimeoutSeconds"]) for offer in offers)
         try:
             ahead_s = _ahead_s(challenge, headers, now) if is_local else 0
             paying = await self._make(challenge, offers, ahead_s)
@@ -115,7 +115,9 @@ class Payer:
         self._own.add(str(paying))
         return signed
 
-    def judge(self, signed: SignedPayment, status: int, *, is_first: bool) -> bool:
+    def judge(
+        self, signed: SignedPayment, status: int, headers: Mapping[str, str] = _NO_HEADERS, *, is_first: bool
+    ) -> bool:
         """What an answer says about the payment that was sent with it. True: it is over, and a new one may be signed.
 
         An answer ends it; so does a 402 once nobody can take it any more, but no other 4xx: that may be the word of a
@@ -130,13 +132,23 @@ class Payer:
             return True
         if not 400 <= status < 500 or status in _SAYS_NOTHING:
             return False
-        if status == 402 and self._clock.timestamp() >= signed.until + _OVER_AFTER_S:
+        if status == 402 and self._service_time(headers) >= signed.until + _OVER_AFTER_S:
             self._kept.forget(signed)
             self._give_back(signed)
             return True
         if is_first and status != 402 and self._kept.spare(signed):
             self._give_back(signed)
         return False
+
+    def _service_time(self, headers: Mapping[str, str]) -> float:
+        """Chains go by it: to a clock that is ahead, or leaps ahead, a payment is over before it is. Whatever a
+        challenge says, it is not later than our own, and at most a day before."""
+        now = self._clock.timestamp()
+        try:
+            made = _issued_at(_challenge(headers))
+        except (PaymentRequired, KeyError, TypeError, ValueError, OverflowError):
+            return now
+        return min(max(made, now - _VALID_AT_MOST_S), now)
 
     def _give_back(self, signed: SignedPayment) -> None:
         # What an earlier life signed for was never counted in this one.
@@ -202,26 +214,20 @@ class Payer:
         return client
 
 
-def _behind_s(headers: Mapping[str, str], now: float) -> float:
-    """By how many seconds the service's clock is behind ours, as its answer says; a day at most."""
-    date = next((value for name, value in headers.items() if name.lower() == "date"), "")
-    try:
-        said = parsedate_to_datetime(date).timestamp()
-    except (ValueError, OverflowError):
-        return 0.0
-    return min(max(0.0, now - said), float(_VALID_AT_MOST_S))
-
-
 def _ahead_s(challenge: dict[str, Any], headers: Mapping[str, str], now: float) -> int:
     """By how many seconds a sandbox's clock is ahead: its challenge says when it was made."""
     profile = next((value for name, value in headers.items() if name.lower() == "x-tickyard-profile"), "")
     if profile != "sandbox":
         return 0
     try:
-        made = datetime.fromisoformat(challenge["extensions"]["sign-in-with-x"]["info"]["issuedAt"])
-        return max(0, round(made.timestamp() - now))
-    except (KeyError, TypeError, ValueError):
+        return max(0, round(_issued_at(challenge) - now))
+    except (KeyError, TypeError, ValueError, OverflowError):
         return 0
+
+
+def _issued_at(challenge: dict[str, Any]) -> float:
+    """When it was made, by the service's clock."""
+    return datetime.fromisoformat(challenge["extensions"]["sign-in-with-x"]["info"]["issuedAt"]).timestamp()
 
 
 def _challenge(headers: Mapping[str, str]) -> dict[str, Any]:
