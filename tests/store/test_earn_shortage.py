@@ -34,6 +34,10 @@ def pause(town, paused):
     town.chain.edit(lambda state: setattr(state, "paused", paused))
 
 
+def stand_still(town, still):
+    town.chain.edit(lambda state: setattr(state, "still", still))
+
+
 async def rounds(town, many=4):
     for _ in range(many):
         await town.pay()
@@ -101,22 +105,49 @@ def test_whoever_claims_before_a_late_snapshot_is_told_to_wait_and_of_a_skipped_
     run(work)
 
 
-def test_an_account_that_runs_short_while_a_payout_is_on_its_way_releases_no_claim(run):
+@pytest.mark.parametrize("trouble", ["no allowance", "USDG is paused"])
+def test_an_account_that_runs_short_while_a_payout_is_on_its_way_releases_no_claim(run, trouble):
     async def work(town):
         await town.open_day()
         town.clock.move(LAST_MOMENT)
         await town.ask(ALICE)
-        allow(town, 0)
+        if trouble == "no allowance":
+            allow(town, 0)
+        else:
+            stand_still(town, True)
         await close(town)
         await rounds(town)
         assert town.held(ALICE) == 0
         assert (await town.books())["inFlightUsd"] == "0.020000"
         assert await reserves(town) == ("0.020000", "0.000000"), "what was rolled over is owed to nobody"
         allow(town, 10**30)
+        stand_still(town, False)
         await rounds(town)
         assert town.held(ALICE) == 20_000
         assert (await town.books())["balanced"] is True
         assert await reserves(town) == ("0.000000", "0.020000")
+
+    run(work)
+
+
+def test_nothing_is_sent_while_usdg_is_paused_and_claims_are_paid_when_it_moves_again(run):
+    """Each try would fail for everybody, at the cost of its gas."""
+
+    async def work(town):
+        await town.open_day()
+        town.clock.move(LAST_MOMENT)
+        stand_still(town, True)
+        sent, refused = town.chain.state.nonces[town.signer.address], metrics.payout_refused._value.get()
+        with pytest.raises(UpstreamDown, match="reserved"):
+            await town.ask(ALICE)
+        await close(town)
+        await rounds(town)
+        assert town.chain.state.nonces[town.signer.address] == sent
+        assert metrics.payout_refused._value.get() > refused
+        stand_still(town, False)
+        await rounds(town)
+        assert town.held(ALICE) == 20_000
+        assert (await town.books())["balanced"] is True
 
     run(work)
 

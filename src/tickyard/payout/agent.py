@@ -14,7 +14,7 @@ from typing import Final
 
 from tickyard.chain.blocks import Finality, final_header
 from tickyard.chain.rpc.client import Rpc
-from tickyard.features.earn.books.desk import MOST_LINES, open_call, pay_call, read_epochs, read_funds
+from tickyard.features.earn.books.desk import MOST_LINES, open_call, pay_call, read_epochs, read_payable
 from tickyard.features.earn.books.digest import Books
 from tickyard.features.earn.claims.message import EarnTerms
 from tickyard.features.earn.rules import accruing_epoch, starts_at
@@ -41,6 +41,7 @@ _LOOK_AGAIN_S: Final = 60
 _IDLE_TIMES: Final = 10
 _HELD_S: Final = 60.0
 _BOOKS_KEPT: Final = 2
+_SHORT: Final = "the account is short of USDG or allowance, or USDG is paused or blocks it"
 _LONG_AGO: Final = datetime(2000, 1, 1, tzinfo=UTC)
 
 
@@ -249,7 +250,7 @@ class Agent:
             # Who has been replaced is short for good: the money went to the new account.
             await self._outbound.must_be_payer()
             metrics.payout_refused.inc()
-            log.error("the chain would refuse a payout now", why="the account is short of USDG or allowance")
+            log.error("the chain would refuse a payout now", why=_SHORT)
         if not lines:
             return not is_short
         data = pay_call(epoch, [(line.claim.address, line.amount_raw) for line in lines])
@@ -268,8 +269,8 @@ class Agent:
         """What the account can pay beside what is on its way. Asked after the nonces: rather too little."""
         if self._left_raw is None:
             taken = await self._outbound.unmined_raw()
-            funds = await read_funds(self.rpc, self.multicall, self.desk, self.terms.usdg, self.signer.address)
-            self._left_raw = min(funds) - taken
+            funds = await read_payable(self.rpc, self.multicall, self.desk, self.terms.usdg, self.signer.address)
+            self._left_raw = funds - taken
         return self._left_raw
 
     async def _spent_today(self, lease: Lease) -> int:

@@ -4,8 +4,8 @@ Nothing is ever decided by an error, a time-out or a missing answer, nor by an e
 
     Paid                paid, whoever sent it, also when the books know nothing of it
     Skipped             paid before, by an event that was not shown to us
-    Failed              the transfer was refused; the claim is released, unless it was our own account that was short:
-                        then it is sent again
+    Failed              the transfer was refused; the claim is released, unless our own account could have paid nobody:
+                        it was short, or the token was paused or blocked it. Then it is sent again
     none of these       the transaction was replaced, reverted or kept from us: its lines are sent again, which is
                         harmless, because the desk pays nobody twice
 """
@@ -23,7 +23,7 @@ from tickyard.chain.rpc.client import Rpc
 from tickyard.chain.rpc.stride import Stride
 from tickyard.chain.rpc.trouble import RpcError, TooManyLogs
 from tickyard.chain.transfers import read_logs
-from tickyard.features.earn.books.desk import EVENTS, DeskEvent, read_event, read_funds, read_payer
+from tickyard.features.earn.books.desk import EVENTS, DeskEvent, read_event, read_payable, read_payer
 from tickyard.features.earn.tables import earn_batch, earn_desk_mark, earn_line
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
@@ -173,7 +173,7 @@ class Endings:
             raise Halted("; ".join(wrong[:3]))
 
     async def _short(self, events: Sequence[DeskEvent]) -> set[tuple[int, str]]:
-        """Of the refused ones, by block and account, those for which our own account may have had too little.
+        """Of the refused ones, by block and account, those for which our own account could not pay so much.
 
         It may have been filled up or emptied in the same block, after the transfer or before it: both ends count.
         """
@@ -195,7 +195,7 @@ class Endings:
 
     async def _funds(self, block: int, payer: str) -> int:
         try:
-            return min(await read_funds(self.rpc, self.multicall, self.desk, self.usdg, Address(payer), block))
+            return await read_payable(self.rpc, self.multicall, self.desk, self.usdg, Address(payer), block)
         except UpstreamDown:
             # In trouble, or without the state of that block by now. To send again is harmless, and tells.
             return 0
@@ -244,7 +244,7 @@ async def _end_some(
             ended.confirmed += 1
             lines[event.account] = _Ended("confirmed", event.amount)
         elif (event.block, event.account) in short:
-            log.warning("the account was short, a payout goes again", epoch=epoch, address=event.account)
+            log.warning("the account could not pay, a payout goes again", epoch=epoch, address=event.account)
             await tx.execute(_this(line).values(state="due"))
             ended.again += 1
         else:

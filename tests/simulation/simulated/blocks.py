@@ -54,6 +54,8 @@ class State:
     allowances: dict = field(default_factory=dict)
     payer: str = ZERO
     paused: bool = False
+    still: bool = False
+    """USDG itself is paused."""
     books: dict = field(default_factory=dict)
     pools: dict = field(default_factory=dict)
     spent: dict = field(default_factory=dict)
@@ -64,7 +66,7 @@ class State:
     def copy(self):
         return State(
             self.usdg.copy(), self.token.copy(), self.nonces.copy(), self.allowances.copy(), self.payer, self.paused,
-            self.books.copy(), self.pools.copy(), self.spent.copy(), self.paid.copy(),
+            self.still, self.books.copy(), self.pools.copy(), self.spent.copy(), self.paid.copy(),
             self.used.copy(),
         )  # fmt: skip
 
@@ -148,7 +150,7 @@ class Blocks:
         balances = self.state.balances(token)
         # The zero address makes tokens; what anybody throws away to it stays there, and in the supply.
         has = amount if sender == ZERO else balances.get(sender, 0)
-        if (token == USDG and receiver in self.frozen) or has < amount:
+        if (token == USDG and (self.state.still or receiver in self.frozen)) or has < amount:
             raise Revert("refused")
         if sender != ZERO:
             balances[sender] -= amount

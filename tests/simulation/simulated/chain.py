@@ -145,6 +145,7 @@ class Chain(Blocks):
             "18160ddd": lambda: self.supply(state),
             "70a08231": lambda: state.balances(to).get(account_at(rest, 0), 0),
             "dd62ed3e": lambda: state.allowances.get(account_at(rest, 0), 0),
+            "23b872dd": lambda: int(not state.still),
         }
         if name == AUTHORIZATION_STATE:
             return raw(int((account_at(rest, 0), number_at(rest, 32)) in state.used))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
 from tickyard.chain.abi import address_word, malformed, read_address, read_bool, read_uint, uint_word
-from tickyard.chain.erc20 import allowance, balance_of
+from tickyard.chain.erc20 import allowance, balance_of, moves
 from tickyard.chain.multicall import Call, aggregate
 from tickyard.chain.quantity import hash_text, quantity
 from tickyard.chain.rpc.client import Block, Rpc
@@ -121,6 +121,20 @@ async def read_funds(
     calls = [Call(usdg, balance_of(payer)), Call(usdg, allowance(payer, desk))]
     held, allowed = await aggregate(rpc, multicall, calls, block=block)
     return read_uint(_must(held)), read_uint(_must(allowed))
+
+
+async def read_payable(
+    rpc: Rpc, multicall: Address, desk: Address, usdg: Address, payer: Address, block: Block = "latest"
+) -> int:
+    """What the desk could pay from an account to one whom the token does not block.
+
+    Nothing while the token is paused, or blocks the account or the desk: that is no fault of those who are paid.
+    """
+    calls = [Call(usdg, balance_of(payer)), Call(usdg, allowance(payer, desk)), Call(usdg, moves(payer, desk))]
+    held, allowed, moved = await aggregate(rpc, multicall, calls, block=block)
+    # As the desk reads the token's answer: none at all is a yes.
+    is_moving = moved is not None and (not moved or (len(moved) == 32 and read_uint(moved) == 1))
+    return min(read_uint(_must(held)), read_uint(_must(allowed))) if is_moving else 0
 
 
 async def read_payer(rpc: Rpc, desk: Address, block: Block = "latest") -> Address:
