@@ -19,10 +19,13 @@ OTHER = "0x" + "22" * 20
 # A chain that goes on with every question: from block 5 on, each block pays one more wallet.
 CHAIN = f"""
 let head = 5;
+globalThis.chainId = '0x1237';
+answers.eth_chainId = () => chainId;
+answers.wallet_switchEthereumChain = ([asked]) => void (chainId = asked.chainId);
 const word = (number) => number.toString(16).padStart(64, '0');
 const told = {{ '0x68744046': () => '{hashlib.sha256(BOOKS.encode()).hexdigest()}', '0xfe313112': () => word({HELD * SHARE}), '0xd5b5cc23': (block) => word((block - 4) * {SHARE}), '0x70a08231': () => word(1) }};
 answers.eth_blockNumber = () => '0x' + (head++).toString(16);
-answers.eth_call = ([{{ data }}, tag]) => '0x' + told[data.slice(0, 10)](tag === 'latest' ? head++ : Number(tag));
+answers.eth_call = ([{{ data }}, tag]) => '0x' + (chainId !== '0x1237' ? '' : told[data.slice(0, 10)](tag === 'latest' ? head++ : Number(tag)));
 answers.eth_getBlockByNumber = () => ({{ hash: '0x01' }});
 answers.eth_getLogs = ([{{ toBlock }}]) => Array.from({{ length: Number(toBlock) - 4 }}, (_, index) => ({{ topics: ['', '', '0x' + word(index + 1)], data: '0x' + word({SHARE}) }}));
 answers.personal_sign = () => '0x' + '11'.repeat(65);
@@ -72,6 +75,13 @@ def test_books_that_are_paid_from_while_they_are_read_are_in_order(earning):
     findings = check_books(page)
     expect(findings).to_contain_text("on the chain, once and of the right amount")
     expect(findings.get_by_role("img", name="right")).to_have_count(7)
+
+
+def test_a_wallet_that_is_on_another_chain_is_asked_for_this_one_before_the_books_are_read(earning):
+    page, _ = earning
+    # As after a payment in USDC, or as most wallets are: there the desk is an address without code.
+    page.evaluate("chainId = '0x2105'")
+    expect(check_books(page).get_by_role("img", name="right")).to_have_count(7)
 
 
 def test_what_is_wrong_is_told_to_those_who_do_not_see_it_too(earning):

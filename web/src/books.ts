@@ -2,7 +2,7 @@
 // the chain says whether it is the right one: nobody has to be believed.
 import type { Earn, EpochBooks } from 'tickyard';
 import { shortAddress } from './figures';
-import type { Provider } from './wallet';
+import { onChain, type Provider } from './wallet';
 
 export interface Finding {
   /** Null: could not be looked at. */
@@ -38,16 +38,18 @@ export async function verify(books: EpochBooks, earn: Earn, provider: Provider |
   const total = lines.reduce((sum, { balance }) => sum + balance, 0n);
   const findings: Finding[] = [];
   if (!provider) return [{ ok: null, text: 'Connect a wallet to compare with the chain, through its own node.' }];
+  // It may be on any chain, be it the one of a payment: there the desk is an address without code.
+  await onChain(provider);
   const rpc = <T>(method: string, ...params: unknown[]) => provider.request({ method, params }) as Promise<T>;
   // All of it as of one block: payments go on while we read.
   const head = Number(await rpc<string>('eth_blockNumber'));
   const told = (name: string) => rpc<string>('eth_call', { to: desk, data: name + word(books.id) }, hex(head));
-  const [onChain, pool, spent] = await Promise.all([told(BOOKS), told(POOL).then(BigInt), told(SPENT).then(BigInt)]);
+  const [sealed, pool, spent] = await Promise.all([told(BOOKS), told(POOL).then(BigInt), told(SPENT).then(BigInt)]);
   const hash = `0x${[...new Uint8Array(await crypto.subtle.digest('SHA-256', file))].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
   findings.push(
-    hash === onChain
+    hash === sealed
       ? { ok: true, text: `The file of ${lines.length} wallets has the SHA-256 that the desk ${shortAddress(desk)} holds on the chain: ${shortAddress(hash)}.` }
-      : { ok: false, text: /[1-9a-f]/.test(onChain.slice(2)) ? `This is not the file that the desk was opened with: its SHA-256 is ${shortAddress(hash)}, on the chain stands ${shortAddress(onChain)}.` : 'The desk on the chain was never opened for this epoch.' },
+      : { ok: false, text: /[1-9a-f]/.test(sealed.slice(2)) ? `This is not the file that the desk was opened with: its SHA-256 is ${shortAddress(hash)}, on the chain stands ${shortAddress(sealed)}.` : 'The desk on the chain was never opened for this epoch.' },
   );
   findings.push(finding(pool === cents(books.poolUsd), 'The pool is the one that the desk was opened with.', 'The pool is not the one that the desk was opened with.'));
   const wrong = lines.filter(({ balance, share }) => (pool * balance) / total !== share);
