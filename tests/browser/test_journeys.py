@@ -113,6 +113,14 @@ def test_a_call_is_paid_step_by_step(up, opened, network):
     expect(page.get_by_text("May still be signed for: $0.04")).to_be_visible()
     page.locator(".side .link").first.click()
     expect(page.locator(".side")).to_contain_text("/v1/x402/quote")
+    # A limit that is none is told, and the one before it is still good.
+    page.get_by_label("Spend at most, USD").fill("much")
+    page.get_by_role("button", name="Sign and pay").click()
+    expect(page.get_by_text("A limit is digits")).to_be_visible()
+    page.get_by_label("Spend at most, USD").fill("0.05")
+    page.get_by_role("button", name="Sign and pay").click()
+    confirm(page)
+    expect(page.get_by_text("May still be signed for: $0.03")).to_be_visible()
 
 
 def test_a_payment_whose_answer_got_lost_is_presented_again_after_a_reload(up, opened):

@@ -84,6 +84,7 @@ export function PayView(): JSX.Element {
       if (key !== payerKey) {
         if (payer) signedBefore += payerLimit - micros(payer.leftUsd);
         payer = null;
+        payerKey = '';
         payerLimit = Math.max(0, micros(limit) - signedBefore);
         payer = new Payer(asSigner(me!, setTyped), { limitUsd: (payerLimit / 1e6).toFixed(6), network, store: kept(me!.address), aheadS });
         payerKey = key;
