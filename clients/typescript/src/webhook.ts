@@ -23,7 +23,7 @@ export async function verifyWebhook(
   if (id === undefined || signatures === undefined || !/^\d{1,12}$/.test(at ?? '')) {
     throw new WebhookRefused('a webhook header is missing or out of shape');
   }
-  if (Math.abs(now - Number(at)) > TOLERANCE_S) throw new WebhookRefused('the webhook is too old, or from the future');
+  if (!(Math.abs(now - Number(at)) <= TOLERANCE_S)) throw new WebhookRefused('the webhook is too old, or from the future');
   const carried = given.get('x-svc-alert-secret');
   if (carried !== undefined && !(await same(bytes(carried), bytes(secret)))) {
     throw new WebhookRefused("the webhook carries another alert's secret");

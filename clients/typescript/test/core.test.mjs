@@ -200,6 +200,7 @@ for (const [what, headers, body, now] of [
   ['one without headers', {}, BODY, 1000],
   ['one of another alert', signed(BODY, 1000, 'a2'), BODY, 1000],
   ['one that is no alert', signed('[]'), '[]', 1000],
+  ['one whose age cannot be told', signed(), BODY, NaN],
 ]) {
   test(`${what} is refused`, () => assert.rejects(verifyWebhook(SECRET, headers, body, now), tickyard.WebhookRefused));
 }
