@@ -49,7 +49,7 @@ class ReadPool:
         if selector == "1a686502":
             inside = sum(SIZE for lower, upper in self.positions if lower <= self.tick < upper)
             return eth_abi.encode(["uint128"], [inside])
-        if selector == "70a08231":
+        if selector in ("70a08231", "f3058399", "46141319"):
             return eth_abi.encode(["uint256"], [5])
         if selector == "5339c296":
             (word,) = eth_abi.decode(["int16"], words)

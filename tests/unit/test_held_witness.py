@@ -11,6 +11,7 @@ from tickyard.chain.v3.bitmap import TickLiquidity
 from tickyard.chain.v3.events import Resized, Swapped, TokensMoved
 from tickyard.chain.v3.math import PoolState, swap
 from tickyard.chain.v3.ticks import MAX_TICK, MIN_TICK, sqrt_ratio_at
+from tickyard.chain.v3.wear import Wear
 from tickyard.config.pinned import MAINNET
 from tickyard.kernel.ids import Address
 from tickyard.kernel.units import TokenAmount, UsdgAmount
@@ -67,6 +68,8 @@ def honest(*gone):
         words(TOKENS),
         words(1),
         words(1),
+        words(2**255),
+        words(0),
         tick_words(SIZE, SIZE),
         tick_words(SIZE, -SIZE),
         *[tick_words(0, 0) for _ in gone],
@@ -84,6 +87,8 @@ def test_the_node_is_asked_for_the_state_the_balances_whether_tokens_move_and_ev
         (POOL.token, own),
         (MAINNET.usdg, moving),
         (POOL.token, moving),
+        call(POOL.address, "feeGrowthGlobal0X128()"),
+        call(POOL.address, "feeGrowthGlobal1X128()"),
         *[call(POOL.address, "ticks(int24)", tick) for tick in (-600, 600, -540, 540)],
     ]
     assert moving_calls(POOL, MAINNET) == [(MAINNET.usdg, moving), (POOL.token, moving)]
@@ -99,9 +104,9 @@ def test_only_a_node_that_says_just_that_bears_it_out(gone):
         1: [words(SIZE + 1)],
         2: [words(USDG + 1)],
         3: [words(TOKENS - 1)],
-        6: [tick_words(SIZE + 1, SIZE), tick_words(SIZE, SIZE - 1)],
-        7: [tick_words(0, 0)],
-        **{8 + index: [tick_words(1, 0)] for index in range(len(gone))},
+        8: [tick_words(SIZE + 1, SIZE), tick_words(SIZE, SIZE - 1)],
+        9: [tick_words(0, 0)],
+        **{10 + index: [tick_words(1, 0)] for index in range(len(gone))},
     }
     for place, lies in wrong.items():
         for lie in (*[(True, each) for each in lies], (False, right[place][1])):
@@ -115,9 +120,9 @@ def test_a_pool_without_a_price_is_borne_out_by_one_without():
     pool = held()
     bare = Held(Chart(PoolSpot(POOL, 0, 0), range(0), {}, UsdgAmount(USDG), TokenAmount(TOKENS)), NOW)
     piece = bare.witness(MAINNET)
-    zero = [(True, words(0, 0, 0, 0, 0, 0, 0)), (True, words(0)), *honest()[2:6]]
+    zero = [(True, words(0, 0, 0, 0, 0, 0, 0)), (True, words(0)), *honest()[2:8]]
     assert bare.is_borne_out(told(piece, zero))
-    assert not bare.is_borne_out(told(piece, honest()[:6]))
+    assert not bare.is_borne_out(told(piece, honest()[:8]))
     assert (bare.map_words, pool.map_words) == (range(0), range(-1, 1))
     # Words of 256 places: the span begins and ends with a tick of the next one.
     assert held(span=range(-15_361, 15_361)).map_words == range(-2, 2)
@@ -127,7 +132,7 @@ def test_a_pool_moves_while_both_of_its_tokens_do():
     pool = held()
     piece, right = pool.witness(MAINNET), honest()
     assert not pool.moves
-    for failing, moves in (((), True), ((4,), False), ((5,), False), ((4, 5), False), ((6,), True)):
+    for failing, moves in (((), True), ((4,), False), ((5,), False), ((4, 5), False)):
         outcomes = [(at not in failing, data) for at, (_, data) in enumerate(right)]
         assert pool.proven(LATER, piece, told(piece, outcomes)).moves is moves
 
@@ -136,7 +141,9 @@ def test_what_was_proven_is_proven_again_by_the_same_bytes_and_by_no_others():
     pool = held(gone=frozenset({540}))
     piece, right = pool.witness(MAINNET), honest(540)
     first = pool.proven(LATER, piece, told(piece, right))
-    assert (first.chart, first.block, first.gone, first.moves) == (pool.chart, LATER, frozenset(), True)
+    worn = Wear((0, 17_100), {-600: (19_900, 39_800), 600: (19_900, 39_800)})
+    assert first.chart == replace(pool.chart, wear=worn)
+    assert (first.block, first.gone, first.moves) == (LATER, frozenset(), True)
     assert first.witness(MAINNET) is piece
     same = CallPart(b"", 0, 0, told(piece, right).raw)
     assert first.is_borne_out(same) is True

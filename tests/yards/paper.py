@@ -143,6 +143,8 @@ class PaperChain:
             "ddca3f43": word(market.fee),
             "3850c7bd": b"".join(map(word, (root, tick, 0, 1, 1, 0, 1))),
             "1a686502": word(liquidity),
+            "f3058399": word(0),
+            "46141319": word(0),
             # The liquidity of paper goes on for ever: there are no ticks.
             "5339c296": word(0),
             "f30dba93": bytes(8 * 32),

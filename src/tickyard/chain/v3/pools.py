@@ -25,6 +25,8 @@ TOKEN1: Final = bytes.fromhex("d21220a7")
 FEE: Final = bytes.fromhex("ddca3f43")
 SLOT0: Final = bytes.fromhex("3850c7bd")
 LIQUIDITY: Final = bytes.fromhex("1a686502")
+FEES_GROWN: Final = (bytes.fromhex("f3058399"), bytes.fromhex("46141319"))
+"""feeGrowthGlobal0X128 and feeGrowthGlobal1X128."""
 
 _DECIMALS_APART: Final = 10**12
 

@@ -7,6 +7,7 @@ what the log says. A log that does not fit is not argued with, the pool is read 
 from dataclasses import dataclass, replace
 
 from tickyard.chain import erc20
+from tickyard.chain.abi import read_uint
 from tickyard.chain.aggregate3 import CallPart, Piece, piece_of
 from tickyard.chain.multicall import Call
 from tickyard.chain.v3.bitmap import (
@@ -23,10 +24,11 @@ from tickyard.chain.v3.math import HIGHEST_LIMIT, LOWEST_LIMIT, PoolState, SwapR
 from tickyard.chain.v3.pools import read_liquidity, read_slot0
 from tickyard.chain.v3.steps import amount0_owed, amount0_paid, amount1_owed, amount1_paid
 from tickyard.chain.v3.ticks import MAX_TICK, MIN_TICK, sqrt_ratio_at
+from tickyard.chain.v3.wear import read_wear
 from tickyard.config.pinned import Contracts
 from tickyard.kernel.units import TokenAmount, UsdgAmount
 from tickyard.market.swaps.charts import Chart, Ticks
-from tickyard.market.swaps.pools import Pool, PoolSpot, state_calls
+from tickyard.market.swaps.pools import Pool, PoolSpot, fee_calls, state_calls
 
 _MOST = 2**255 - 1
 _EMPTY = TickLiquidity(0, 0)
@@ -34,6 +36,8 @@ _EMPTY = TickLiquidity(0, 0)
 
 _MOVES = slice(4, 6)
 """Where the answers to `moving_calls` are among a witness's."""
+_FEES = slice(6, 8)
+"""And those to `fee_calls`; the ticks follow."""
 
 
 def moving_calls(pool: Pool, contracts: Contracts) -> list[Call]:
@@ -64,7 +68,11 @@ class Held:
     def proven(self, block: str, asked: Piece, told: CallPart) -> "Held":
         if self.seen is not None and self.seen[1] == told.raw:
             return Held(self.chart, block, seen=self.seen, moves=self.moves)
-        return Held(self.chart, block, seen=(asked, told.raw), moves=None not in told.results()[_MOVES])
+        results = told.results()
+        all0, all1, *ticks = [data or b"" for data in results[_FEES.start :]]
+        wear = read_wear((all0, all1), dict(zip(self.chart.ticks, ticks, strict=False)))
+        moves = None not in results[_MOVES]
+        return Held(replace(self.chart, wear=wear), block, seen=(asked, told.raw), moves=moves)
 
     @property
     def pool(self) -> Pool:
@@ -104,6 +112,7 @@ class Held:
             raise Misfit("a pool gave more than it had")
         tokens, usdg = (balance0, balance1) if self.pool.token_is_0 else (balance1, balance0)
         spot = PoolSpot(self.pool, curve.sqrt_price_x96, curve.liquidity, curve)
+        # What the fees cost by now the node will say.
         return Held(Chart(spot, self.chart.span, ticks, UsdgAmount(usdg), TokenAmount(tokens)), self.block, gone)
 
     def covers(self, reach: int) -> bool:
@@ -125,7 +134,8 @@ class Held:
         own = erc20.balance_of(self.pool.address)
         ticks = [Call(self.pool.address, tick_info(tick)) for tick in (*self.chart.ticks, *sorted(self.gone))]
         balances = [Call(contracts.usdg, own), Call(self.pool.token, own)]
-        return piece_of([*state_calls(self.pool), *balances, *moving_calls(self.pool, contracts), *ticks])
+        around = [*balances, *moving_calls(self.pool, contracts), *fee_calls(self.pool)]
+        return piece_of([*state_calls(self.pool), *around, *ticks])
 
     def is_borne_out(self, part: CallPart) -> bool:
         """Whether the node says just that. Raises UpstreamDown where it makes no sense."""
@@ -143,8 +153,10 @@ class Held:
             return False
         if tuple(map(erc20.read_amount, told[2:4])) != (self.chart.usdg, self.chart.tokens):
             return False
+        for grown in told[4:6]:
+            read_uint(grown)
         expected = [*self.chart.ticks.values(), *[_EMPTY] * len(self.gone)]
-        return all(read_tick(data) == known for data, known in zip(told[4:], expected, strict=True))
+        return all(read_tick(data) == known for data, known in zip(told[6:], expected, strict=True))
 
     @property
     def map_words(self) -> range:

@@ -1,10 +1,12 @@
 """What pools in memory would make of a trade: the quoter's answers, without asking it."""
 
+from bisect import bisect_left
 from collections.abc import Iterable
 
-from tickyard.chain.v3.math import PoolState, is_ahead, swap
+from tickyard.chain.v3.math import PoolState, SwapResult, is_ahead, swap
 from tickyard.chain.v3.quoter import price_limit
 from tickyard.chain.v3.steps import FEE_UNIT
+from tickyard.chain.v3.wear import UNKNOWN_TICK
 from tickyard.market.swaps.charts import Chart
 from tickyard.market.swaps.fills import Fill, Mode, Side, Trade, fill_of
 from tickyard.market.swaps.gas import pool_gas
@@ -67,4 +69,14 @@ def _fill(chart: Chart, curve: PoolState, trade: Trade) -> Fill | None:
     held = chart.tokens if trade.side is Side.BUY else chart.usdg
     if not open_leg or result.sqrt_price_after == limit or result.amount_out > held:
         return None
-    return fill_of(trade, spot, open_leg, pool_gas(trade.side, result))
+    return fill_of(trade, spot, open_leg, pool_gas(trade.side, result, _worn(chart, curve, result, zero_for_one)))
+
+
+def _worn(chart: Chart, curve: PoolState, result: SwapResult, zero_for_one: bool) -> int:
+    """What the pool's fees add to the gas of this swap."""
+    way, count, wear = 0 if zero_for_one else 1, result.ticks_crossed, chart.wear
+    if not count:
+        return wear.swap[way]
+    split = bisect_left(curve.ticks, (curve.tick + 1,))
+    crossed = curve.ticks[split - count : split] if zero_for_one else curve.ticks[split : split + count]
+    return wear.swap[way] + sum([wear.ticks.get(tick, UNKNOWN_TICK)[way] for tick, _ in crossed])

@@ -26,11 +26,12 @@ from tickyard.chain.v3.bitmap import (
 from tickyard.chain.v3.math import PoolState
 from tickyard.chain.v3.pools import Slot0, read_liquidity, read_slot0
 from tickyard.chain.v3.ticks import MAX_TICK, MIN_TICK, sqrt_ratio_at, tick_at
+from tickyard.chain.v3.wear import UNKNOWN, Wear, read_wear
 from tickyard.config.pinned import Contracts
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.units import TokenAmount, UsdgAmount
 from tickyard.market.reading import ChainReader
-from tickyard.market.swaps.pools import Pool, PoolBook, PoolSpot, state_calls
+from tickyard.market.swaps.pools import Pool, PoolBook, PoolSpot, fee_calls, state_calls
 from tickyard.observe.log import log
 
 NEAR: Final = 128
@@ -67,6 +68,8 @@ class Chart:
     ticks: Ticks
     usdg: UsdgAmount
     tokens: TokenAmount
+    wear: Wear = UNKNOWN
+    """What its fees cost whoever swaps there; known where what it holds is."""
 
     @property
     def tvl(self) -> UsdgAmount:
@@ -97,7 +100,7 @@ class _Guess:
 
     def calls(self, pool: Pool, contracts: Contracts, *, with_balances: bool) -> list[Call]:
         held = erc20.balance_of(pool.address)
-        balances = [Call(contracts.usdg, held), Call(pool.token, held)] if with_balances else []
+        balances = [Call(contracts.usdg, held), Call(pool.token, held), *fee_calls(pool)] if with_balances else []
         return [
             *state_calls(pool),
             *balances,
@@ -203,10 +206,11 @@ class ChartReader:
         if None in results:
             raise UpstreamDown("the chain node failed to read a pool")
         words = iter([data for data in results if data is not None])
-        slot0, liquidity, usdg, tokens = (next(words) for _ in range(4))
+        slot0, liquidity, usdg, tokens, *grown = (next(words) for _ in range(6))
         spot = self._book.read_state(pool, slot0, liquidity)
         bitmap = {word: read_bitmap(next(words)) for word in guess.words(pool)}
-        ticks = {tick: read_tick(next(words)) for tick in guess.ticks}
+        told = {tick: next(words) for tick in guess.ticks}
+        ticks = {tick: read_tick(data) for tick, data in told.items()}
         held = (UsdgAmount(erc20.read_amount(usdg)), TokenAmount(erc20.read_amount(tokens)))
         if not spot.sqrt_price_x96:
             return Chart(spot, range(0), {}, *held)
@@ -216,7 +220,8 @@ class ChartReader:
         if is_inside and [tick for tick in there if tick in guess.span] == list(guess.ticks):
             curve = curve_of(pool, state, read_liquidity(liquidity), ticks)
             self._guesses[pool, reach] = guess
-            return Chart(replace(spot, curve=curve), guess.span, ticks, *held)
+            wear = read_wear((grown[0], grown[1]), told)
+            return Chart(replace(spot, curve=curve), guess.span, ticks, *held, wear)
         span = _span(state.tick, reach)
         ticks_there = tuple(tick for tick in there if tick in span)
         if len(ticks_there) > ticks_max:
@@ -234,7 +239,7 @@ def _span(tick: int, reach: int) -> range:
 
 def _split(results: list[bytes | None], with_balances: bool) -> list[bytes | None]:
     """Where nobody asked what a pool holds, it holds nothing."""
-    return results if with_balances else [*results[:2], _ZERO, _ZERO, *results[2:]]
+    return results if with_balances else [*results[:2], *[_ZERO] * 4, *results[2:]]
 
 
 def curve_of(pool: Pool, state: Slot0, liquidity: int, ticks: Ticks) -> PoolState:

@@ -23,18 +23,21 @@ _AROUND: Final = {
 }
 
 
-# What the quoter measures on the sandbox's chain: the first swap of a pool pays 17,100 more than later ones and a tick
-# that was never crossed some 20,000 less, so these lie in the middle.
-_ANY_SWAP: Final = {Side.BUY: 101_000, Side.SELL: 97_000}
-_TICK: Final = 52_000
-_WORD: Final = 7_800
+# What the quoter measures on the sandbox's chain, where it differs by some 3,500 either way: a swap that ends at the
+# tick at which it began notes nothing about time.
+_ANY_SWAP: Final = {Side.BUY: 93_000, Side.SELL: 87_300}
+_LIQUIDITY: Final = 8_000
+"""Where it is another one after the swap."""
+_TICK: Final = 18_300
+_WORD: Final = 7_400
 
 
-def pool_gas(side: Side, result: SwapResult) -> int:
+def pool_gas(side: Side, result: SwapResult, worn: int) -> int:
     """What the quoter would measure for the pool's part: so much for any swap, more for every initialised tick that it
-    crosses and for every further word of the bitmap that it walks through."""
-    words = max(0, result.steps - result.ticks_crossed - 1)
-    return _ANY_SWAP[side] + _TICK * result.ticks_crossed + _WORD * words
+    crosses and for every further word of the bitmap that it walks through, and what is `worn` for the pool's fees."""
+    crossed = result.ticks_crossed
+    words = max(0, result.steps - crossed - 1)
+    return _ANY_SWAP[side] + (_LIQUIDITY if crossed else 0) + _TICK * crossed + _WORD * words + worn
 
 
 def swap_gas(trade: Trade, fill: Fill) -> int:

@@ -68,6 +68,11 @@ def state_calls(pool: Pool) -> list[Call]:
     return [Call(pool.address, v3.SLOT0), Call(pool.address, v3.LIQUIDITY)]
 
 
+def fee_calls(pool: Pool) -> list[Call]:
+    """What has been earned in all, of token0 and of token1."""
+    return [Call(pool.address, grown) for grown in v3.FEES_GROWN]
+
+
 class PoolBook:
     def __init__(self, reader: ChainReader, contracts: Contracts, fee_tiers: Sequence[int], clock: Clock) -> None:
         self._reader = reader
