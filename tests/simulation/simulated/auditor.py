@@ -124,6 +124,8 @@ class Auditor:
         for row in rows["earn_line"]:
             if row.state == "failed" and (row.epoch, row.address, row.hash) not in failed:
                 self.say(f"released, though the desk did not refuse it: {row.epoch} {row.address}")
+            if row.state == "failed" and row.address not in self._world.truth.frozen:
+                self.say(f"released, though nobody could have been paid: {row.epoch} {row.address}")
 
     def _audit_claims(self, rows, is_final):
         lines = {(row.epoch, row.address, row.attempt): row for row in rows["earn_line"]}

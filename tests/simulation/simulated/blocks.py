@@ -87,6 +87,8 @@ class Blocks:
         self.blocks = [Block(0, self._hash(0), "0x" + "0" * 64, int(clock.timestamp()))]
         self.state = State()
         self._states = [self.state.copy()]
+        self._acts = []
+        self._has_acted = False
         self._receipts = {}
         self.pool = {}
         self.frozen = set()
@@ -118,7 +120,8 @@ class Blocks:
         for old in [t for t in self.pool.values() if t.nonce < self.state.nonces.get(t.sender, 0)]:
             del self.pool[old.hash]
         self.blocks.append(block)
-        self._states.append(self.state.copy() if block.mined else self._states[-1])
+        self._states.append(self.state.copy() if block.mined or self._has_acted else self._states[-1])
+        self._has_acted = False
         if len(self._states) > self.kept_states:
             self._states[len(self._states) - self.kept_states - 1] = None
 
@@ -227,6 +230,10 @@ class Blocks:
         del self.blocks[-depth:]
         del self._states[-depth:]
         self.state = self._states[-1].copy()
+        for number, change in self._acts:
+            if number >= len(self.blocks):
+                change(self.state)
+                self._has_acted = True
         # The new branch has the same times, so the block before a moment stays well defined.
         for timestamp in times:
             self.mine()
@@ -248,9 +255,16 @@ class Blocks:
         return hash_
 
     def edit(self, change):
-        """What the owner of the desk or the payer does by hand: at once, and in every block that is kept."""
+        """As if it had always been so, in every block that is kept."""
         for state in {id(each): each for each in (self.state, *self._states) if each is not None}.values():
             change(state)
+
+    def act(self, change):
+        """What the owner of the desk, the payer or the issuer does by hand: from the newest block on, in any branch."""
+        self._acts.append((len(self.blocks) - 1, change))
+        change(self.state)
+        self._states[-1] = self._states[-1].copy()
+        change(self._states[-1])
 
     def supply(self, state):
         return sum(state.token.values())

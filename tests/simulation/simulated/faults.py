@@ -27,7 +27,7 @@ class Faults:
     fate: float = 0.0
     log_range: int = 10**9
     log_limit: int = 10**9
-    fates: tuple = ("run_dry", "run_short", "stop_the_chain", "change_the_key", "restore")
+    fates: tuple = ("run_dry", "run_short", "stop_usdg", "stop_the_chain", "change_the_key", "restore")
 
     def calm(self):
         """Nothing fails any more. Limits of nodes stay."""

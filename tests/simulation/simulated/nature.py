@@ -38,7 +38,9 @@ class Nature:
                 for lost in mine[: self.rng.randint(0, 2)]:
                     del self.chain.pool[lost.hash]
             if self.rng.random() < self.faults.freeze:
-                self.chain.frozen.add(self.rng.choice(WALLETS).address)
+                wallet = self.rng.choice(WALLETS).address
+                self.chain.frozen.add(wallet)
+                self.world.truth.frozen.add(wallet)
             elif self.rng.random() < 0.1:
                 self._thaw()
             if self.rng.random() < self.faults.skew / 50:
@@ -86,7 +88,9 @@ class Nature:
                 await getattr(self, self.rng.choice(self.faults.fates))()
 
     async def run_dry(self):
-        """No gas, no money, or too small an allowance, for some hours."""
+        """No gas, no money, or too small an allowance, for some hours: from any time on, or when something is paid."""
+        if self.rng.random() < 0.5:
+            await self._until_paying()
         which = self.rng.choice(("eth", "usdg", "allowance"))
         payer = self.world.signer.address
         if which == "eth":
@@ -94,7 +98,7 @@ class Nature:
         elif which == "usdg":
             self.chain.send(payer, USDG, PAYERS[0], max(0, self.chain.state.usdg.get(payer, 0) - 1000))
         else:
-            self.chain.edit(lambda state: state.allowances.__setitem__(payer, 1000))
+            self.chain.act(lambda state: state.allowances.__setitem__(payer, 1000))
         await self.clock.sleep(self.rng.uniform(600, 40_000))
         self.chain.eth = 10**20
         self.world.employ()
@@ -132,6 +136,14 @@ class Nature:
         async with self.world.store.read() as tx:
             return int((await tx.execute(text(f"SELECT {what}"))).scalar_one() or 0)
 
+    async def stop_usdg(self):
+        """Its issuer pauses it: at any time, or when something is being paid, perhaps until long after 01:00."""
+        if self.rng.random() < 0.5:
+            await self._until_paying()
+        self.chain.act(lambda state: setattr(state, "still", True))
+        await self.clock.sleep(self.rng.uniform(5, 10_000))
+        self.chain.act(lambda state: setattr(state, "still", False))
+
     async def stop_the_chain(self):
         """Over 23:00, for as long as an hour."""
         now = self.clock.now()
@@ -143,16 +155,20 @@ class Nature:
     async def change_the_key(self):
         """At any time, or at the worst one: what was sent with the old key is not mined yet."""
         if self.rng.random() < 0.5:
-            arrived = asyncio.Event()
-            self.chain.on_pay = arrived.set
-            with suppress(TimeoutError):
-                async with asyncio.timeout(100_000):
-                    await arrived.wait()
-            self.chain.on_pay = None
-            await self.clock.sleep(self.rng.uniform(0, 2))
+            await self._until_paying()
         self.world.signer = LocalSigner(keccak256(f"simulated payer {self.rng.random()}".encode()))
         self.world.employ()
         self.world.cap(self.world.caps)
+
+    async def _until_paying(self):
+        """A batch has come into the pool, and is perhaps not mined yet."""
+        arrived = asyncio.Event()
+        self.chain.on_pay = arrived.set
+        with suppress(TimeoutError):
+            async with asyncio.timeout(100_000):
+                await arrived.wait()
+        self.chain.on_pay = None
+        await self.clock.sleep(self.rng.uniform(0, 2))
 
     async def restore(self):
         """The database is lost, and a copy of a little while ago is put in its place."""

@@ -44,6 +44,8 @@ MOODS = {
     "release at the first failure": (2, {"flip": 1.0, "freeze": 0.6, "reorg": 0.1}),
     "a reverted batch releases its lines": (2, {"fate": 1.0, "fates": ("change_the_key",), "delay": 0.8}),
     "lines of a lost batch are never sent again": (2, {"fate": 1.0, "fates": ("change_the_key",), "delay": 0.8}),
+    "a paused token releases who is paid then": (3, {"fate": 1.0, "fates": ("stop_usdg",)}),
+    "who runs dry releases who is paid then": (3, {"fate": 1.0, "fates": ("run_dry",)}),
     "never replace what is stuck": (2, {"drop": 0.6}),
 }
 
@@ -129,6 +131,8 @@ SABOTAGES = (
     one("a reverted batch releases its lines", f"{PAYOUT}/ending.py", '(*mine).values(state="due"))', '(*mine).values(state="failed"))'),
     one("lines of a lost batch are never sent again", f"{PAYOUT}/ending.py", '                again = (await tx.execute(update(earn_line).where(*mine).values(state="due"))).rowcount\n',
         "                again = 0\n"),
+    one("a paused token releases who is paid then", f"{EARN}/books/desk.py", "read_uint(_must(allowed))) if is_moving else 0", "read_uint(_must(allowed)))"),
+    one("who runs dry releases who is paid then", f"{PAYOUT}/ending.py", "        failed = [event for event in events if event.word == \"failed\"]\n        if not failed:\n", "        failed = []\n        if True:\n"),
     one("pay a base unit less", f"{PAYOUT}/agent.py", "lines.append(ledger.PayoutLine(claim, amount))", "lines.append(ledger.PayoutLine(claim, amount - 1))"),
     one("never replace what is stuck", f"{PAYOUT}/sending.py", "        if not any(now >= self._sent_at.get(nonce, -AGAIN_S) + AGAIN_S for nonce in newest):\n", "        if newest:\n"),
     one("refuse who is paid after the window", f"{PAYOUT}/agent.py", "                    amount = amount_of(claim, books, self.terms)\n",

@@ -48,6 +48,8 @@ class Truth:
     restored: list = field(default_factory=list)
     """From when until when what was written is gone."""
     lies: set = field(default_factory=set)
+    frozen: set = field(default_factory=set)
+    """Whom USDG ever refused to be sent to: nobody else's payout may end as failed."""
     asked: dict = field(default_factory=dict)
     """When a wallet asked with a signature of its own, by epoch and address."""
     answers: list = field(default_factory=list)
@@ -120,7 +122,7 @@ class World:
             state.allowances[self.signer.address] = 10**30
 
         self.chain.give(USDG, self.signer.address, 10**15)
-        self.chain.edit(change)
+        self.chain.act(change)
         self.truth.payers.append((self.clock.now(), self.signer.address))
 
     def retire(self):
@@ -276,6 +278,7 @@ class World:
         self.faults.calm()
         self.is_calm = True
         self.chain.frozen.clear()
+        self.chain.act(lambda state: setattr(state, "still", False))
         self.chain.floor = 0
         self.chain.eth = 10**20
         self.chain.is_halted = False
