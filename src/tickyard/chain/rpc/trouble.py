@@ -103,8 +103,11 @@ _THROTTLE = re.compile(
 _BATCH_SIZE = re.compile(r"batch .*(?:size|large|limit|more than|exceed)|(?:size|large|limit|many) .*batch", re.I)
 _THROTTLE_CODES = frozenset({429, -32005, -32029, -32097})
 _LAGGING = re.compile(
-    r"header not found|unknown block|block (?:\S+ )?not found|invalid block tag|after last accepted block", re.I
+    r"header (?:for hash )?not found|unknown block|block (?:\S+ )?not found|invalid block tag|after last accepted block"
+    r"|\b(?:0x[0-9a-f]+|[0-9]+) could not be found",
+    re.I,
 )
+"""A block may be asked for by its number or by its hash, and clients have words of their own for either."""
 _AHEAD = re.compile(
     r"(?:beyond|past|exceeds?) (?:the )?(?:current |latest |chain )*head|beyond the latest block|could not be found"
     r"|invalid block range(?: params)?\Z",
