@@ -1,12 +1,14 @@
 """Real filings with a slip of ten or a hundred: what is contradicted is unknown, and a good year is no slip."""
 
-from datetime import date
+from datetime import date, timedelta
 
 import pytest
+from msgspec.structs import replace
 
+from tickyard.features.research.filed.periods import is_year
 from tickyard.features.research.study import study
 from tickyard.sandbox.filings.rows import company_facts, rows_of
-from tickyard.sources.filings.border import read_facts
+from tickyard.sources.filings.border import CompanyFacts, read_facts
 from yards.filings import cases, slipped
 
 CASES = {case["id"]: case for case in cases()}
@@ -42,6 +44,23 @@ def test_a_report_that_repeats_last_year_in_the_same_digits_but_another_scale_is
     for fact, figure in ((right.revenue, "revenue"), (right.net_income, "net_income")):
         found = with_slip(name, fact.concept, fact.accession, change)
         assert getattr(found, figure) is None
+
+
+@TENS
+@pytest.mark.parametrize("name", ["RY@2021", "NVS@2021", "HMC@2021"])
+def test_one_filing_that_slips_does_not_refute_what_two_reports_say_of_the_year_before(name, change):
+    right, facts = asked(name), CASES[name].filer.facts
+    for fact, figure in ((right.revenue, "revenue"), (right.net_income, "net_income")):
+        told = facts.units(fact.concept)[fact.unit]
+        before = next(row for row in told if row.accession == fact.accession and is_year_before(row, fact))
+        odd = replace(before, value=change(int(before.value)), accession="9999999999-26-000001")
+        rows = {**facts.units(fact.concept), fact.unit: (*told, odd)}
+        found = asked(name, CompanyFacts(facts.cik, {**facts.concepts, fact.concept: rows}, facts.unread))
+        assert getattr(found, figure) == fact
+
+
+def is_year_before(row, fact):
+    return is_year(row) and abs(fact.period_start - row.end) <= timedelta(days=7)
 
 
 @TENS

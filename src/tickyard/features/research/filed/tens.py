@@ -7,7 +7,7 @@ revenue is ten times that of the year before, while the lines beside it stayed a
 from typing import Final
 
 from tickyard.features.research.filed import concepts
-from tickyard.features.research.filed.amounts import power_off
+from tickyard.features.research.filed.amounts import is_equal, power_off
 from tickyard.features.research.filed.concepts import Number
 from tickyard.features.research.filed.statement import Statement, Years
 
@@ -30,7 +30,8 @@ _LEFT: Final = (*concepts.GROSS_PROFITS, concepts.OPERATING_INCOME, *concepts.PR
 
 
 def repeated_tenfold(years: Years, statement: Statement, concept: str, value: Number) -> int | None:
-    """The power of ten between what this filing and another say of the year before, in the same digits."""
+    """The power of ten between what this filing and another say of the year before, in the same digits, unless as many
+    reports as say so said the same as this one."""
     part = years.part(statement, concept)
     if part and _is_about(value, part):
         return None  # the quarterly reports told as much: the other filing is the one that slipped
@@ -38,8 +39,15 @@ def repeated_tenfold(years: Years, statement: Statement, concept: str, value: Nu
     last = before.get(concept) if before is not None else None
     if before is None or not last:
         return None
-    others = (each for each in years.statements((concept,), before.end) if each.accession != statement.accession)
-    return next((power for each in others if (told := each.get(concept)) and (power := power_off(last, told))), None)
+    told = [each for each in years.statements((concept,), before.end) if each.accession != statement.accession]
+    off = [power for each in told if (amount := each.get(concept)) and (power := power_off(last, amount))]
+    # Reports of before the year was over are voices of their own; an amendment of this one slips as it does.
+    alike = [each for each in told if each.filed <= statement.end and _is_same(each.get(concept), last)]
+    return off[0] if len(off) > len(alike) else None
+
+
+def _is_same(amount: Number | None, last: Number) -> bool:
+    return amount is not None and is_equal(amount, last)
 
 
 def grown_tenfold(years: Years, statement: Statement, concept: str, value: Number) -> int | None:
