@@ -1,11 +1,15 @@
 """Figures of real filers that something else contradicts: they give way to what is borne out, or nothing is answered."""
 
+from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
 
 import pytest
 
 from tickyard.features.research.filed import concepts
+from tickyard.features.research.filed.facts import FRAGMENT, REPEATED
+from tickyard.features.research.filed.periods import ANNUAL_FORMS, is_year
+from tickyard.features.research.series.series import series
 from tickyard.features.research.study import study
 from tickyard.sandbox.filings.rows import company_facts, rows_of
 from tickyard.sources.filings.border import CompanyFacts, Entry, read_facts
@@ -13,6 +17,7 @@ from yards.filings import cases, companies, in_scale, slipped
 
 CASES = {case["id"]: case for case in cases()}
 COMPANIES = companies()
+OTHER = "9999999999-26-000001"
 # One had an operating loss beside its profit: a loss would be as likely, with the loss per share told without its sign.
 WITH_PER_SHARE = [
     name
@@ -113,7 +118,7 @@ def test_a_part_of_a_banks_revenue_that_slips_is_not_added_up(part, change):
 def amended(facts, right, value):
     """The same document, with an amendment that tells one line of the year and nothing else."""
     form = f"{right.form.removesuffix('/A')}/A"
-    row = Entry(right.period_start, right.period_end, value, "9999999999-26-000001", form, right.filed)
+    row = Entry(right.period_start, right.period_end, value, OTHER, form, right.filed)
     units = facts.concepts[right.concept]
     rows = {**units, right.unit: (*units[right.unit], row)}
     return CompanyFacts(facts.cik, {**facts.concepts, right.concept: rows}, facts.unread)
@@ -135,6 +140,90 @@ def test_an_amendment_that_restates_one_line_by_a_little_is_heard():
     right, facts = ask("AAPL@2021"), CASES["AAPL@2021"].filer.facts
     restated = right.revenue.value * 9 // 10
     assert ask("AAPL@2021", amended(facts, right.revenue, restated)).revenue.value == restated
+
+
+def with_table(name, right, change, concept=None, facts=None):
+    """The same document, with an amendment that tells one line of the last three years, as a table of what was paid for
+    which performance does."""
+    facts, form = facts or CASES[name].filer.facts, f"{right.form.removesuffix('/A')}/A"
+    told = [row for row in facts.units(right.concept)[right.unit] if row.form in ANNUAL_FORMS and is_year(row)]
+    told = sorted((row for row in told if row.filed <= right.filed), key=lambda row: (row.end, row.filed))
+    years = list({row.end: row for row in told}.values())[-3:]
+    rows = [Entry(row.start, row.end, change(int(row.value)), OTHER, form, right.filed) for row in years]
+    units = facts.concepts.get(concept or right.concept, {})
+    changed = {**units, right.unit: (*units.get(right.unit, ()), *rows)}
+    return CompanyFacts(facts.cik, {**facts.concepts, concept or right.concept: changed}, facts.unread)
+
+
+def in_round_numbers(amount):
+    unit = 10 ** (len(str(abs(amount))) - 2)
+    return round(Decimal(amount) / unit) * unit
+
+
+def in_thousands(amount):
+    return round(Decimal(amount) / 1000)
+
+
+TABLES = pytest.mark.parametrize("change", [in_round_numbers, in_thousands])
+WITH_TABLE = [
+    "AAPL@2021",
+    "GOOGL@2021",  # 40.3 billion, which is 40
+    "BKNG@2021",  # whose profit fell to a hundredth: its first nine months tell nothing of the year
+    "RY@2021",  # who files no quarterly reports
+    "COIN@2026-07-24",
+]
+
+
+@TABLES
+@pytest.mark.parametrize("name", WITH_TABLE)
+def test_a_lone_line_that_repeats_the_years_rounded_or_in_thousands_changes_nothing(name, change):
+    right = ask(name)
+    assert ask(name, with_table(name, right.revenue, change)).revenue.value == right.revenue.value
+    assert ask(name, with_table(name, right.net_income, change)).net_income.value == right.net_income.value
+
+
+@pytest.mark.parametrize(("change", "reason"), [(in_round_numbers, REPEATED), (in_thousands, FRAGMENT)])
+def test_it_is_said_why_a_lone_line_is_not_heard(change, reason):
+    found = ask("AAPL@2021", with_table("AAPL@2021", ask("AAPL@2021").net_income, change))
+    assert [each.reason for each in found.candidates.net_income if each.accession == OTHER] == [reason]
+
+
+# Such a table has a second line, which the company chose.
+@pytest.mark.parametrize("name", ["AAPL@2021", "HD@2021", "NEE@2021", "PG@2026-04-27"])
+def test_two_lines_that_repeat_the_years_rounded_change_nothing(name):
+    right = ask(name)
+    table = with_table(name, right.net_income, in_round_numbers)
+    found = ask(name, with_table(name, right.revenue, in_round_numbers, facts=table))
+    assert (found.revenue, found.net_income) == (right.revenue, right.net_income)
+
+
+@TABLES
+@pytest.mark.parametrize("name", ["AAPL@2021", "COIN@2026-07-24"])
+def test_a_lone_line_that_is_not_heard_is_no_restatement_of_the_year(name, change):
+    case, right = CASES[name], ask(name)
+    for fact in (right.revenue, right.net_income):
+        told, found = (
+            series(facts, case.filer.company.fiscal_year_end, case.today)
+            for facts in (case.filer.facts, with_table(name, fact, change))
+        )
+        assert found.trailing == told.trailing
+        assert found.quarterly == told.quarterly
+
+
+@pytest.mark.parametrize("name", ["COP@2021", "QSR@2021", "GIS@2021", "TSM@2021", "SNOW@2025-06-15"])
+def test_a_lone_line_that_gives_the_whole_profit_as_the_owners_part_changes_nothing(name):
+    right = ask(name).net_income
+    owners, whole = concepts.OWNERS_PROFITS, concepts.WHOLE_PROFITS
+    place = right.concept.startswith("ifrs-full")
+    rows = CASES[name].filer.facts.units(whole[place])[right.unit]
+    everybody = next(row for row in rows if (row.accession, row.start, row.end) == of(right))
+    assert everybody.value != right.value
+    told = replace(right, concept=whole[place])
+    assert ask(name, with_table(name, told, lambda n: n, owners[place])).net_income == right
+
+
+def of(fact):
+    return fact.accession, fact.period_start, fact.period_end
 
 
 # The report before is the one in the wrong scale: profit per share sides with the newest, which shares a year with it.

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from datetime import date
 
 from tickyard.features.research.filed import concepts
+from tickyard.features.research.filed.amounts import are_alike
 from tickyard.features.research.filed.concepts import Number
 from tickyard.features.research.filed.periods import ANNUAL_FORMS, FIGURE_AGE, SAME_YEAR, fiscal_year, is_year
+from tickyard.features.research.filed.settling import is_rounded
 from tickyard.features.research.filed.statement import Statement, Years
 from tickyard.sources.filings.border import CompanyFacts, Entry
 
@@ -85,6 +87,17 @@ def year_to_answer(years: Years, wanted: Sequence[str], name: str, today: date) 
 
 FRAGMENT = "Its filing tells only this of the year, and quite another amount than a whole statement does."
 """Some amendments restate one line, but hardly to half or twice as much: that is a slip, or a slice."""
+REPEATED = "Its filing tells little of the year: this is a line of a whole statement, rounded or under another name."
+"""A table of what was paid for which performance, for one."""
+
+
+def unheard(lone: Statement, value: Number, taken: Number, lines: Iterable[Number]) -> str | None:
+    """Why a filing that tells some lines of a year is not heard beside a whole statement of it, of which this was taken
+    and these are lines: it says nothing new, or of one line quite another thing. None when it restates the line."""
+    if not are_alike(value, taken):
+        return FRAGMENT if lone.is_fragment else None
+    is_repeated = any(is_rounded(value, each, may_end_in_zero=True) for each in (taken, *lines))
+    return REPEATED if value != taken and is_repeated else None
 
 
 def unread(name: str, end: date) -> str:

@@ -24,19 +24,21 @@ def _finest(values: set[Number | None]) -> Number | None:
     if len(known) < len(values):
         return None
     finest = max(known, key=_digits)
-    return finest if all(_is_rounded(value, finest) for value in known) else None
+    return finest if all(is_rounded(value, finest) for value in known) else None
 
 
 def _digits(value: Number) -> tuple[int, Number]:
     return len(str(abs(value)).rstrip("0").replace(".", "")), value
 
 
-def _is_rounded(value: Number, exact: Number) -> bool:
-    """Whether a value is the exact one, cut to at least two leading digits."""
+def is_rounded(value: Number, exact: Number, *, may_end_in_zero: bool = False) -> bool:
+    """Whether a value is the exact one, cut to at least two leading digits. The second is a zero of which nobody can
+    tell by itself that it was not cut."""
     whole, other = int(value), int(exact)
     text = str(abs(whole))
     zeros = len(text) - len(text.rstrip("0"))
-    return whole == other or (zeros >= 3 and len(text) - zeros >= 2 and 2 * abs(whole - other) <= 10**zeros)
+    cut = min(zeros, len(text) - 2) if may_end_in_zero else zeros
+    return whole == other or (zeros >= 3 and len(text) - cut >= 2 and 2 * abs(whole - other) <= 10**cut)
 
 
 def _with(row: Entry, value: Number | None) -> Entry:

@@ -60,6 +60,11 @@ class Statement:
         """Whether it tells one line of the period only, as an amendment or a table of segments may."""
         return sum(not kind.isdisjoint(self.rows) for kind in _KINDS) < _KINDS_LEAST
 
+    def is_slight_beside(self, other: "Statement") -> bool:
+        """Whether another filing tells the period as a whole, and this one, or this amendment, some lines of it."""
+        is_slight = self.is_fragment or (self.form.endswith("/A") and 2 * len(self.rows) < len(other.rows))
+        return is_slight and not other.is_fragment
+
     def first(self, wanted: Iterable[str]) -> Number | None:
         for concept in wanted:
             if concept in self.values:

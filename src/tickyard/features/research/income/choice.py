@@ -6,12 +6,12 @@ from tickyard.features.research.filed import concepts
 from tickyard.features.research.filed.amounts import are_alike, is_equal, power_off, slip
 from tickyard.features.research.filed.concepts import Number
 from tickyard.features.research.filed.facts import (
-    FRAGMENT,
     Candidate,
     Figure,
     candidate,
     fact_of,
     same_year_elsewhere,
+    unheard,
     unread,
     year_to_answer,
 )
@@ -56,7 +56,8 @@ def choose_net_income(years: Years, today: date) -> Figure:
 def income_of(years: Years, end: date) -> Figure:
     """The net income of the year that ends on this day."""
     told = years.statements(concepts.NET_INCOME, end)
-    statements = [each for each in told if not _is_odd(years, each, told)]
+    odd = [(each, reason) for each in told if (reason := _oddity(years, each, told)) is not None]
+    statements = [each for each in told if all(each is not other for other, _ in odd)]
     if not statements:
         return Figure(None, (f"netIncome: not reported as a standard concept for the year ended {end}.",))
     # An amendment may repeat one line only: the filing that sets the owners' part apart is the better witness.
@@ -76,7 +77,7 @@ def income_of(years: Years, end: date) -> Figure:
     others = [each for each in statements if each is not statement and each is not statements[place]]
     elsewhere = [
         *same_year_elsewhere(concepts.NET_INCOME, others, "Another filing of the same year is the one taken."),
-        *same_year_elsewhere(concepts.NET_INCOME, [each for each in told if _is_odd(years, each, told)], FRAGMENT),
+        *(each for other, reason in odd for each in same_year_elsewhere(concepts.NET_INCOME, [other], reason)),
     ]
     if row.value is None:
         losers = _losers(statement, None, "The amount could not be read or is given more than once.")
@@ -86,13 +87,16 @@ def income_of(years: Years, end: date) -> Figure:
     return Figure(fact_of(years, concept, row, row.value), (remark,) if remark else (), judged)
 
 
-def _is_odd(years: Years, statement: Statement, told: list[Statement]) -> bool:
-    """Whether a lone line says quite another thing than the newest whole statement of the year."""
-    whole = next((each for each in told if not each.is_fragment), None)
-    if whole is None or not statement.is_fragment:
-        return False
+def _oddity(years: Years, statement: Statement, told: list[Statement]) -> str | None:
+    """Why what a filing tells in passing is not heard beside the newest whole statement of the year."""
+    whole = next((each for each in told if statement.is_slight_beside(each)), None)
+    if whole is None:
+        return None
     one, other = _owners_part(years, statement)[1].value, _owners_part(years, whole)[1].value
-    return one is not None and other is not None and not are_alike(one, other)
+    if one is None or other is None:
+        return None
+    lines = (value for name in concepts.NET_INCOME if (value := whole.get(name)) is not None)
+    return unheard(statement, one, other, lines)
 
 
 def _refuted(years: Years, statement: Statement, taken: _Taken) -> str | None:

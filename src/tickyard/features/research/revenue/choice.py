@@ -8,14 +8,13 @@ from datetime import date
 from itertools import chain
 
 from tickyard.features.research.filed import concepts
-from tickyard.features.research.filed.amounts import are_alike
 from tickyard.features.research.filed.facts import (
-    FRAGMENT,
     Candidate,
     Figure,
     candidate,
     fact_of,
     same_year_elsewhere,
+    unheard,
     year_to_answer,
 )
 from tickyard.features.research.filed.statement import Statement, Years
@@ -52,9 +51,10 @@ def revenue_of(years: Years, end: date) -> Figure:
     refusal: tuple[str, ...] = ()
     for place, statement in enumerate(statements):
         trial = _judge(years, statement, sliced)
-        whole = next((each for each in statements[place:] if not each.is_fragment), statement)
-        if whole is not statement and _are_at_odds(trial, _judge(years, whole, sliced)):
-            trial = _refused(statement, FRAGMENT, ())
+        whole = next((each for each in statements[place:] if statement.is_slight_beside(each)), None)
+        reason = _oddity(statement, trial, whole, _judge(years, whole, sliced)) if whole is not None else None
+        if reason is not None:
+            trial = _refused(statement, reason, ())
         judged += _candidates(statement, trial)
         if trial.chosen is not None:
             concept, row, value = trial.chosen
@@ -85,8 +85,12 @@ def _refused(statement: Statement, reason: str, notes: tuple[str, ...]) -> Trial
     return Trial(None, "", notes, {concept: reason for concept in concepts.REVENUE if concept in statement.rows})
 
 
-def _are_at_odds(one: Trial, other: Trial) -> bool:
-    return one.chosen is not None and other.chosen is not None and not are_alike(one.chosen[2], other.chosen[2])
+def _oddity(statement: Statement, trial: Trial, whole: Statement, other: Trial) -> str | None:
+    """Why what a filing tells in passing is not heard beside a whole statement of the year."""
+    if trial.chosen is None or other.chosen is None:
+        return None
+    lines = (amount for name, amount in whole.values.items() if name in _ALL)
+    return unheard(statement, trial.chosen[2], other.chosen[2], lines)
 
 
 def _sliced_elsewhere(years: Years, statements: list[Statement], end: date) -> frozenset[str]:

@@ -7,7 +7,7 @@ from typing import Final
 
 from tickyard.features.research.filed import concepts
 from tickyard.features.research.filed.concepts import Number
-from tickyard.features.research.filed.facts import Figure
+from tickyard.features.research.filed.facts import Figure, unheard
 from tickyard.features.research.filed.periods import fiscal_year
 from tickyard.features.research.filed.statement import Statement, Years
 from tickyard.features.research.income.choice import SUBTRACTED, income_of
@@ -143,11 +143,24 @@ def _item(figure: Figure, statements: Sequence[Statement], unit: str, name: str,
     same = {each for each, value in own.values.items() if value == fact.value} & _NAMES if own is not None else set()
     # A filing may have told the same line under a name that this one uses beside its own.
     names = (fact.concept, *(each for each in FIGURES if each in same))
-    earlier = _earlier(statements, names, fact.accession, fact.value)
+    heard = (
+        statements if own is None else [each for each in statements if not _is_unheard(each, own, names, fact.value)]
+    )
+    earlier = _earlier(heard, names, fact.accession, fact.value)
     alike = _alike(figure) | same
     # What must be said about a figure that was taken, such as of what parts it is the sum.
     note = next((note for note in figure.notes), None)
     return Item(fact.value, unit, fact.concept, fact.form, fact.accession, fact.filed, note, earlier, alike)
+
+
+def _is_unheard(statement: Statement, own: Statement, names: Sequence[str], value: Number) -> bool:
+    """Whether a filing tells in passing what is no restatement of what is taken of a whole statement."""
+    told = statement.first(names)
+    if told is None or not statement.is_slight_beside(own):
+        return False
+    return (
+        unheard(statement, told, value, (amount for name, amount in own.values.items() if name in _NAMES)) is not None
+    )
 
 
 def _alike(figure: Figure) -> frozenset[str]:
