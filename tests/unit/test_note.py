@@ -69,6 +69,8 @@ def test_a_sale_names_the_least_dollars():
         ({"is_active": False}, "The issuer lists AAPL as not active."),
         ({"is_halted": True}, "Trading in the underlying is halted."),
         ({"is_halted": None}, "The equity quote could not be read, so halt and premium were not checked."),
+        ({"is_halted": None, "equity_mid": None}, "The equity quote could not be read, so halt and premium were not"),
+        ({"equity_mid": None}, "The equity quote has no usable bid and ask, so the premium was not checked."),
         ({"has_bad_checksum": True}, "The recipient's mixed-case checksum is wrong"),
     ],
 )
@@ -85,12 +87,18 @@ def test_each_trouble_is_one_warning(changes, words):
         ({"is_recipient_blocked": True}, "recipient_blocked", "error"),
         ({"is_paused": True}, "token_paused", "warning"),
         ({"is_active": False}, "inactive", "warning"),
+        ({"equity_mid": None}, "quote_unreadable", "warning"),
     ],
 )
 def test_each_trouble_has_a_code_for_programs(changes, code, severity):
     asked = swap()
     found = warnings(asked, "AAPL", replace(FINE, **changes))
     assert [(each.code, each.severity) for each in found] == [(code, severity)]
+
+
+def test_a_halt_is_told_although_nobody_bids():
+    found = warnings(swap(), "AAPL", replace(FINE, is_halted=True, equity_mid=None))
+    assert [each.code for each in found] == ["halted", "quote_unreadable"]
 
 
 def test_a_balance_that_just_suffices_is_no_warning():
@@ -106,7 +114,6 @@ def test_a_balance_that_just_suffices_is_no_warning():
         ("sell", "usd", Price(210, 1), None),
         ("buy", "usd", Price(300, 1), None),
         ("sell", "usd", Price(100, 1), None),
-        ("buy", "usd", None, None),
     ],
 )
 def test_a_price_far_from_the_equity_quote_is_named_when_it_hurts(side, denom, equity, words):

@@ -126,11 +126,14 @@ def warnings(swap: Swap, symbol: str, seen: Circumstances) -> list[Concern]:
         found.append(Concern("token_paused", "warning", text))
     if not seen.is_active:
         found.append(Concern("inactive", "warning", f"The issuer lists {symbol} as not active."))
+    if seen.is_halted:
+        found.append(Concern("halted", "warning", "Trading in the underlying is halted."))
     if seen.is_halted is None:
         text = "The equity quote could not be read, so halt and premium were not checked."
         found.append(Concern("quote_unreadable", "warning", text))
-    elif seen.is_halted:
-        found.append(Concern("halted", "warning", "Trading in the underlying is halted."))
+    elif seen.equity_mid is None:
+        text = "The equity quote has no usable bid and ask, so the premium was not checked."
+        found.append(Concern("quote_unreadable", "warning", text))
     premium = premium_of(swap, seen.equity_mid)
     if premium is not None and premium.is_over(_PREMIUM_MAX_PERCENT * 100):
         found.append(Concern("premium_high", "warning", premium_sentence(swap, premium)))
