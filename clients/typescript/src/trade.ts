@@ -234,7 +234,10 @@ export function movedFor(account: string, receipts: readonly TransactionReceipt[
 function units(text: string, decimals: number): bigint {
   const [, whole, fraction = ''] = /^(\d+)(?:\.(\d+))?$/.exec(text) ?? [];
   refuseUnless(whole !== undefined && !/[1-9]/.test(fraction.slice(decimals)), 'an amount is out of shape');
-  return BigInt(whole + fraction.slice(0, decimals).padEnd(decimals, '0'));
+  const amount = BigInt(whole + fraction.slice(0, decimals).padEnd(decimals, '0'));
+  // From a quote of nothing any bound would be tight.
+  refuseUnless(amount > 0n, 'an amount is zero');
+  return amount;
 }
 
 function refuseUnless(claim: unknown, message: string): asserts claim {

@@ -83,6 +83,8 @@ for (const [what, made, ask = ASK] of [
   ['a worse price than it quotes itself, and than the limit', build({ swap: { bound: 9_950_000n }, quote: { usdAmount: '100.000000', tokenAmount: '0.00000000001', feeTier: 500 } }), { ...ASK, limit: '0.9' }],
   ['another pool than the quoted one', build({ swap: { fee: 3000 } })],
   ['a quote of another amount', build({ quote: { usdAmount: '1.000000', tokenAmount: '1', feeTier: 500 } })],
+  ['a quote of nothing for the open leg', build({ swap: { bound: 1n }, quote: { usdAmount: '100.000000', tokenAmount: '0', feeTier: 500 } })],
+  ['a limit of nothing', build(), { ...ASK, limit: '0.0' }],
   ['the other leg fixed', build({ swap: { kind: 'exactOut' } })],
   ['the other side', build(), { ...ASK, side: 'sell' }],
   ['a sale for a side in no known words', build({ swap: { tokenIn: TOKEN, tokenOut: USDG }, approval: null, quote: { usdAmount: '100.000000', tokenAmount: '0.0000000001', feeTier: 500 } }), { ...ASK, side: 'BUY', denom: 'token', amount: '0.0000000001' }],
