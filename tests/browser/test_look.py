@@ -54,6 +54,25 @@ def test_no_view_is_wider_than_the_screen(up, opened, width):
         assert too_wide <= 0, view
 
 
+def test_balances_with_many_digits_fit_a_small_screen(up, opened):
+    wallet = "0x" + "d5" * 20
+    held = {"SPY": "98765.432109876543210987", "JOBY": "123456789.1", "TSLA": "0.00001", "NVDA": "0.000000000000000001"}
+    for symbol, amount in held.items():
+        up.post("/sandbox/fund", {"address": wallet, "asset": symbol, "amount": amount})
+    page = opened(up.base, f"/portfolio/{wallet}", viewport={"width": 360, "height": 800})
+    settled(page)
+    for symbol, amount, shown in (
+        ("JOBY", "123,456,789", "B"),
+        ("TSLA", "0.00001", "<$0.01"),
+        ("NVDA", "<0.000001", "<$0.01"),
+    ):
+        row = page.locator(".plain tbody tr").filter(has_text=symbol)
+        expect(row.locator("td").first).to_contain_text(amount)
+        expect(row.locator("td").first).to_have_attribute("title", held[symbol])
+        expect(row.locator("td").nth(2)).to_contain_text(shown)
+    assert page.evaluate("() => document.documentElement.scrollWidth - innerWidth") <= 0
+
+
 def test_the_first_view_is_small(up, chrome):
     sizes = {}
 

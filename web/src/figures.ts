@@ -30,7 +30,10 @@ export function price(text: string | number | null | undefined): string {
 }
 
 export function usd(text: string | number | null | undefined): string {
-  return text == null ? NONE : `$${shown(Number(text), 2, 2)}`;
+  if (text == null) return NONE;
+  const value = Number(text);
+  // Next to nothing is not nothing.
+  return value > 0 && value < 0.01 ? '<$0.01' : `$${shown(value, 2, 2)}`;
 }
 
 /** Cents matter where a cent is the price. */
@@ -44,7 +47,22 @@ export function short(text: string | number | null | undefined): string {
 
 export function tokens(text: string | null | undefined): string {
   significant ??= new Intl.NumberFormat('en-US', { maximumSignificantDigits: 8 });
-  return text == null ? NONE : significant.format(Number(text));
+  // Where eight digits end before the dot, the rest of the whole ones is true as well.
+  return text == null ? NONE : Number(text) >= 1e8 ? shown(Number(text), 0, 0) : significant.format(Number(text));
+}
+
+/** Of what is held, for a narrow column: who shows it has the whole figure in a title. */
+export function held(text: string): string {
+  const value = Number(text);
+  if (value >= 1e9) return compact(value);
+  return value > 0 && value < 1e-6 ? '<0.000001' : tokens(value < 1 ? value.toFixed(6) : text);
+}
+
+/** What is held is worth something, however little; and beyond a billion nobody reads the cents. */
+export function worth(text: string | null): string {
+  if (text == null) return NONE;
+  const value = Number(text);
+  return value >= 1e9 ? `$${compact(value)}` : usd(value || Number.MIN_VALUE);
 }
 
 export function percent(text: string | number | null | undefined): string {

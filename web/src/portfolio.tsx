@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { client, useAsk } from './api';
-import { clock, price, shortAddress, tokens, usd } from './figures';
+import { clock, held, price, shortAddress, tokens, usd, worth } from './figures';
 import { Card, Empty, Shown } from './parts';
 import { go, Link } from './router';
 import { useWallets } from './wallet';
@@ -37,16 +37,16 @@ export function PortfolioView({ rest }: { rest: string }): JSX.Element {
                   <Card title={`Positions of ${shortAddress(data.address)}`} aside={<small>at {clock(data.asOf)}</small>}>
                     {data.positions.length ? (
                       <table class="plain">
-                        <thead><tr><th scope="col">Token</th><th scope="col">Balance</th><th scope="col">Price</th><th scope="col">Value</th><th scope="col" class="line">Share</th></tr></thead>
+                        <thead><tr><th scope="col">Token</th><th scope="col">Balance</th><th scope="col" class="roomy">Price</th><th scope="col">Value</th><th scope="col" class="line">Share</th></tr></thead>
                         <tbody>
                           {data.positions.map((position) => {
                             const share = total && position.usdValue ? (100 * Number(position.usdValue)) / total : null;
                             return (
                               <tr key={position.symbol}>
                                 <th scope="row"><Link to={`/asset/${encodeURIComponent(position.symbol)}`}>{position.symbol}</Link><small>{position.name}</small></th>
-                                <td class="figure">{tokens(position.balance)}</td>
-                                <td class="figure">{price(position.usdPrice)}</td>
-                                <td class="figure">{usd(position.usdValue)}</td>
+                                <td class="figure" title={position.balance}>{held(position.balance)}<small class="tight">at {price(position.usdPrice)}</small></td>
+                                <td class="figure roomy">{price(position.usdPrice)}</td>
+                                <td class="figure" title={position.usdValue ?? undefined}>{worth(position.usdValue)}</td>
                                 <td class="line">{share !== null && <span class="meter" style={{ '--part': `${share}%` } as Record<string, string>}>{share.toFixed(1)} %</span>}</td>
                               </tr>
                             );
