@@ -102,8 +102,25 @@ def test_too_much_that_waits_cuts_them_off_and_taking_it_makes_room():
             assert await ears.next() == b"0123456789"
         ears.push(b"01234")
         ears.push(b"56789!")
+        assert not ears.is_cut
+        ears.push(b"?")
         assert (ears.is_cut, ears.is_over, cuts) == (True, True, [1])
         assert await ears.next() == b""
+
+    asyncio.run(scenario())
+
+
+def test_who_has_taken_everything_is_not_slow_however_much_comes_at_once():
+    """Midnight closes a candle of every interval, and after a store that was away there are many rounds to tell."""
+
+    async def scenario():
+        ears = listener(bytes_max=10)
+        ears.push(b"a price")
+        ears.push(b"a round of more than ten bytes")
+        assert not ears.is_cut
+        assert await ears.next() == b"a pricea round of more than ten bytes"
+        ears.push(b"the next round, as long as that")
+        assert await ears.next() == b"the next round, as long as that"
 
     asyncio.run(scenario())
 

@@ -86,10 +86,11 @@ class Listener:
     def push(self, data: bytes) -> None:
         if self.is_over:
             return
-        self._queued += len(data)
         if self._queued > self._bytes_max:
+            # What waited before this came is what they did not take: a long round alone makes nobody slow.
             self.cut()
             return
+        self._queued += len(data)
         self._queue.append(data)
         self._wake()
 
