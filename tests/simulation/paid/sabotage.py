@@ -143,7 +143,11 @@ SABOTAGES = (
     # The client pays twice.
     broken(
         "the client signs anew after a refusal",
-        (PAYER, "if status == 402 and self._service_time(headers) >= signed.until + _OVER_AFTER_S:", "if status == 402:"),
+        (
+            PAYER,
+            "if status == 402 and self._service_time(headers) >= signed.until + _OVER_AFTER_S:",
+            "if status == 402:",
+        ),
     ),
     broken(
         "the client forgets what got no answer",
