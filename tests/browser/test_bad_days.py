@@ -38,6 +38,20 @@ def test_a_service_that_dies_is_told_and_its_return_is_noticed(api, opened):
     expect(page.get_by_text("The service does not answer since")).to_have_count(0, timeout=LONG_MS)
 
 
+def test_a_lost_stream_tells_of_a_dead_service_before_the_next_slow_reading(api, opened):
+    base, started, _ = api
+    page = opened(base)
+    # While the stream is there, figures are read again every half minute: here that never comes.
+    page.add_init_script(
+        "const later = setTimeout; window.setTimeout = (work, ms) => later(work, ms === 30000 ? 2 ** 31 - 1 : ms)"
+    )
+    page.reload()
+    expect(page.get_by_text("live", exact=True)).to_be_visible()
+    expect(page.locator("table.markets tbody tr").first.locator(".price")).to_have_text(re.compile(r"\d"))
+    started[-1].kill()
+    expect(page.get_by_text("The service does not answer since")).to_be_visible()
+
+
 @pytest.mark.parametrize(("target", "name"), [("issuer", "issuer"), ("rpc", "node")])
 def test_a_source_that_is_down_hides_prices_and_says_since_when(up, opened, target, name):
     page = opened(up.base)

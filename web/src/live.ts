@@ -182,7 +182,7 @@ async function listen(): Promise<void> {
     const gone = new AbortController();
     document.addEventListener('visibilitychange', () => document.hidden && gone.abort(), { signal: gone.signal });
     try {
-      for await (const told of client.stream({ events: ['price'], signal: gone.signal, onState: (state) => tell({ isStreaming: state === 'open' }) })) apply(told);
+      for await (const told of client.stream({ events: ['price'], signal: gone.signal, onState })) apply(told);
     } catch {
       // Refused for good: what is asked for now and then has to do.
       gone.abort();
@@ -190,6 +190,13 @@ async function listen(): Promise<void> {
     }
     tell({ isStreaming: false });
   }
+}
+
+function onState(state: 'open' | 'lost'): void {
+  const wasStreaming = market.isStreaming;
+  tell({ isStreaming: state === 'open' });
+  // Whether the service is away is found out now, and not when the next slow reading is due.
+  if (wasStreaming && state === 'lost') hurry();
 }
 
 function apply(told: StreamEvent): void {
