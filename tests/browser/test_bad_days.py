@@ -52,6 +52,26 @@ def test_a_lost_stream_tells_of_a_dead_service_before_the_next_slow_reading(api,
     expect(page.get_by_text("The service does not answer since")).to_be_visible()
 
 
+def test_a_view_opened_while_the_service_is_away_comes_when_it_is_back(api, opened):
+    base, started, start = api
+    page = opened(base)
+    expect(page.locator("table.markets tbody tr").first.locator(".price")).to_have_text(re.compile(r"\d"))
+    started[-1].kill()
+    page.get_by_role("link", name="Status", exact=True).click()
+    expect(page.get_by_text("This page could not be loaded.")).to_be_visible()
+    started.append(start())
+    expect(page.get_by_role("heading", name="Status")).to_be_visible(timeout=LONG_MS)
+
+
+def test_a_chart_whose_code_does_not_come_is_asked_for_again(up, opened):
+    page = opened(up.base)
+    page.route("**/app/files/chart-*.js", lambda route: route.abort("connectionreset"))
+    page.locator("table.markets tbody tr").get_by_role("link", name="AAPL").first.click()
+    expect(page.get_by_text("The chart could not be loaded.")).to_be_visible()
+    page.unroute("**/app/files/chart-*.js")
+    expect(page.locator(".chart canvas").first).to_be_visible()
+
+
 @pytest.mark.parametrize(("target", "name"), [("issuer", "issuer"), ("rpc", "node")])
 def test_a_source_that_is_down_hides_prices_and_says_since_when(up, opened, target, name):
     page = opened(up.base)

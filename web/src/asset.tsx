@@ -122,25 +122,17 @@ function Candles(props: { symbol: string; history: History | null; interval: Int
   const { symbol, history, interval, equity, pool, actions } = props;
   const box = useRef<HTMLDivElement>(null);
   const [chart, setChart] = useState<Chart | null>(null);
-  const [failed, setFailed] = useState(false);
+  const code = useAsk('chart', () => import('./chart'));
   const [level, setLevel] = useState<number | null>(null);
   const [y, setY] = useState<number | null>(null);
   const [dragging, setDragging] = useState(false);
   const [dropped, setDropped] = useState(false);
   useEffect(() => {
-    let mounted: Chart | null = null;
-    let gone = false;
-    import('./chart').then(
-      ({ mount }) => {
-        if (!gone && box.current) setChart((mounted = mount(box.current)));
-      },
-      () => setFailed(true),
-    );
-    return () => {
-      gone = true;
-      mounted?.destroy();
-    };
-  }, []);
+    if (!code.data || !box.current) return;
+    const mounted = code.data.mount(box.current);
+    setChart(mounted);
+    return () => mounted.destroy();
+  }, [code.data]);
   useEffect(() => {
     if (chart && history) chart.draw({ candles: history.candles, interval, equity, pool, actions });
   }, [chart, history, interval, equity, pool, actions]);
@@ -178,7 +170,7 @@ function Candles(props: { symbol: string; history: History | null; interval: Int
       setLevel(round(at * (1 + way * (event.shiftKey ? 0.01 : 0.001))));
     } else if (event.key === 'Enter') setDropped(true);
   };
-  if (failed) return <Empty title="The chart could not be loaded.">The figures beside it are complete.</Empty>;
+  if (code.error) return <Empty title="The chart could not be loaded.">The figures beside it are complete.</Empty>;
   const side = at !== null && last !== null && at < last ? 'below' : 'above';
   return (
     <>

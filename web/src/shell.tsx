@@ -1,7 +1,7 @@
 // The frame: where one is, whether the service is there, who is connected.
 import type { ComponentChildren, FunctionComponent, JSX } from 'preact';
-import { useEffect, useErrorBoundary, useRef, useState } from 'preact/hooks';
-import { useRoute } from './api';
+import { useEffect, useErrorBoundary, useRef } from 'preact/hooks';
+import { useAsk, useRoute } from './api';
 import { clock } from './figures';
 import { useMarket } from './live';
 import { Markets } from './markets';
@@ -115,23 +115,12 @@ function Kept({ path, children }: { path: string; children: ComponentChildren })
 
 /** A view whose code comes when it is first opened. */
 function Later({ name, rest }: { name: string; rest: string }): JSX.Element {
-  const [, retell] = useState(0);
-  const [failed, setFailed] = useState(false);
   const load = VIEWS[name];
   const View = loaded.get(name);
-  useEffect(() => {
-    setFailed(false);
-    if (!load || loaded.has(name)) return;
-    load().then(
-      (view) => {
-        loaded.set(name, view);
-        retell((count) => count + 1);
-      },
-      () => setFailed(true),
-    );
-  }, [name]);
+  // Asked for until it comes: who opens a view while the service is away gets it when it is back.
+  const { error } = useAsk(load && !View ? `view ${name}` : null, async () => void loaded.set(name, await load!()));
   if (!load) return <Empty title="There is no such page."><Link to="/">All markets</Link></Empty>;
-  if (failed) {
+  if (error) {
     return (
       <div class="state failed" role="alert">
         <strong>This page could not be loaded.</strong>

@@ -40,7 +40,7 @@ export function discover(): void {
     asked = true;
     void offers().then(async ({ endpoints }) => {
       if (endpoints.includes('GET /sandbox')) (await import('./demo_wallet')).announceDemoWallet();
-    }, () => (asked = false));
+    }).catch(() => (asked = false));
   }
   dispatchEvent(new Event('eip6963:requestProvider'));
 }
