@@ -233,6 +233,24 @@ def test_what_an_earlier_version_kept_is_found_and_what_cannot_be_read_stops_the
         Payer(KEY, limit_usd="1", file=file)
 
 
+def test_what_one_wallet_signed_pays_for_no_call_of_another(tmp_path):
+    file = tmp_path / "payments.json"
+    payer, other = (Payer(key, limit_usd="1", file=file) for key in (KEY, "0x" + "22" * 32))
+    spare = sign(payer, challenge())
+    assert not payer.judge(spare, 404, is_first=True)
+    assert sign(other, challenge()).headers != spare.headers
+    assert other.spent_usd == "0.010000"
+    assert sign(payer, challenge()).headers == spare.headers
+
+
+@pytest.mark.parametrize("kept", [b"", b"{", b"null", b'{"kept": [{"name": "\xff"}]}'])
+def test_a_file_that_holds_something_else_stops_the_payer_in_its_own_words(kept, tmp_path):
+    file = tmp_path / "payments.json"
+    file.write_bytes(kept)
+    with pytest.raises(errors.KeptUnreadable):
+        Payer(KEY, limit_usd="1", file=file)
+
+
 def test_what_an_earlier_life_signed_for_is_counted_in_that_one(tmp_path):
     file, clock = tmp_path / "payments.json", MovedClock()
     signed = sign(Payer(KEY, limit_usd="1", file=file, clock=clock), challenge())

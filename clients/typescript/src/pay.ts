@@ -177,7 +177,8 @@ export class Payer implements PayerOfClient {
     const challenge = read(header);
     const offers = payable(challenge, this.#options.network);
     const offer = offers[0]!;
-    const terms = JSON.stringify(offers);
+    // Another wallet's payment is that wallet's money, although both are kept in one store.
+    const terms = JSON.stringify([this.#signer.address, offers]);
     const spare = await this.#kept.change((all) => {
       const found = all.find(
         (each) => each.request === null && each.terms === terms && each.until - this.#now() > VALID_AT_LEAST_MS,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Client, PaymentRequired, SpendingLimit, UpstreamError, NoLiquidity } from 'tickyard';
 import { Payer } from 'tickyard/pay';
-import { challenge, paid, payment, quote, RECEIPT, SIGNER, USDC } from './money.mjs';
+import { challenge, paid, OTHER_SIGNER, payment, quote, RECEIPT, SIGNER, USDC } from './money.mjs';
 import { failure, stand } from './stand.mjs';
 
 test('a call is paid, and its receipt kept', async (t) => {
@@ -95,6 +95,19 @@ for (const [what, offer] of [
     assert.equal(asked.filter(payment).length, 0);
   });
 }
+
+test('what one wallet signed pays for no call of another', async (t) => {
+  const { url, asked } = await stand(t, challenge(USDC), failure(422, 'no_liquidity'), challenge(USDC), paid);
+  let kept = null;
+  const store = { load: () => kept, save: (text) => void (kept = text) };
+  const [client, other] = [SIGNER, OTHER_SIGNER].map(
+    (signer) => new Client(url, { payer: new Payer(signer, { limitUsd: '0.05', store }) }),
+  );
+  await assert.rejects(quote(client), NoLiquidity);
+  await quote(other, '200');
+  const payers = asked.filter(payment).map((each) => JSON.parse(Buffer.from(payment(each), 'base64')).payload.authorization.from);
+  assert.deepEqual(payers, [SIGNER.address, OTHER_SIGNER.address]);
+});
 
 test('a person who says no has paid nothing', async (t) => {
   const { url } = await stand(t, challenge(USDC));

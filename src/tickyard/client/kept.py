@@ -112,7 +112,7 @@ class KeptPayments:
             self._entries = msgspec.json.decode(self._file.read_bytes(), type=_Book).entries()
         except FileNotFoundError:
             self._entries = []
-        except (OSError, msgspec.MsgspecError) as error:
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise KeptUnreadable(f"the kept payments in {self._file} cannot be read ({type(error).__name__})") from None
 
     @contextmanager

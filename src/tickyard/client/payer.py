@@ -87,7 +87,8 @@ class Payer:
         longer can be kept for longer."""
         challenge = _challenge(headers)
         offers = self._payable(challenge)
-        terms = str(offers)
+        # Another wallet's payment is that wallet's money, although both are kept in one file.
+        terms = f"{self._address()} {offers}"
         spare = self._kept.take_spare(terms)
         if spare is not None and spare.until - self._clock.timestamp() > _VALID_AT_LEAST_S:
             if str(spare.headers) in self._own:
@@ -190,6 +191,11 @@ class Payer:
             kind = type(error).__name__
             raise PaymentRequired("payment_required", f"the offer cannot be paid ({kind})", status=402) from None
         return {"PAYMENT-SIGNATURE": encode_payment_signature_header(payment)}
+
+    def _address(self) -> str:
+        from eth_account import Account
+
+        return str(Account.from_key(self._private_key).address)
 
     def _open(self, ahead_s: int) -> Any:
         from eth_account import Account
