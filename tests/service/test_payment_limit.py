@@ -61,7 +61,7 @@ def test_a_service_that_refuses_every_payment_still_gets_no_more_than_the_limit(
         signed = sign(payer, challenge())
         collected += signed_amount(signed)
         clock.move(400)
-        assert payer.judge(signed, 402, is_first=True)
+        assert payer.judge(signed, 402, {}, is_first=True)
     with pytest.raises(errors.SpendingLimit):
         sign(payer, challenge())
     assert (collected, payer.spent_usd, payer.left_usd) == (50_000, "0.000000", "0.000000")
@@ -71,13 +71,13 @@ def test_a_payment_that_was_not_taken_pays_for_the_next_call_on_the_same_terms()
     clock = MovedClock()
     payer = Payer(KEY, limit_usd="0.03", clock=clock)
     first = sign(payer, challenge())
-    assert not payer.judge(first, 404, is_first=True)
+    assert not payer.judge(first, 404, {}, is_first=True)
     assert (payer.spent_usd, payer.left_usd) == ("0.000000", "0.020000")
     dearer = sign(payer, challenge({"amount": "20000"}))
     assert dearer.headers != first.headers
     assert sign(payer, challenge()) == first
     assert (payer.spent_usd, payer.left_usd) == ("0.030000", "0.000000")
-    payer.judge(first, 404, is_first=True)
+    payer.judge(first, 404, {}, is_first=True)
     clock.move(280)
     # It would run out on the way.
     with pytest.raises(errors.SpendingLimit):
@@ -154,8 +154,8 @@ def test_only_a_sandbox_on_this_machine_is_believed_about_the_time(profile, is_l
 def test_who_is_asked_to_wait_knows_no_more_of_a_payment_than_before(status):
     payer = Payer(KEY, limit_usd="1")
     signed = sign(payer, challenge())
-    assert not payer.judge(signed, 502, is_first=True)
-    assert not payer.judge(signed, status, is_first=False)
+    assert not payer.judge(signed, 502, {}, is_first=True)
+    assert not payer.judge(signed, status, {}, is_first=False)
     assert payer.uncertain("GET /x") == signed
     assert sign(payer, challenge()) != signed, "it pays for nothing else"
 
@@ -164,12 +164,12 @@ def test_what_may_have_been_taken_once_never_pays_for_another_request():
     clock = MovedClock()
     payer = Payer(KEY, limit_usd="1", clock=clock)
     signed = sign(payer, challenge())
-    payer.judge(signed, 404, is_first=False)
+    payer.judge(signed, 404, {}, is_first=False)
     assert payer.uncertain("GET /x") == signed
     clock.move(400)
-    assert not payer.judge(signed, 404, is_first=False), "somebody on the way may have said it"
+    assert not payer.judge(signed, 404, {}, is_first=False), "somebody on the way may have said it"
     assert payer.uncertain("GET /x") == signed
-    assert payer.judge(signed, 402, is_first=False)
+    assert payer.judge(signed, 402, {}, is_first=False)
     assert payer.uncertain("GET /x") is None
 
 
@@ -181,7 +181,7 @@ def test_what_an_equal_call_presents_meanwhile_pays_for_nothing_else(is_another_
     signed = sign(payer, challenge())
     assert other.uncertain("GET /x") == signed
     # The first of the two is told that nothing was taken. The other has not been told anything yet.
-    payer.judge(signed, 422, is_first=True)
+    payer.judge(signed, 422, {}, is_first=True)
     assert payer.spent_usd == "0.010000"
     assert asyncio.run(payer.sign(challenge(), "GET /y")) != signed
     assert other.uncertain("GET /x") == signed
@@ -199,7 +199,7 @@ def test_equal_requests_at_the_same_time_keep_a_payment_each(tmp_path):
     payer = Payer(KEY, limit_usd="1", file=file)
     both = [sign(payer, challenge()) for _ in range(2)]
     found = [payer.uncertain("GET /x")]
-    Payer(KEY, limit_usd="1", file=file).judge(found[0], 200, is_first=False)
+    Payer(KEY, limit_usd="1", file=file).judge(found[0], 200, {}, is_first=False)
     found.append(payer.uncertain("GET /x"))
     assert found == both
 
@@ -237,7 +237,7 @@ def test_what_one_wallet_signed_pays_for_no_call_of_another(tmp_path):
     file = tmp_path / "payments.json"
     payer, other = (Payer(key, limit_usd="1", file=file) for key in (KEY, "0x" + "22" * 32))
     spare = sign(payer, challenge())
-    assert not payer.judge(spare, 404, is_first=True)
+    assert not payer.judge(spare, 404, {}, is_first=True)
     assert sign(other, challenge()).headers != spare.headers
     assert other.spent_usd == "0.010000"
     assert sign(payer, challenge()).headers == spare.headers
@@ -256,7 +256,7 @@ def test_what_an_earlier_life_signed_for_is_counted_in_that_one(tmp_path):
     signed = sign(Payer(KEY, limit_usd="1", file=file, clock=clock), challenge())
     later = Payer(KEY, limit_usd="1", file=file, clock=clock)
     clock.move(400)
-    assert later.judge(signed, 402, is_first=False)
+    assert later.judge(signed, 402, {}, is_first=False)
     assert (later.spent_usd, later.left_usd) == ("0.000000", "1.000000")
 
 
@@ -270,7 +270,7 @@ def test_a_file_that_cannot_be_written_stops_new_payments_and_withholds_no_answe
     payer = Payer(KEY, limit_usd="1", file=file)
     signed = sign(payer, challenge())
     (tmp_path / "payments.json.new").mkdir()
-    assert payer.judge(signed, 200, is_first=True)
+    assert payer.judge(signed, 200, {}, is_first=True)
     with pytest.raises(errors.KeptUnreadable):
         sign(payer, challenge())
     assert payer.left_usd == "0.990000"

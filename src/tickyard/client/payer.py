@@ -9,7 +9,6 @@ import secrets
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
@@ -29,7 +28,6 @@ _VALID_AT_MOST_S: Final = 86_400
 """What is good for longer can be kept for longer by whoever was shown it."""
 _SAYS_NOTHING: Final = (408, 425, 429)
 """Said before anybody has looked at the payment, which may be under way all the same."""
-_NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 _OVER_AFTER_S: Final = 60
 """How long after its deadline, by the service's clock, a refused payment is over for sure: blocks have times of their
 own."""
@@ -116,9 +114,7 @@ class Payer:
         self._own.add(str(paying))
         return signed
 
-    def judge(
-        self, signed: SignedPayment, status: int, headers: Mapping[str, str] = _NO_HEADERS, *, is_first: bool
-    ) -> bool:
+    def judge(self, signed: SignedPayment, status: int, headers: Mapping[str, str], *, is_first: bool) -> bool:
         """What an answer says about the payment that was sent with it. True: it is over, and a new one may be signed.
 
         An answer ends it; so does a 402 once nobody can take it any more, but no other 4xx: that may be the word of a
