@@ -809,9 +809,38 @@ def test_a_call_that_is_interrupted_goes_no_further():
     try:
         with socket.create_server(("127.0.0.1", 0)) as listener:
             threading.Thread(target=hold, args=(listener,), daemon=True).start()
-            with Client(f"http://127.0.0.1:{listener.getsockname()[1]}", retries=0) as client:
+            with Client(f"http://127.0.0.1:{listener.getsockname()[1]}", retries=0, timeout_s=2 * STUCK_S) as client:
                 with pytest.raises(KeyboardInterrupt):
                     client.get_price(symbol="AAPL")
-                assert ended.wait(5)
+                assert ended.wait(STUCK_S)
     finally:
         signal.signal(signal.SIGINT, told)
+
+
+def test_a_call_that_is_interrupted_before_it_is_waited_for_goes_no_further():
+    """The signal may come between the two lines that start the work and wait for it."""
+    asked, ended = threading.Event(), threading.Event()
+
+    def hold(listener):
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(65536)
+            asked.set()
+            if not connection.recv(65536):
+                ended.set()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=hold, args=(listener,), daemon=True).start()
+        with Client(f"http://127.0.0.1:{listener.getsockname()[1]}", retries=0, timeout_s=2 * STUCK_S) as client:
+            schedule = client._loop.call_soon_threadsafe
+
+            def start_and_be_interrupted(*work):
+                client._loop.call_soon_threadsafe = schedule
+                schedule(*work)
+                assert asked.wait(STUCK_S)
+                raise KeyboardInterrupt
+
+            client._loop.call_soon_threadsafe = start_and_be_interrupted
+            with pytest.raises(KeyboardInterrupt):
+                client.get_price(symbol="AAPL")
+            assert ended.wait(STUCK_S)

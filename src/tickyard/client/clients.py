@@ -3,6 +3,8 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from tickyard.client.answers.shared import TradeBuild
@@ -193,9 +195,31 @@ class Client(Operations):
         return self._wait(self._caller.call(route, values))
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
-        under_way = asyncio.run_coroutine_threadsafe(work, self._loop)
+        outcome: Future[T] = Future()
+        tasks: list[asyncio.Task[T]] = []
+
+        def start() -> None:
+            tasks.append(self._loop.create_task(work))
+            tasks[0].add_done_callback(partial(_hand_over, outcome))
+
+        def stop() -> None:
+            for task in tasks:
+                task.cancel()
+
+        # Whoever is interrupted here wants no more of it: the next step of a trade is not signed behind their back. The
+        # loop takes both in this order, so at no instant is there work that an interruption would miss.
         try:
-            return under_way.result()
+            self._loop.call_soon_threadsafe(start)
+            return outcome.result()
         finally:
-            # Whoever is interrupted here wants no more of it: the next step of a trade is not signed behind their back.
-            under_way.cancel()
+            if not outcome.done():
+                self._loop.call_soon_threadsafe(stop)
+
+
+def _hand_over(outcome: "Future[T]", task: "asyncio.Task[T]") -> None:
+    if task.cancelled():
+        outcome.cancel()
+    elif (error := task.exception()) is not None:
+        outcome.set_exception(error)
+    else:
+        outcome.set_result(task.result())
