@@ -24,15 +24,26 @@ _READ_SO_FAR: Final = select(earn_desk_mark.c.desk).order_by(earn_desk_mark.c.de
 
 
 async def desk_that_pays(deps: EarnDeps, epoch: int) -> Address:
-    """The desk for which a day is to be sealed. Raises UpstreamDown when one that was replaced cannot be asked."""
+    """The desk for which a day is to be sealed. Raises UpstreamDown when one that was replaced cannot be asked.
+
+    That a replaced desk is open is not enough: whoever once had the payer's key can open days to come with any books,
+    and nobody could be paid on them. It must have paid somebody, or have been opened with this very pool.
+    """
     ours = deps.earn.desk
     async with deps.store.read() as tx:
         others = [Address(desk) for desk in (await tx.execute(_READ_SO_FAR)).scalars() if desk != ours]
+        pool_raw = (await tx.execute(select(earn_epoch.c.pool_raw).where(earn_epoch.c.id == epoch))).scalar_one()
     if not others:
         return ours
-    desks = [ours, *others]
-    on_desk = await read_days(deps.rpc, deps.earn.multicall, [(desk, epoch) for desk in desks])
-    return next((desk for desk, day in zip(desks, on_desk, strict=True) if day.is_open), ours)
+    our_day, *days = await read_days(deps.rpc, deps.earn.multicall, [(desk, epoch) for desk in (ours, *others)])
+    if our_day.is_open:
+        return ours
+    for desk, day in zip(others, days, strict=True):
+        if day.spent_raw or (day.is_open and day.pool_raw == pool_raw):
+            return desk
+        if day.is_open:
+            log.error("a replaced desk was opened with books that are not ours", epoch=epoch, desk=desk)
+    return ours
 
 
 async def name_desks(deps: EarnDeps) -> str:
