@@ -13,7 +13,7 @@ from tickyard.doors.http.answers import send_error
 from tickyard.doors.http.bodies import BODY_MAX_BYTES, BodyRefused, read_json_body
 from tickyard.doors.http.cache import FrontCache
 from tickyard.doors.http.edge import Edge
-from tickyard.doors.http.fast_path import ReadyProtocol, callers_most
+from tickyard.doors.http.fast_path import ReadyProtocol, callers_most, lingering_most
 from tickyard.doors.routes import build_router
 from tickyard.kernel.clock import WallClock
 from tickyard.observe.lines import Lines
@@ -279,6 +279,11 @@ def test_callers_leave_files_for_what_answers_them(files, most):
     assert callers_most(files) == most
 
 
+@pytest.mark.parametrize(("files", "most"), [(64, 6), (20, 1), (1_024, 16), (65_536, 1_024), (-1, sys.maxsize)])
+def test_those_who_are_turned_away_leave_most_of_these_files(files, most):
+    assert lingering_most(files) == most
+
+
 def test_one_caller_too_many_is_told_so_and_those_who_are_in_are_served(monkeypatch):
     """They took the last file, and whatever was then loaded for the first time was a 500."""
     monkeypatch.setattr(ReadyProtocol, "MOST", 2)
@@ -305,5 +310,39 @@ def test_one_caller_too_many_is_told_so_and_those_who_are_in_are_served(monkeypa
             writer.write(LAST)
             assert (await read_answer(again))[0] == 200
             writer.close()
+
+    asyncio.run(scenario())
+
+
+def test_those_who_were_turned_away_and_stay_take_no_files_from_what_answers_the_others(monkeypatch):
+    """Each stayed for two seconds: with the last file taken, calls of those who were in could ask nobody."""
+    monkeypatch.setattr(ReadyProtocol, "MOST", 1)
+    monkeypatch.setattr(ReadyProtocol, "LINGERING", 2)
+    monkeypatch.setattr(ReadyProtocol, "LINGER_S", 10 * STUCK_S)
+    lost = asyncio.Semaphore(0)
+    let_go = ReadyProtocol.connection_lost
+
+    def connection_lost(self, exc):
+        let_go(self, exc)
+        lost.release()
+
+    monkeypatch.setattr(ReadyProtocol, "connection_lost", connection_lost)
+
+    async def scenario():
+        async with asyncio.timeout(STUCK_S), serving.serving(Yard().edge) as base:
+            port = int(base.rpartition(":")[2])
+            reader, held = await asyncio.open_connection("127.0.0.1", port)
+            deaf = []
+            for _ in range(5):
+                late, hanging = await asyncio.open_connection("127.0.0.1", port)
+                assert (await read_answer(late))[0] == 502
+                deaf.append(hanging)
+            for _ in range(3):
+                await lost.acquire()
+            assert lost.locked()
+            held.write(LAST)
+            assert (await read_answer(reader))[0] == 200
+            for writer in (held, *deaf):
+                writer.close()
 
     asyncio.run(scenario())

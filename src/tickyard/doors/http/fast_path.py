@@ -30,8 +30,14 @@ def callers_most(files: int) -> int:
     return max(files - max(files // 8, 48), 8)
 
 
+def lingering_most(files: int) -> int:
+    """How many more, who were turned away, may take their time to hear it: an eighth of that rest."""
+    return sys.maxsize if files == resource.RLIM_INFINITY else max((files - callers_most(files)) // 8, 1)
+
+
 class ReadyProtocol(LimitedProtocol):
     MOST = callers_most(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    LINGERING = lingering_most(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
     _dated: tuple[Headers, bytes] = ([], b"\r\n")
     """The headers that the server adds to every answer, and how they travel, with the end of the head."""
 
@@ -41,8 +47,12 @@ class ReadyProtocol(LimitedProtocol):
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if len(self.connections) > self.MOST:
+        too_many = len(self.connections) - self.MOST
+        if too_many > 0:
             self._refuse(CROWDED)
+        if too_many > self.LINGERING:
+            # It may destroy the answer, but whoever stays deaf would keep a file that calls of others need.
+            transport.close()
 
     def _is_answered_at_once(self) -> bool:
         parser = self.parser
