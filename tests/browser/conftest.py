@@ -18,7 +18,7 @@ PATIENCE_MS = 30_000
 # The browser notes every failed request by itself: a challenge is one, and to survive the others is what some journeys
 # are about. A server that dies is told by many names, by the moment of the request at which it died.
 PASSING = re.compile(
-    r"Failed to load resource: .*(402|502|503|ERR_(CONNECTION|SOCKET|NETWORK|EMPTY_RESPONSE|INCOMPLETE|TIMED_OUT))"
+    r"Failed to load resource: .*(402|429|502|503|ERR_(CONNECTION|SOCKET|NETWORK|EMPTY_RESPONSE|INCOMPLETE|TIMED_OUT))"
 )
 
 

@@ -91,6 +91,27 @@ def test_a_source_that_is_down_hides_prices_and_says_since_when(up, opened, targ
     expect(page.locator(".banner")).to_have_count(0)
 
 
+TOO_MANY = {
+    "status": 429,
+    "headers": {"retry-after": "30"},
+    "json": {"error": {"code": "bad_request", "message": "too many requests"}},
+}
+NOT_OURS = {"status": 503, "content_type": "text/html", "body": "<html>Service Unavailable</html>"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"), [(TOO_MANY, "Too many requests."), (NOT_OURS, "The service answered 503.")]
+)
+def test_no_source_is_called_down_for_what_is_not_its_fault(up, opened, answer, said):
+    page = opened(up.base, "/status")
+    page.route("**/v1/stats", lambda route: route.fulfill(**answer))
+    page.reload()
+    expect(page.locator(".banner")).to_contain_text(re.compile(r"^No prices since \d\d:\d\d UTC\. " + re.escape(said)))
+    expect(page.locator(".banner")).not_to_contain_text("is down")
+    page.unroute("**/v1/stats")
+    expect(page.locator(".banner")).to_have_count(0)
+
+
 def test_an_unknown_token_and_an_unknown_page_have_a_way_back(up, opened):
     page = opened(up.base, "/portfolio/nonsense")
     expect(page.get_by_text("This is not an address.")).to_be_visible()

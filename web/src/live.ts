@@ -127,7 +127,9 @@ async function sourceTrouble(message: string): Promise<Trouble> {
     const status = await client.getStatus().catch(() => null);
     down = status?.upstreams.find(({ name }) => name === source)?.lastOkAt ?? down;
   }
-  return { title: `The ${source === 'node' ? 'chain node' : (source ?? 'source of prices')} is down${down === null ? '' : ` since ${clock(down)}`}.`, text, source };
+  const when = down === null ? '' : ` since ${clock(down)}`;
+  // Who asks too often, or meets a service that is stopping or crowded, is told that and not that a source is down.
+  return { title: source ? `The ${source === 'node' ? 'chain node' : source} is down${when}.` : `No prices${when}.`, text, source };
 }
 
 function rowOf({ symbol, stats, error }: ManyStats['stats'][number], old?: Row): Row {
