@@ -112,6 +112,20 @@ def test_no_source_is_called_down_for_what_is_not_its_fault(up, opened, answer, 
     expect(page.locator(".banner")).to_have_count(0)
 
 
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [(TOO_MANY, "Too many requests."), (NOT_OURS, "The service answered 503."), (None, "The service does not answer.")],
+)
+def test_a_price_that_cannot_be_asked_for_is_not_called_free(up, opened, answer, said):
+    page = opened(up.base, "/pay")
+    page.route("**/v1/x402/quote*", lambda route: route.fulfill(**answer) if answer else route.abort("connectionreset"))
+    page.get_by_role("button", name="Ask without paying").click()
+    expect(page.locator(".note.bad")).to_have_text(said)
+    page.unroute("**/v1/x402/quote*")
+    page.get_by_role("button", name="Ask without paying").click()
+    expect(page.get_by_text("402: pay one of these")).to_be_visible()
+
+
 def test_an_unknown_token_and_an_unknown_page_have_a_way_back(up, opened):
     page = opened(up.base, "/portfolio/nonsense")
     expect(page.get_by_text("This is not an address.")).to_be_visible()

@@ -1,7 +1,7 @@
 // One paid call, step by step: the challenge, what is signed, the receipt.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { Client, type Quote } from 'tickyard';
+import { Client, PaymentRequired, type Quote, type Reply, type Send } from 'tickyard';
 import type { Payer } from 'tickyard/pay';
 import { client, offers, sandbox, useAsk } from './api';
 import { day, exactUsd, tokens, usd } from './figures';
@@ -47,6 +47,20 @@ async function aheadS(): Promise<number> {
   return (Date.parse((await sandbox.readSandboxClock()).now) - Date.now()) / 1000;
 }
 
+/** What a quote costs. Whatever else comes of asking is told as of any call: a service that is away asks for no payment either. */
+async function unpaid(symbol: string): Promise<Accepts[]> {
+  let asked: Reply | null = null;
+  const pay = async (_: string, send: Send) => (asked = await send({}));
+  try {
+    await new Client(location.origin, { retries: 1, timeoutMs: 15_000, payer: { pay } }).getQuote({ symbol, side: 'buy', amount: '100' });
+  } catch (error) {
+    if (!(error instanceof PaymentRequired)) throw error;
+    const { accepts } = JSON.parse(asked!.text) as { accepts?: Accepts[] };
+    if (accepts) return accepts;
+  }
+  throw new Error('The route asks for no payment.');
+}
+
 // One purse for the life of the page: another network or wallet gets what the one before has left of the limit.
 let payer: Payer | null = null;
 let payerKey = '';
@@ -72,10 +86,7 @@ export function PayView(): JSX.Element {
       setAnswer(null);
       setReceipt(null);
       setTyped(null);
-      const reply = await fetch(`/v1/x402/quote?${new URLSearchParams({ symbol, side: 'buy', amount: '100' })}`);
-      const body = (await reply.json()) as { accepts?: Accepts[] };
-      if (reply.status !== 402 || !body.accepts) throw new Error('The route asks for no payment.');
-      setChallenge(body.accepts);
+      setChallenge(await unpaid(symbol));
     });
   const pay = () =>
     paying.act(async () => {
