@@ -154,6 +154,24 @@ def test_a_sample_of_minutes_ago_is_never_shown_as_the_price_of_now(up, opened):
     page.close()
 
 
+def test_the_line_of_a_day_is_asked_for_again_while_the_page_stays_open(up, opened):
+    page = opened(up.base, "/status")
+    closes = [1, 2]
+
+    def history(route):
+        candle = {"t": "2026-01-01T00:00:00Z", "open": 1, "high": 2, "low": 1, "samples": 1}
+        route.fulfill(json={"candles": [{**candle, "close": close} for close in closes]})
+
+    page.route("**/v1/history/AAPL*", history)
+    page.clock.install()
+    page.goto(f"{up.base}/app")
+    page.get_by_role("searchbox").fill("AAPL")
+    expect(page.get_by_role("img", name="AAPL, one day: rising")).to_be_visible()
+    closes.reverse()
+    page.clock.fast_forward("20:00")
+    expect(page.get_by_role("img", name="AAPL, one day: falling")).to_be_visible()
+
+
 def test_a_page_that_nobody_looks_at_holds_no_connection(up, opened):
     """A browser has six to a service, for all its tabs: with as many pages in the background no other would open."""
 

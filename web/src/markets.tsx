@@ -155,6 +155,11 @@ function walk(event: KeyboardEvent): void {
 // A day of closes, asked for when its row comes into view; a few at a time. Drawn by hand into a cell that is otherwise
 // left alone, so that a line that comes in costs one cell and not a table.
 const days = new Map<string, number[]>();
+// When a line may be asked for again: a page is open for longer than a day is what it was.
+const due = new Map<string, number>();
+const DAY_GOOD_MS = 600_000;
+const ASK_AGAIN_MS = 30_000;
+const isDue = (cell: HTMLElement) => Date.now() >= (due.get(cell.dataset.symbol!) ?? 0);
 const waiting: HTMLElement[] = [];
 let running = 0;
 const watch = new IntersectionObserver(
@@ -170,13 +175,13 @@ const watch = new IntersectionObserver(
 );
 
 function watchLines(table: HTMLElement | null): void {
-  table?.querySelectorAll('td.line:empty').forEach((cell) => watch.observe(cell));
+  table?.querySelectorAll<HTMLElement>('td.line').forEach((cell) => (!cell.firstChild || isDue(cell)) && watch.observe(cell));
 }
 
 function pump(): void {
   while (running < 3 && waiting.length) {
     const cell = waiting.shift()!;
-    if (!cell.isConnected || cell.firstChild) continue;
+    if (!cell.isConnected || (cell.firstChild && !isDue(cell))) continue;
     running++;
     line(cell)
       .catch(() => {})
@@ -189,9 +194,12 @@ function pump(): void {
 
 async function line(cell: HTMLElement): Promise<void> {
   const symbol = cell.dataset.symbol!;
-  if (!days.has(symbol)) {
+  if (isDue(cell)) {
+    due.set(symbol, Date.now() + ASK_AGAIN_MS);
     const { candles } = await client.getHistory({ symbol, interval: '1h', limit: 24 });
     days.set(symbol, candles.map(({ close }) => close));
+    due.set(symbol, Date.now() + DAY_GOOD_MS);
   }
-  if (!cell.firstChild) cell.append(sparkline(days.get(symbol)!, `${symbol}, one day`));
+  const day = days.get(symbol);
+  if (day) cell.replaceChildren(sparkline(day, `${symbol}, one day`));
 }
