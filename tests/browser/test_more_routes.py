@@ -172,6 +172,16 @@ def test_the_line_of_a_day_is_asked_for_again_while_the_page_stays_open(up, open
     expect(page.get_by_role("img", name="AAPL, one day: falling")).to_be_visible()
 
 
+def test_the_vote_power_is_the_one_of_the_positions_beside_it(up, opened):
+    address = "0x" + "5e" * 20
+    page = opened(up.base, f"/portfolio/{address}")
+    votes = page.locator(".card").filter(has=page.get_by_role("heading", name="Vote power"))
+    expect(votes.locator(".big")).to_have_text("0")
+    up.post("/sandbox/fund", {"address": address, "asset": "AAPL", "amount": "5"})
+    expect(page.get_by_role("row", name="AAPL")).to_be_visible()
+    expect(votes.locator(".big")).to_have_text(re.compile(r"^5\.\d"))
+
+
 def test_a_page_that_nobody_looks_at_holds_no_connection(up, opened):
     """A browser has six to a service, for all its tabs: with as many pages in the background no other would open."""
 

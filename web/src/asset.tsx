@@ -24,7 +24,7 @@ export function AssetView({ rest }: { rest: string }): JSX.Element {
   const stats = useAsk<Stats>(about('stats'), (signal) => client.getStats({ symbol }, { signal }), 5000);
   const quote = useAsk(about('price'), (signal) => client.getPrice({ symbol }, { signal }), 10_000);
   const history = useAsk<History>(about(`history ${interval}`), (signal) => client.getHistory({ symbol, interval, limit: 300 }, { signal }), 15_000);
-  const actions = useAsk(about('actions'), (signal) => client.listCorporateActions({ symbol }, { signal }));
+  const actions = useAsk(about('actions'), (signal) => client.listCorporateActions({ symbol }, { signal }), 60_000);
   if (rows && !row) {
     return <Empty title={`There is no token called ${symbol}.`}><Link to="/">All markets</Link></Empty>;
   }

@@ -13,7 +13,7 @@ export function PortfolioView({ rest }: { rest: string }): JSX.Element {
   useEffect(() => setText(address), [address]);
   const isAddress = /^0x[0-9a-fA-F]{40}$/.test(address);
   const holdings = useAsk(isAddress ? `portfolio ${address}` : null, (signal) => client.getPortfolio({ address }, { signal }), 10_000);
-  const power = useAsk(isAddress ? `power ${address}` : null, (signal) => client.getVotePower({ address }, { signal }));
+  const power = useAsk(isAddress ? `power ${address}` : null, (signal) => client.getVotePower({ address }, { signal }), 10_000);
   return (
     <>
       <div class="head">

@@ -9,7 +9,7 @@ import { Card, Choice, Facts, Shown } from './parts';
 const NAMES: [keyof ExplainedFacts, string][] = [['revenue', 'Revenue'], ['netIncome', 'Net income'], ['sharesOutstanding', 'Shares'], ['marketCap', 'Market cap']];
 
 export function Research({ symbol }: { symbol: string }): JSX.Element {
-  const research = useAsk(`research ${symbol}`, (signal) => client.getResearch({ symbol }, { signal }));
+  const research = useAsk(`research ${symbol}`, (signal) => client.getResearch({ symbol }, { signal }), 60_000);
   return (
     <>
       <Card title="Company">
@@ -81,7 +81,7 @@ function Candidates({ label, of }: { label: string; of: ExplainedCandidate[] }):
 
 function Bars({ symbol }: { symbol: string }): JSX.Element | null {
   const [span, setSpan] = useState<'annual' | 'quarterly'>('annual');
-  const found = useAsk(`financials ${symbol}`, (signal) => client.getFinancials({ symbol }, { signal }));
+  const found = useAsk(`financials ${symbol}`, (signal) => client.getFinancials({ symbol }, { signal }), 60_000);
   if (found.data && !found.data.annual.length && !found.data.quarterly.length) return null;
   return (
     <Card title="Financials" aside={<Choice of={[['annual', 'Years'], ['quarterly', 'Quarters']] as const} value={span} onPick={setSpan} label="Length of a period" />}>
