@@ -91,6 +91,19 @@ def test_a_source_that_is_down_hides_prices_and_says_since_when(up, opened, targ
     expect(page.locator(".banner")).to_have_count(0)
 
 
+def test_an_old_chart_says_of_when_it_is_and_shows_no_quote_that_is_hidden_above_it(up, opened):
+    page = opened(up.base, "/asset/AAPL")
+    chart = page.locator(".card").filter(has=page.get_by_role("heading", name="Price", exact=True))
+    expect(chart).to_contain_text("equity quote")
+    page.route(re.compile(r"/v1/(stats|history)/AAPL"), lambda route: route.fulfill(**NOT_OURS))
+    expect(page.locator(".head .hidden")).to_be_visible()
+    expect(chart).not_to_contain_text(re.compile("equity quote|premium"))
+    expect(chart).to_contain_text(re.compile(r"The candles below are from \d\d:\d\d UTC"))
+    page.unroute(re.compile(r"/v1/(stats|history)/AAPL"))
+    expect(chart).to_contain_text("equity quote")
+    expect(chart).not_to_contain_text("The candles below are from")
+
+
 TOO_MANY = {
     "status": 429,
     "headers": {"retry-after": "30"},

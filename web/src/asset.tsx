@@ -3,10 +3,10 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { CorporateAction, History, Stats } from 'tickyard';
 import { AlertForm } from './alert_form';
-import { client, useAsk } from './api';
+import { client, inWords, useAsk } from './api';
 import type { Chart, Interval } from './chart';
 import { DepthChart } from './depth';
-import { percent, price, shortAddress, short, tokens, usd } from './figures';
+import { clock, percent, price, shortAddress, short, tokens, usd } from './figures';
 import { useMarket } from './live';
 import { Card, Change, Choice, Code, Empty, Facts, Failed, Shown } from './parts';
 import { Research } from './research';
@@ -28,7 +28,8 @@ export function AssetView({ rest }: { rest: string }): JSX.Element {
   if (rows && !row) {
     return <Empty title={`There is no token called ${symbol}.`}><Link to="/">All markets</Link></Empty>;
   }
-  const shown = stats.data?.price;
+  // What cannot be confirmed stands below with its time, and nowhere else.
+  const shown = stats.error ? undefined : stats.data?.price;
   const live = row && !row.error && !row.isComing ? row.price : shown?.dexUsd;
   return (
     <>
@@ -48,7 +49,10 @@ export function AssetView({ rest }: { rest: string }): JSX.Element {
             ) : history.data && !history.data.candles.length ? (
               <Empty title="No sample yet.">The price is sampled every five minutes; the first candle appears then.</Empty>
             ) : (
-              <Candles symbol={symbol} history={history.data} interval={interval} equity={shown ? Number(shown.equityTokenUsd) : null} pool={shown?.dexUsd ? Number(shown.dexUsd) : null} actions={actions.data?.corpActions ?? []} />
+              <>
+                {history.error && <p class="note stale" role="status">{inWords(history.error)} The candles below are from {clock(history.at!)}.</p>}
+                <Candles symbol={symbol} history={history.data} interval={interval} equity={shown ? Number(shown.equityTokenUsd) : null} pool={shown?.dexUsd ? Number(shown.dexUsd) : null} actions={actions.data?.corpActions ?? []} />
+              </>
             )}
           </Card>
           {about('') !== null && <Research symbol={symbol} />}
