@@ -138,6 +138,26 @@ def test_every_agent_stops_when_the_books_are_changed_and_goes_on_when_a_person_
     run(work)
 
 
+def test_who_has_another_agents_file_is_told_the_way_out_and_it_leads_out(run):
+    async def work(town):
+        await town.open_day()
+        file = town.folder / "accepted.jsonl"
+        digest = town.chain.state.books[EPOCH]
+        file.write_text(file.read_text().replace(digest, "ab" * 32))
+        with pytest.raises(UpstreamDown, match="reserved"):
+            await town.ask(ALICE, agent=False)
+        for _ in range(2):
+            with pytest.raises(Halted, match=r"if the desk has these books, move that file away and restart the agent"):
+                await town.pay(town.agent())
+            # Lifting it is not enough: the file says the same again.
+            await lift(town.store)
+        file.rename(town.folder / "foreign.jsonl")
+        assert (await town.pay(town.agent())).sent == 1
+        assert digest in file.read_text()
+
+    run(work)
+
+
 def test_somebody_else_who_uses_the_key_takes_nonces_and_nothing_more(run):
     async def work(town):
         await town.open_day()

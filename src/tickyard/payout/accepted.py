@@ -38,7 +38,10 @@ class AcceptedBooks:
         if known is None:
             self._append(Accepted(books.epoch, books.digest, books.pool_raw, self._desk))
         elif (known.digest, known.pool_raw) != (books.digest, books.pool_raw):
-            raise Halted(f"the books of epoch {books.epoch} are not the ones that were accepted before ({self._path})")
+            raise Halted(
+                f"the books of epoch {books.epoch} are not the ones that were accepted before ({self._path}): "
+                "if the desk has these books, move that file away and restart the agent"
+            )
         elif known.desk and known.desk != self._desk:
             # Whom that one has paid, this one would pay again.
             raise Halted(f"epoch {books.epoch} was accepted for the desk {known.desk} before ({self._path})")
