@@ -297,6 +297,24 @@ def test_a_split_is_seen_on_the_chain_even_when_the_issuer_is_of_no_use(tmp_path
     live(scenario, tmp_path)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("trouble", ["is_down", "is_slow"])
+def test_a_restart_serves_no_multiplier_that_the_chain_has_not_borne_out(tmp_path, trouble):
+    """The kept list has the issuer's, which may be of before a split, or a lie that the chain had overruled."""
+
+    async def run():
+        async with asyncio.timeout(STUCK_S), paperyard.open_far_ends() as far:
+            async with paperyard.open_yard(tmp_path, far_ends=far):
+                token = next(t for t, listed in far.chain.tokens.items() if listed.symbol == SYMBOL)
+            for selector in ("a60bf13d", "dc767007"):
+                far.chain.says[token, selector] = word(7 * 10**18)
+            setattr(far.issuer, trouble, True)
+            async with paperyard.open_yard(tmp_path, far_ends=far) as yard:
+                assert (await yard.get(f"/v1/assets/{SYMBOL}")).json()["multiplier"] == "7"
+
+    asyncio.run(run())
+
+
 def second_address(assets):
     entry(assets)["deployments"].append({"contractAddress": ELSEWHERE, "chainId": 4663})
     return assets

@@ -74,9 +74,13 @@ class Registry:
         return None if self._confirmed is None else max(0, int(self._clock.monotonic() - self._confirmed))
 
     async def follow_store(self) -> None:
-        """Serve what the store knows: at the start, and when another process or a person has changed it."""
+        """Serve what the store knows: at the start, and when another process or a person has changed it.
+
+        Not before the chain was asked for the multipliers: the list has the issuer's, of whenever it was kept.
+        """
         kept = await self._book.news()
         if kept is not None:
+            await self._read_multipliers(kept.assets)
             age = (self._clock.now() - kept.seen_at).total_seconds()
             self._confirmed = self._clock.monotonic() - max(0.0, age)
             metrics.registry_confirmed.set(kept.seen_at.timestamp())
