@@ -22,6 +22,7 @@ from tickyard.processes.worker import work
 from tickyard.sandbox.world.holders import write_payout_keystore
 from tickyard.store.migrate import migrate
 from tickyard.store.opening import open_store
+from tickyard.supervisor import GaveUp
 from tickyard.worker.jobs import Job
 from tickyard.worker.runner import Runner
 from yards import house, paperyard, running
@@ -153,5 +154,36 @@ def test_a_job_that_fails_leaves_the_others_to_their_work(tmp_path):
             runner.stop()
             await running_
             assert (await yard.get("/readyz")).status == 200
+
+    asyncio.run(go())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("end", ["gives up", "is told to stop"])
+def test_a_worker_ends_also_while_it_waits_for_its_first_look_at_the_pools(end, tmp_path, monkeypatch):
+    """It waited for what its tasks would bring about, and had not yet said whom to tell that they never will."""
+    monkeypatch.setattr("tickyard.supervisor._PAUSE_MOST_S", 0.01)
+    lives = 0
+
+    async def never(*_):
+        nonlocal lives
+        lives += 1
+        if end == "gives up":
+            raise KeyError("0x1234")
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr("tickyard.market.swaps.pools.PoolBook.keep_fresh", never)
+
+    async def go():
+        async with asyncio.timeout(STUCK_S), paperyard.open_far_ends() as far:
+            if end == "gives up":
+                with pytest.raises(GaveUp, match="pools"):
+                    async with living("worker", tmp_path, far) as (life, _):
+                        await asyncio.wait({life})
+                return
+            async with living("worker", tmp_path, far) as (life, _):
+                await find("pools", life)
+                while not lives or signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+                    await CLOCK.sleep(0.02)
 
     asyncio.run(go())

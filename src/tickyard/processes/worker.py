@@ -21,15 +21,16 @@ async def work(settings: Settings) -> None:
     clock = open_clock(settings)
     async with contextlib.AsyncExitStack() as stack:
         deps = await stack.enter_async_context(open_deps(settings, clock))
-        await deps.market.pools.discovered.wait()
+        runner = Runner(deps, jobs(deps, deps, Random()))  # noqa: S311  a moment nobody can foresee, not a secret
+        # Before anything is waited for: what brings it about may be what cannot be kept alive.
+        stop_on_signal(settings, runner.stop)
+        deps.tasks.on_give_up.append(runner.stop)
+        await runner.wait_for(deps.market.pools.discovered)
         stack.push_async_callback(deps.courier.stop)
         deps.tasks.start("courier", deps.courier.keep_delivering)
         stack.push_async_callback(deps.tasks.stop, "courier")
-        runner = Runner(deps, jobs(deps, deps, Random()))  # noqa: S311  a moment nobody can foresee, not a secret
         _show_metrics(settings, deps.store, stack)
         start_tracing(settings, "worker", stack)
-        stop_on_signal(settings, runner.stop)
-        deps.tasks.on_give_up.append(runner.stop)
         log.info("working", profile=settings.profile)
         await runner.run()
         deps.tasks.check()

@@ -43,6 +43,15 @@ class Runner:
     def stop(self) -> None:
         self._stopping.set()
 
+    async def wait_for(self, event: asyncio.Event) -> None:
+        """Wait until this has happened, or until `stop`."""
+        waits = [asyncio.ensure_future(event.wait()), asyncio.ensure_future(self._stopping.wait())]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+
     async def _lead(self, job: Job) -> None:
         store = self._deps.store
         while not self._stopping.is_set():
