@@ -1,16 +1,22 @@
 """Which worker does a job: one that can."""
 
 import asyncio
+from datetime import timedelta
 from random import Random
 from types import SimpleNamespace
 
-from tickyard.kernel.clock import WallClock
+import pytest
+
+from tickyard.features.history.store import record
+from tickyard.kernel.clock import SLOT_S, WallClock
 from tickyard.kernel.errors import UpstreamDown
+from tickyard.market.sampling.rounds import Round, slot_number
+from tickyard.observe import metrics
 from tickyard.store import leases
 from tickyard.store.opening import open_store
 from tickyard.supervisor import Supervisor
 from tickyard.worker import runner
-from tickyard.worker.jobs import Job
+from tickyard.worker.jobs import Job, Sampler
 from tickyard.worker.runner import Runner
 from yards.patience import STUCK_S
 from yards.schema import lay
@@ -79,3 +85,28 @@ def test_one_failure_after_a_long_pause_is_no_reason_to_step_aside(tmp_path, mon
 
     asyncio.run(go())
     assert fences == [fences[0]] * 4
+
+
+def test_a_worker_tells_the_newest_slot_before_it_has_recorded_one(tmp_path):
+    """After a restart that could record none, nothing told how old the newest was: the alarm for it did not ring."""
+    now = CLOCK.now()
+    metrics.last_slot.set(0)
+
+    async def go():
+        store = open_store(tmp_path / "tickyard.db", CLOCK, Random(1))
+        await lay(store)
+        old = Round(slot_number(now) - 9, 1, "0x" + "1" * 64, {}, 0, now, {})
+        async with store.begin() as tx:
+            await record(tx, old, history_start=now - timedelta(days=1))
+
+        async def silent():
+            raise UpstreamDown("the chain node does not answer")
+
+        market = SimpleNamespace(registry=SimpleNamespace(all=list))
+        deps = SimpleNamespace(store=store, clock=CLOCK, market=market, rpc=SimpleNamespace(head=silent))
+        with pytest.raises(UpstreamDown):
+            await Sampler(Random(1), 0).do_due(deps, None)
+        await store.close()
+        return old.slot
+
+    assert asyncio.run(go()) * SLOT_S == metrics.last_slot._value.get()
