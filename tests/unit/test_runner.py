@@ -12,11 +12,13 @@ from tickyard.kernel.clock import SLOT_S, WallClock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.market.sampling.rounds import Round, slot_number
 from tickyard.observe import metrics
+from tickyard.payments.books import stock
 from tickyard.store import leases
 from tickyard.store.opening import open_store
 from tickyard.supervisor import Supervisor
 from tickyard.worker import runner
 from tickyard.worker.jobs import Job, Sampler
+from tickyard.worker.jobs import jobs as all_jobs
 from tickyard.worker.runner import Runner
 from yards.patience import STUCK_S
 from yards.schema import lay
@@ -85,6 +87,55 @@ def test_one_failure_after_a_long_pause_is_no_reason_to_step_aside(tmp_path, mon
 
     asyncio.run(go())
     assert fences == [fences[0]] * 4
+
+
+def test_who_stands_by_forgets_what_it_told_while_it_did_the_job(tmp_path, monkeypatch):
+    """An age of before the take-over rang for ever, beside the worker that knew better."""
+    monkeypatch.setattr(runner, "_NO_LUCK_S", 0.05)
+    monkeypatch.setattr(runner, "_TROUBLE_S", 0.01)
+    monkeypatch.setattr(leases, "RENEW_S", 0.02)
+    tried, done, forgot = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def fails(_deps, _lease):
+        assert not forgot.is_set(), "nobody else had the job"
+        tried.set()
+        raise UpstreamDown("the chain node does not answer")
+
+    async def works(_deps, _lease):
+        done.set()
+
+    async def go():
+        stores = [open_store(tmp_path / "tickyard.db", CLOCK, Random(1)) for _ in range(2)]
+        await lay(stores[0])
+        jobs = (Job("earn", 0.01, fails, forgot.set), Job("earn", 60, works))
+        runners = [
+            Runner(SimpleNamespace(store=store, clock=CLOCK, tasks=Supervisor(CLOCK, Random(1))), [job])
+            for store, job in zip(stores, jobs, strict=True)
+        ]
+        async with asyncio.timeout(STUCK_S), asyncio.TaskGroup() as group:
+            group.create_task(runners[0].run())
+            await tried.wait()
+            group.create_task(runners[1].run())
+            await done.wait()
+            await forgot.wait()
+            for each in runners:
+                each.stop()
+        for store in stores:
+            await store.close()
+
+    asyncio.run(go())
+
+
+def test_what_is_told_of_common_books_is_forgotten_by_whoever_looked_after_them():
+    told = (metrics.earn_late_epochs, metrics.earn_owed, metrics.earn_balance, metrics.earn_allowance)
+    ages = [stock.unknown_age_s.labels(network) for network in ("eip155:4663", "eip155:8453")]
+    for gauge in (*told, *ages):
+        gauge.set(700)
+    deps = SimpleNamespace(settings=SimpleNamespace(is_sandbox=False, has_earn=True, sample_spread_s=0))
+    for job in all_jobs(deps, SimpleNamespace(payments=None), Random(1)):
+        job.forget()
+    assert [gauge._value.get() for gauge in told] == [0] * len(told)
+    assert next(iter(stock.unknown_age_s.collect())).samples == []
 
 
 def test_a_worker_tells_the_newest_slot_before_it_has_recorded_one(tmp_path):

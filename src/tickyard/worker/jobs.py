@@ -18,7 +18,7 @@ from tickyard.kernel.clock import SLOT_S, Stamp, seconds_since, stamp
 from tickyard.market.sampling.rounds import slot_number
 from tickyard.observe import metrics
 from tickyard.observe.log import log
-from tickyard.payments.books.stock import show_stock
+from tickyard.payments.books.stock import forget_stock, show_stock
 from tickyard.payments.layer import Payments
 from tickyard.payments.proof.reconcile import look_after
 from tickyard.store import outbox
@@ -40,6 +40,8 @@ class Job:
     """How long to wait between two looks."""
     run: Callable[[Deps, Lease], Awaitable[None]]
     """One look: do what is due by now, if anything. Must be harmless when done twice."""
+    forget: Callable[[], None] = lambda: None
+    """Another process does it now: whoever stands by must not ring for ever with what it knew."""
 
 
 class Sampler:
@@ -157,6 +159,11 @@ class EpochKeeper:
             self._told = stamp(deps.clock)
 
 
+def _forget_books() -> None:
+    for gauge in (metrics.earn_late_epochs, metrics.earn_owed, metrics.earn_balance, metrics.earn_allowance):
+        gauge.set(0)
+
+
 class WorkDeps(ActionsDeps, EarnDeps, Protocol):
     """What single jobs need beyond Deps."""
 
@@ -167,7 +174,7 @@ class WorkDeps(ActionsDeps, EarnDeps, Protocol):
 def jobs(deps: Deps, rooms: WorkDeps, rng: Random) -> list[Job]:
     is_sandbox = deps.settings.is_sandbox
     earn = [
-        Job("earn", 0.25 if is_sandbox else 5.0, EpochKeeper(rooms).do_due),
+        Job("earn", 0.25 if is_sandbox else 5.0, EpochKeeper(rooms).do_due, _forget_books),
         Job("holders", 0.5 if is_sandbox else 5.0, HolderReader(rooms).do_due),
     ]
     return [
@@ -175,7 +182,7 @@ def jobs(deps: Deps, rooms: WorkDeps, rng: Random) -> list[Job]:
         Job(
             "tick", 0.25 if is_sandbox else 1.0, Sampler(rng, 0 if is_sandbox else deps.settings.sample_spread_s).do_due
         ),
-        Job("payments", 1.0 if is_sandbox else 5.0, Bookkeeper(rooms.payments).do_due),
+        Job("payments", 1.0 if is_sandbox else 5.0, Bookkeeper(rooms.payments).do_due, forget_stock),
         Job("actions", 5.0, ActionReader(rooms).do_due),
         Job("tidy", 30.0, tidy),
     ]

@@ -58,6 +58,8 @@ class Runner:
             lease = None
             with contextlib.suppress(UpstreamDown):
                 lease = await leases.take(store, job.name, self._owner)
+                if lease is None:
+                    job.forget()
             if lease is None:
                 await self._pause(leases.RENEW_S)
                 continue

@@ -29,3 +29,8 @@ async def show_stock(ledger: Ledger, networks: Iterable[str]) -> None:
         unknown_age_s.labels(network).set(age // timedelta(seconds=1))
         uncredited.labels(network).set(found.uncredited)
         orphans.labels(network).set(found.orphans)
+
+
+def forget_stock() -> None:
+    for gauge in (unknown_age_s, uncredited, orphans):
+        gauge.clear()
