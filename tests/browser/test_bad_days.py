@@ -2,12 +2,15 @@
 
 import json
 import re
+import signal
 
 import pytest
 from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(300)]
 LONG_MS = 60_000
+# A heartbeat that did not come, and a reading that is late.
+SILENT_MS = 45_000
 
 
 @pytest.fixture
@@ -50,6 +53,38 @@ def test_a_lost_stream_tells_of_a_dead_service_before_the_next_slow_reading(api,
     expect(page.locator("table.markets tbody tr").first.locator(".price")).to_have_text(re.compile(r"\d"))
     started[-1].kill()
     expect(page.get_by_text("The service does not answer since")).to_be_visible()
+
+
+def test_a_service_that_falls_silent_is_not_called_live_for_long(api, opened):
+    base, started, _ = api
+    page = opened(base)
+    # Figures are read every half minute: here that never comes, as for whoever has just seen them.
+    page.add_init_script(
+        "const later = setTimeout; window.setTimeout = (work, ms) => later(work, ms === 30000 ? 2 ** 31 - 1 : ms)"
+    )
+    page.reload()
+    expect(page.get_by_text("live", exact=True)).to_be_visible()
+    expect(page.locator("table.markets tbody tr").first.locator(".price")).to_have_text(re.compile(r"\d"))
+    # Its connections stay, and nothing comes through them: as when a network is gone without a word.
+    started[-1].process.send_signal(signal.SIGSTOP)
+    try:
+        expect(page.get_by_text("No answer since")).to_be_visible(timeout=SILENT_MS)
+        expect(page.get_by_text("waiting", exact=True)).to_be_visible()
+    finally:
+        started[-1].process.send_signal(signal.SIGCONT)
+    expect(page.locator(".banner")).to_have_count(0, timeout=LONG_MS)
+
+
+def test_figures_whose_renewal_does_not_come_say_of_when_they_are(up, opened):
+    page = opened(up.base, "/asset/AAPL")
+    expect(page.get_by_text("Pool price")).to_be_visible()
+    page.route("**/v1/stats/AAPL", lambda _: None)
+    expect(page.get_by_text(re.compile(r"No answer yet\. Prices below are from \d\d:\d\d UTC"))).to_be_visible(
+        timeout=20_000
+    )
+    expect(page.locator(".head .hidden")).to_have_text("hidden")
+    page.unroute("**/v1/stats/AAPL")
+    expect(page.get_by_text("No answer yet.")).to_have_count(0, timeout=LONG_MS)
 
 
 def test_a_view_opened_while_the_service_is_away_comes_when_it_is_back(api, opened):

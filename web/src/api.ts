@@ -6,6 +6,9 @@ import { Sandbox } from 'tickyard/sandbox';
 export const client = new Client(location.origin, { retries: 1, timeoutMs: 15_000 });
 export const sandbox = new Sandbox(location.origin, { retries: 0 });
 
+/** After so long without an answer what is shown is no longer called what it is now. */
+export const LATE_MS = 8000;
+
 interface Index {
   description: string;
   endpoints: string[];
@@ -45,8 +48,9 @@ export function useAsk<T>(key: string | null, ask: (signal: AbortSignal) => Prom
     let failures = 0;
     const run = async () => {
       clearTimeout(timer);
+      const late = setTimeout(() => !stop.signal.aborted && setState((old) => (old.key === key && old.data !== null && !old.error ? { ...old, error: new TickyardError('no answer yet'), since: Date.now() } : old)), LATE_MS);
       try {
-        const data = await latest.current(stop.signal);
+        const data = await latest.current(stop.signal).finally(() => clearTimeout(late));
         if (stop.signal.aborted) return;
         failures = 0;
         setState({ key, data, error: null, at: Date.now(), since: null });

@@ -1,7 +1,7 @@
 // The market as it is now: one copy for all views, kept up by the stream where there is one, else by asking.
 import { useEffect, useState } from 'preact/hooks';
 import { type ManyStats, type Stats, type StreamEvent, TickyardError, Unreachable } from 'tickyard';
-import { client, inWords, offers } from './api';
+import { client, inWords, LATE_MS, offers } from './api';
 import { clock } from './figures';
 
 export interface Row {
@@ -38,6 +38,8 @@ export interface Market {
 
 const POLL_MS = 5000;
 const SLOW_MS = 30_000;
+// One heartbeat of the stream that did not come: nobody may be told for longer that what they see is live.
+const QUIET_MS = 20_000;
 const NAMES_AFTER_MS = 300;
 const DEPTHS_WITHIN_MS = 250;
 let market: Market = { rows: null, at: null, trouble: null, isStreaming: false };
@@ -97,8 +99,14 @@ async function readNames(): Promise<void> {
 }
 
 async function readStats(): Promise<void> {
+  // A network that swallows everything fails nothing for a long time: until there is an answer, nothing here is live.
+  const late = setTimeout(() => {
+    if (market.trouble) return;
+    since ??= Date.now();
+    tell({ trouble: { title: `No answer since ${clock(since)}.`, text: 'The service is slow, or away. This page goes on by itself.', source: null } });
+  }, LATE_MS);
   try {
-    const stats = await client.listStats();
+    const stats = await client.listStats().finally(() => clearTimeout(late));
     // Rows that stand in their order at once do not jump a moment later.
     if (market.at === null) await Promise.race([firstSlow, pause(DEPTHS_WITHIN_MS)]);
     const old = new Map(market.rows?.map((row) => [row.symbol, row]));
@@ -184,7 +192,7 @@ async function listen(): Promise<void> {
     const gone = new AbortController();
     document.addEventListener('visibilitychange', () => document.hidden && gone.abort(), { signal: gone.signal });
     try {
-      for await (const told of client.stream({ events: ['price'], signal: gone.signal, onState })) apply(told);
+      for await (const told of client.stream({ events: ['price'], signal: gone.signal, onState, quietMs: QUIET_MS })) apply(told);
     } catch {
       // Refused for good: what is asked for now and then has to do.
       gone.abort();

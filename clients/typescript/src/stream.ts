@@ -16,6 +16,8 @@ export interface StreamOptions {
   signal?: AbortSignal;
   /** Told when the connection is there and when it is lost. */
   onState?: (state: 'open' | 'lost') => void;
+  /** A connection that is silent for so long is lost; 45,000 unless said otherwise. The service sends a heartbeat every 15 s. */
+  quietMs?: number;
   fetch?: typeof fetch;
 }
 
@@ -34,10 +36,10 @@ export async function* follow(baseUrl: string, options: StreamOptions): AsyncGen
   while (!signal?.aborted) {
     const quiet = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
-    // The service sends a heartbeat every 15 s: whoever is silent for three of them is gone.
+    // The service sends a heartbeat every 15 s: unless said otherwise, whoever is silent for three of them is gone.
     const heard = () => {
       clearTimeout(timer);
-      timer = setTimeout(() => quiet.abort(), QUIET_MAX_MS);
+      timer = setTimeout(() => quiet.abort(), options.quietMs ?? QUIET_MAX_MS);
     };
     try {
       heard();
