@@ -87,6 +87,21 @@ def test_figures_whose_renewal_does_not_come_say_of_when_they_are(up, opened):
     expect(page.get_by_text("No answer yet.")).to_have_count(0, timeout=LONG_MS)
 
 
+def test_an_alert_whose_state_cannot_be_asked_for_says_so(up, opened):
+    page = opened(up.base)
+    kept = [{"id": "a" * 32, "secret": "s", "symbol": "AAPL", "condition": "above", "price": 900}]
+    page.evaluate("(kept) => localStorage.setItem('tickyard.alerts', JSON.stringify(kept))", kept)
+    refusal = {"error": {"code": "rate_limited", "message": "too many requests"}}
+    page.route("**/v1/alerts/*", lambda route: route.fulfill(status=429, json=refusal, headers={"retry-after": "20"}))
+    page.get_by_role("link", name="Alerts", exact=True).click()
+    expect(page.locator("ul.alerts li").get_by_role("alert")).to_have_text("Too many requests.")
+    page.unroute("**/v1/alerts/*")
+    active = {"status": "active", "expiresAt": "2030-01-01T00:00:00Z", "webhookUrl": "https://example.com/x"}
+    page.route("**/v1/alerts/*", lambda route: route.fulfill(json=active))
+    expect(page.locator("ul.alerts li .mark")).to_have_text("active")
+    expect(page.locator("ul.alerts li").get_by_role("alert")).to_have_count(0)
+
+
 def test_a_view_opened_while_the_service_is_away_comes_when_it_is_back(api, opened):
     base, started, start = api
     page = opened(base)

@@ -52,7 +52,7 @@ function Alert({ alert, onForget }: { alert: MyAlert; onForget: () => void }): J
         {now?.status === 'active' && <button type="button" class="quiet" disabled={busy} onClick={() => void cancel()}>Cancel</button>}
         {(now?.status !== 'active' || state.error) && <button type="button" class="quiet" onClick={onForget}>Forget</button>}
       </div>
-      <Said error={error} />
+      <Said error={error ?? (state.error instanceof NotFound ? null : state.error)} />
     </li>
   );
 }
