@@ -99,6 +99,10 @@ ORDERS |= {f"candle_{name}": "bucket, token_id" for name in ("1h", "4h", "1d")}
 SAMPLES = Kept(f"samples-{DAYS}", fill, ORDERS)
 
 
+async def _no_schedules(_tokens: object) -> dict:
+    return {}
+
+
 async def open_registry(folder: Path) -> Registry:
     asset = {"multiplier_e18": 10**18, "pending_multiplier_e18": None, "pending_effective_at": None}
     asset |= {"status": "ASSET_STATUS_ACTIVE", "logo_url": "", "isin": "US0000000000", "trading_capabilities": None}
@@ -110,7 +114,7 @@ async def open_registry(folder: Path) -> Registry:
     await migrate(store)
     async with store.begin() as tx:
         await keep_listing(tx, json.dumps(named), store.clock.now())
-    registry = Registry(None, None, store.clock, store)
+    registry = Registry(None, _no_schedules, store.clock, store)
     await registry.follow_store()
     await store.close()
     return registry

@@ -59,6 +59,10 @@ def listed(symbol, address):
     }
 
 
+async def no_schedules(_tokens):
+    return {}
+
+
 def run(where, tmp_path, rounds, work, synthetic_before=None):
     """The operation over these rounds (slot -> price of the one sampled token)."""
 
@@ -66,7 +70,7 @@ def run(where, tmp_path, rounds, work, synthetic_before=None):
         clock = FixedClock()
         assets = [listed("AAPL", ADDRESS), listed("NEW", "0x" + "b" * 40), listed("BARE", None)]
         store = open_store(where, clock)
-        registry = Registry(None, None, clock, store)
+        registry = Registry(None, no_schedules, clock, store)
         try:
             await lay(store)
             async with store.begin() as tx:
