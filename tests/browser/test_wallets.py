@@ -226,3 +226,31 @@ def test_another_network_is_no_fresh_purse(up, opened):
     page.get_by_role("button", name="USDG on 4663").click()
     page.get_by_role("button", name="Sign and pay").click()
     expect(page.get_by_text("0.000000 may still be signed for")).to_be_visible()
+
+
+def test_an_offer_is_of_the_symbol_that_is_paid_for_and_an_answer_of_the_last_payment(up, opened):
+    page = opened(up.base, "/pay")
+    connect(page)
+    pay = page.get_by_role("button", name="Sign and pay")
+    symbol = page.get_by_label("A quote for 100 USDG of")
+    page.get_by_label("Spend at most, USD").fill("0.01")
+    page.get_by_role("button", name="Ask without paying").click()
+    pay.click()
+    confirm(page)
+    expect(page.get_by_text("The answer and its receipt")).to_be_visible()
+    pay.click()
+    expect(page.get_by_text("0.000000 may still be signed for")).to_be_visible()
+    expect(page.get_by_text("The answer and its receipt")).to_have_count(0)
+    symbol.fill("MSFT")
+    expect(pay).to_be_disabled()
+
+
+def test_a_wallet_that_throws_words_instead_of_an_error_is_quoted(up, opened):
+    page = opened(up.base, "/status")
+    page.add_init_script(f"{WALLET} answers.eth_signTypedData_v4 = () => Promise.reject('the device is locked');")
+    page.goto(f"{up.base}/app/pay")
+    page.get_by_role("button", name="Connect", exact=True).click()
+    page.get_by_role("button", name="Own wallet").click()
+    page.get_by_role("button", name="Ask without paying").click()
+    page.get_by_role("button", name="Sign and pay").click()
+    expect(page.get_by_text("The offer cannot be paid (the device is locked).")).to_be_visible()

@@ -81,15 +81,20 @@ export function PayView(): JSX.Element {
   const [mine, setMine] = useState(earlier);
   const asking = useAct();
   const paying = useAct();
+  /** What stood here is of another question, or of another payment. */
+  const clear = () => {
+    setAnswer(null);
+    setReceipt(null);
+    setTyped(null);
+  };
   const ask = () =>
     asking.act(async () => {
-      setAnswer(null);
-      setReceipt(null);
-      setTyped(null);
+      clear();
       setChallenge(await unpaid(symbol));
     });
   const pay = () =>
     paying.act(async () => {
+      clear();
       const { Payer } = await import('tickyard/pay');
       const key = `${me!.address} ${network} ${limit}`;
       if (key !== payerKey) {
@@ -119,7 +124,7 @@ export function PayView(): JSX.Element {
         <div class="wide">
           <Card title="1  The challenge">
             <form class="row" onSubmit={(event) => (event.preventDefault(), void ask())}>
-              <label>A quote for 100 USDG of<input value={symbol} onInput={(event) => setSymbol(event.currentTarget.value)} maxLength={16} /></label>
+              <label>A quote for 100 USDG of<input value={symbol} disabled={paying.busy} onInput={(event) => (setSymbol(event.currentTarget.value), setChallenge(null), clear())} maxLength={16} /></label>
               <button class={challenge ? '' : 'primary'} disabled={asking.busy}>Ask without paying</button>
             </form>
             <Said error={asking.error} />

@@ -94,7 +94,9 @@ export async function sign(signer: Signer, challenge: Challenge, offer: PaymentR
     const extensions = { 'payment-identifier': { info: { required: false, id: secret() } } };
     return { 'payment-signature': encodePaymentSignatureHeader({ ...payment, extensions }) };
   } catch (error) {
-    throw unpayable(`the offer cannot be paid (${(error as Error).message.split('\n')[0]})`);
+    // A wallet may throw anything.
+    const said = error instanceof Error ? error.message : typeof error === 'string' ? error : '';
+    throw unpayable(`the offer cannot be paid (${said.split('\n')[0] || 'the wallet gave no reason'})`);
   }
 }
 
