@@ -39,10 +39,10 @@ class FactRow:
     filed: date
 
 
-def amount(text: str) -> int:
-    """`130.497b` as 130497000000."""
-    scale = _SCALE.get(text[-1], 1)
-    return int(Decimal(text.rstrip("kmb")) * scale)
+def amount(text: str) -> int | Decimal:
+    """`130.497b` as 130497000000; what is left behind the point, as of profit per share, stays."""
+    value = Decimal(text.rstrip("kmb")) * _SCALE.get(text[-1], 1)
+    return int(value) if value == value.to_integral_value() else value
 
 
 def rows_of(text: str) -> list[FactRow]:

@@ -11,6 +11,7 @@ from tickyard.features.research.filed.statement import Statement
 _POWERS: Final = tuple(10**power for power in range(1, 7))
 # Half a cent of it is half a hundredth.
 _FINE_PER_SHARE: Final = Decimal(1)
+_FEWEST: Final = 1000
 
 
 def per_share_of(statement: Statement) -> tuple[Number | None, Number | None]:
@@ -23,8 +24,17 @@ def bears_out(statement: Statement, profit: Number) -> bool:
     per_share, shares = per_share_of(statement)
     if per_share is None or not shares:
         return False  # of a profit that is less than half a cent a share, nothing is what it rounds to
-    # Half a cent, or half of the last digit that is shown, and half a thousandth for the rounding of the average.
-    return abs(Decimal(per_share) * shares - profit) * 2000 <= 10 * shares + abs(Decimal(profit))
+    # Half a cent, and half of the last digit that the average shows: half a thousandth of it at least.
+    rounding = max(abs(Decimal(profit)) / 2000, abs(Decimal(per_share)) * _half_digit(shares))
+    return abs(Decimal(per_share) * shares - profit) <= shares / Decimal(200) + rounding
+
+
+def _half_digit(shares: Number) -> Decimal:
+    """Half of the last digit that is shown, as far as the zeros tell: three digits are the fewest that anybody shows."""
+    zeros, rest = 0, int(shares)
+    while rest >= _FEWEST and rest % 10 == 0:
+        zeros, rest = zeros + 1, rest // 10
+    return Decimal(10) ** zeros / 2
 
 
 def has_digits_of(statement: Statement, profit: Number) -> bool:

@@ -211,16 +211,15 @@ def _win(statement: Statement, concept: str, value: Number, why: str, losers: di
 
 def _trouble(statement: Statement, concept: str, value: Number, sliced: frozenset[str]) -> str | None:
     """Why this cannot be the total; None when nothing speaks against it."""
-    if value <= 0:
+    if value < 0:
         return None
-    is_trade = has_sales(statement)
     for part in concepts.PARTS:
         amount = statement.get(part)
         if (
             part != concept
-            and not (is_trade and part in concepts.NET_INTEREST)
             and amount is not None
             and amount * 1000 > value * 1001
+            and not _is_outside(statement, part, value)
             and not (part == concepts.PREMIUMS and is_less_by_losses(statement, value, amount))
         ):
             return f"Smaller than {concepts.short(part)}, a part of revenue, so it is no total."
@@ -235,7 +234,7 @@ def _trouble(statement: Statement, concept: str, value: Number, sliced: frozense
         return None
     # Before what it costs a lender, where that is all it tags: as far outside contracts as net interest.
     interest = interest if interest is not None else statement.first(concepts.GROSS_INTEREST)
-    is_outside = not is_trade and concept != concepts.INVESTMENTS
+    is_outside = not has_sales(statement) and concept != concepts.INVESTMENTS
     if is_outside and interest is not None and interest * 4 >= value:
         return _INTEREST
     if concept in sliced:
@@ -247,6 +246,13 @@ def _trouble(statement: Statement, concept: str, value: Number, sliced: frozense
         if concept == part and amount is not None and amount * least > value:
             return f"A part: {concepts.short(beside)} stands beside it, and no total."
     return None
+
+
+def _is_outside(statement: Statement, part: str, value: Number) -> bool:
+    """Whether interest stands beside this revenue and not in it: where goods are sold, or nothing at all and the filer is
+    no bank."""
+    is_idle = value == 0 and statement.get(concepts.OTHER_BANKING) is None
+    return part in concepts.NET_INTEREST and (is_idle or has_sales(statement))
 
 
 def _beside(other: str, amount: Number, concept: str, value: Number) -> str:

@@ -104,6 +104,8 @@ def doubt(count: Number, seen: Witnesses, *, is_cover: bool) -> Doubt | None:
     if is_cover and average is not None and _is_ever_short(count, average, seen):
         why = "is below the average number of shares, as the one before was, and may leave out a class"
         return Doubt(ShareVerdict.SLIP, why)
+    if is_cover and average is not None and seen.before is not None and _is_borne_out(count, average, seen.before):
+        return None  # a balance sheet that counts the treasury too, or what was ever issued, says nothing against both
     others = [*table, seen.before] if seen.before is not None and not slip(seen.before, count) else table
     if is_cover and len(others) > 1:
         return _against_all(count, others, table)
@@ -204,6 +206,11 @@ def _is_likelier(one: Number, other: Number, value: Number | None) -> bool:
 
 def _is_usual(count: Number, value: Number) -> bool:
     return value <= count * _DEAR and count <= value * 20
+
+
+def _is_borne_out(count: Number, average: Number, before: Number) -> bool:
+    """Whether the average of the same report and the cover before both count about as many."""
+    return _is_within(count, average, 9, 11) and _is_within(count, before, 9, 11)
 
 
 def _agree(values: Iterable[Number]) -> bool:

@@ -1,0 +1,86 @@
+"""What was seen in the documents of many filers and would have been answered wrong. The figures are the filers' own."""
+
+from datetime import date
+
+import pytest
+
+from tickyard.features.research.study import study
+from tickyard.sandbox.filings.rows import company_facts, rows_of
+from tickyard.sources.filings.border import read_facts
+from yards.filings import cases
+
+CASES = {case["id"]: case for case in cases()}
+YEAR = "2020-01-01 2020-12-31 10-K 2021-02-26"
+BEFORE = "2019-01-01 2019-12-31 10-K 2021-02-26"
+
+
+def made(text):
+    facts = read_facts(company_facts(1, "Example", rows_of(text)), 1)
+    return study(CASES["AAPL@2021"].filer.company, facts, date(2021, 7, 24))
+
+
+def test_a_bank_that_tags_no_revenue_at_all_as_its_total_has_its_interest_and_other_income():
+    """A column that is empty in some note is tagged as nothing, and stands under the name of the total."""
+    found = made(f"""
+        Revenues USD 0 {YEAR}
+        InterestAndDividendIncomeOperating USD 203945k {YEAR}
+        InterestIncomeExpenseNet USD 174381k {YEAR}
+        NoninterestIncome USD 78308k {YEAR}
+        NetIncomeLoss USD 46916k {YEAR}
+    """)
+    assert found.revenue.value == 252_689_000
+    assert "net interest plus non-interest income" in found.note
+
+
+def test_no_revenue_is_an_answer_where_a_little_interest_came_in_beside_it():
+    found = made(f"""
+        Revenues USD 0 {YEAR}
+        InterestIncomeExpenseNet USD 310k {YEAR}
+        NetIncomeLoss USD -4200k {YEAR}
+    """)
+    assert found.revenue.value == 0
+
+
+def test_nothing_is_no_total_beside_a_gross_profit():
+    found = made(f"""
+        Revenues USD 0 {YEAR}
+        GrossProfit USD 310m {YEAR}
+        NetIncomeLoss USD 42m {YEAR}
+    """)
+    assert found.revenue is None
+
+
+COUNTED = """
+    cover shares {before} - 2021-02-01 10-K 2021-02-08
+    average shares {average} 2020-01-01 2020-12-31 10-K 2021-02-08
+    cover shares {cover} - 2021-04-29 10-Q 2021-05-06
+    balance shares {balance} - 2021-03-31 10-Q 2021-05-06
+    average shares {average} 2021-01-01 2021-03-31 10-Q 2021-05-06
+    NetIncomeLoss USD 504446k 2020-01-01 2020-12-31 10-K 2021-02-08
+"""
+
+
+@pytest.mark.parametrize(("before", "average", "cover", "balance"), [
+    (122_963_727, 122_923_000, 124_167_045, 323_154_000),
+    (39_991_662, 39_543_000, 40_083_525, 69_816_000),
+])  # fmt: skip
+def test_a_balance_sheet_that_counts_the_treasury_does_not_outvote_cover_and_average(before, average, cover, balance):
+    found = made(COUNTED.format(before=before, average=average, cover=cover, balance=balance))
+    assert found.shares.value == cover
+    assert "sharesOutstanding" not in found.note
+
+
+def test_a_cover_that_the_average_and_the_balance_sheet_exceed_still_leaves_out_a_class():
+    found = made(COUNTED.format(before=60_000_000, average=120_000_000, cover=60_100_000, balance=121_000_000))
+    assert found.shares.value == 121_000_000
+
+
+def test_a_minority_within_the_rounding_of_the_average_is_not_taken_off_again():
+    """Profit per share times a number of shares in tenths of a million comes nearer to the wrong one of two."""
+    found = made(f"""
+        NetIncomeLoss USD 184400k {YEAR}
+        NetIncomeLossAttributableToNoncontrollingInterest USD 400k {YEAR}
+        EarningsPerShareBasic USD/shares 8.98 {YEAR}
+        average shares 20500k {YEAR}
+    """)
+    assert found.net_income.value == 184_400_000
