@@ -55,7 +55,7 @@ class World:
     def courier(self, *, total_s=2.0, keys=KEYS):
         return Courier(self.store, self._egress(total_s), keys, self.clock, Random(1), user_agent="tickyard/test")
 
-    async def fire(self, *hosts, path="/x"):
+    async def fire(self, *hosts, path="/x", key_version=1):
         """One fired alert per host; their ids."""
         now = self.clock.now()
         made = [
@@ -69,7 +69,7 @@ class World:
                 host=host,
                 domain="acme.com",
                 client="c",
-                key_version=1,
+                key_version=key_version,
                 status=AlertStatus.ACTIVE,
                 created_at=now,
                 expires_at=expiry_of(now),
@@ -318,6 +318,19 @@ def test_an_alert_whose_key_is_gone_is_not_sent(run):
         await parcels.deliver_due(world.courier(keys=AlertKeys({2: b"n" * 32})))
         assert await world.states(ids) == [Delivery.FAILED]
         assert not receiver.requests
+
+    run(work)
+
+
+def test_an_alert_of_a_newer_key_is_left_to_a_worker_that_knows_it(run):
+    async def work(world, receiver):
+        ids = await world.fire(HOSTS[0], key_version=2)
+        await parcels.deliver_due(world.courier(keys=AlertKeys({1: b"k" * 32})))
+        assert await world.states(ids) == [Delivery.PENDING]
+        assert not receiver.requests
+        world.clock.offset += timedelta(minutes=5)
+        await parcels.deliver_due(world.courier(keys=AlertKeys({1: b"k" * 32, 2: b"n" * 32})))
+        assert await world.states(ids) == [Delivery.DELIVERED]
 
     run(work)
 

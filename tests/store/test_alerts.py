@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
 from random import Random
@@ -31,7 +31,7 @@ from tickyard.features.alerts.store import alert
 from tickyard.features.alerts.webhook.addresses import EgressPolicy
 from tickyard.features.alerts.webhook.egress import Egress
 from tickyard.features.alerts.webhook.resolver import Unresolved
-from tickyard.kernel.errors import BadRequest, NotFound
+from tickyard.kernel.errors import BadRequest, NotFound, UpstreamDown
 from tickyard.kernel.ids import Address, Symbol
 from tickyard.kernel.wire import encode, error_body
 from tickyard.market.listing.asset import Asset
@@ -175,6 +175,24 @@ def test_the_secret_may_come_by_query_or_header_and_must_come(run):
         assert (await house.read(made)).status == "active"
 
     run(work)
+
+
+def test_while_keys_are_changed_nobody_is_told_that_an_alert_under_the_new_one_does_not_exist(run):
+    async def work(renewed, late):
+        old, new = AlertKeys({1: b"o" * 32}), AlertKeys({1: b"o" * 32, 2: b"n" * 32})
+        renewed, late = (replace(house, alerts=replace(house.alerts, keys=keys)) for house, keys in
+                         ((renewed, new), (late, old)))  # fmt: skip
+        made, before = await renewed.make(), await late.make()
+        for ask in (late.read, late.cancel):
+            with pytest.raises(UpstreamDown, match="try again"):
+                await ask(made)
+        assert (await renewed.read(before)).status == (await renewed.read(made)).status == "active"
+        # One that was thrown away is no alert's any more.
+        renewed = replace(renewed, alerts=replace(renewed.alerts, keys=AlertKeys({2: b"n" * 32})))
+        with pytest.raises(NotFound):
+            await renewed.read(before)
+
+    run(work, houses=2)
 
 
 def test_a_wrong_secret_and_an_unknown_id_are_the_same_404_byte_for_byte(run):

@@ -26,7 +26,7 @@ async def check_keys(store: Store, keys: AlertKeys) -> None:
         raise SettingsError(
             f"version {others[0]} in the file named by TICKYARD_SECRET_KEY_FILE is another key than the one that this"
             " store's alerts were made under: put the right file there; if that key is lost, give the new one a"
-            " number that was never used"
+            " higher number than any before"
         )
 
 

@@ -200,6 +200,10 @@ class Courier:
             await self._give_up(parcel)
             return
         letter = msgspec.convert(parcel.payload, Letter)
+        if self._keys.is_ahead_of_us(letter.key_version):
+            log.error("this worker does not know the newest alert key: restart it with the new file", alert=parcel.key)
+            await self._postpone([parcel])
+            return
         if not self._keys.knows(letter.key_version):
             log.error("the key of an alert is gone, so it cannot be signed", alert=parcel.key)
             await self._give_up(parcel)

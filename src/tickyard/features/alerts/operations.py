@@ -15,7 +15,7 @@ from tickyard.features.alerts.secret import AlertKeys, new_alert_id
 from tickyard.features.alerts.store import Alert
 from tickyard.features.alerts.webhook.egress import Egress
 from tickyard.features.alerts.webhook.url import WebhookUrl, read_webhook_url, registrable_domain
-from tickyard.kernel.errors import BadRequest, NotFound
+from tickyard.kernel.errors import BadRequest, NotFound, UpstreamDown
 from tickyard.kernel.wire import Answer, Ask, Moment, SymbolField, Ticker, iso
 from tickyard.market.listing.asset import Asset
 from tickyard.market.market import Market
@@ -211,6 +211,11 @@ def _lookup_id(ask: AlertAsk) -> str:
 
 def _open(deps: AlertDeps, ask: AlertAsk, secret: str, found: Alert | None) -> Alert:
     """The alert, when the secret is its own. Otherwise nobody can tell whether it exists."""
+    if found is not None and deps.alerts.keys.is_ahead_of_us(found.key_version):
+        # Keys are being changed, and a process that knows the new one made it: "no such alert" would be a lie.
+        raise UpstreamDown(
+            "the keys of alerts are being changed and this one cannot be opened here yet; try again soon"
+        )
     matches = deps.alerts.keys.matches(_lookup_id(ask), found.key_version if found else None, secret)
     if found is None or not matches:
         raise NotFound("no such alert, or the secret is not its own")

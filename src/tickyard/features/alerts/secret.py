@@ -54,6 +54,10 @@ class AlertKeys:
     def knows(self, version: int) -> bool:
         return version in self._keys
 
+    def is_ahead_of_us(self, version: int) -> bool:
+        """Whether this key was made after our file was read: others have it already, nobody has thrown it away."""
+        return version > self.version
+
     def marks(self) -> dict[int, str]:
         """By version what tells one key from another, and nobody what it is."""
         return {version: hmac.digest(key, _MARK_DOMAIN, "sha256")[:16].hex() for version, key in self._keys.items()}

@@ -180,7 +180,7 @@ async def _compare_keys(settings: Settings, clock: Clock, keys: AlertKeys) -> No
             others, lacking = await other_keys(tx, keys), await without_key(tx, keys)
     if others:
         found = f"version {others[0]} is another key than the one that the store's alerts were made under"
-        mend = "put the right file there; if that key is lost, give the new one a number that was never used"
+        mend = "put the right file there; if that key is lost, give the new one a higher number than any before"
         raise Bad(found, mend)
     if lacking:
         version, count = min(lacking.items())
