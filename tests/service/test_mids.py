@@ -37,15 +37,17 @@ class SetClock(WallClock):
         return self.moment.timestamp()
 
 
-def with_mids(work):
+def with_mids(work, stand_in=IssuerStandIn):
     async def run():
         board, clock = FaultBoard(), SetClock()
-        runner, port = await open_port([IssuerStandIn(board, clock, listing.load(), began=START)])
+        listed = listing.load()
+        runner, port = await open_port([stand_in(board, clock, listed, began=START)])
         address = f"http://127.0.0.1:{port}/issuer"
         source = Source("issuer", address, clock=clock, rng=Random(1), max_bytes=MAX_BYTES, tries=1)
         await source.start()
         try:
-            return await work(Mids(Issuer(source), clock), board, clock)
+            symbols = {each.address.lower(): each.symbol for each in listed if each.address}
+            return await work(Mids(Issuer(source), clock, symbols.get), board, clock)
         finally:
             await source.close()
             await runner.cleanup()
@@ -103,3 +105,26 @@ def test_a_symbol_that_the_issuer_does_not_quote_is_told_from_a_silent_issuer():
             await mids.one(Symbol("NOPE"))
 
     with_mids(work)
+
+
+class Mislabeller(IssuerStandIn):
+    """Quotes two tokens under each other's names, and a third at an address that nobody knows."""
+
+    def _quote(self, listed, now):
+        names = {"AAPL": "MSFT", "MSFT": "AAPL"}
+        row = super()._quote(self._listed[names.get(listed.symbol, listed.symbol)], now)
+        if listed.symbol == "TSLA":
+            row["deployments"][0]["contractAddress"] = "0x" + "ab" * 20
+        return row | {"tokenSymbol": listed.symbol}
+
+
+def test_the_quote_of_another_token_is_nobodys():
+    async def work(mids, _board, _clock):
+        quotes = (await mids.all()).value
+        assert {"AAPL", "MSFT", "TSLA", "NVDA"} & quotes.keys() == {"TSLA", "NVDA"}
+        for symbol in ("AAPL", "MSFT"):
+            with pytest.raises(NoQuote, match="another token"):
+                await mids.one(Symbol(symbol))
+        assert (await mids.one(Symbol("TSLA")))[0].mid == quotes["TSLA"].mid
+
+    with_mids(work, Mislabeller)

@@ -54,7 +54,7 @@ def make_hub(where: str) -> streaming.Hub:
     store = open_store(where, clock)
     registry = Registry(issuer, no_schedules, clock, store)
     charts = ChartReader(reader, book, MAINNET)
-    market = Market(registry, Mids(issuer, clock), book, reader, charts, MAINNET)
+    market = Market(registry, Mids(issuer, clock, registry.symbol_at), book, reader, charts, MAINNET)
     return streaming.Hub(Deps(settings, clock, market, rpc, store, Supervisor(clock, Random())))
 
 

@@ -196,8 +196,9 @@ class Listed:
 class Registry:
     """Lists one asset and counts how often it is refreshed."""
 
-    def __init__(self, *symbols, is_down=False):
+    def __init__(self, *symbols, is_down=False, by_uid=None):
         self.symbols, self.is_down, self.refreshes = symbols, is_down, 0
+        self.symbol_of = (by_uid or {}).get
 
     def all(self):
         return [Listed(symbol) for symbol in self.symbols]
@@ -254,6 +255,22 @@ def test_an_issuer_that_does_not_answer_leaves_the_archive_as_it_is(where):
         return await kept(store)
 
     assert len(run(where, work)) == 1
+
+
+def test_an_action_under_the_name_of_another_token_is_not_archived(where):
+    own = action()
+    registry = Registry("AAPL", "MSFT", by_uid={own.asset_id: "AAPL"})
+    seen = [[replace(own, symbol="MSFT"), action("GONE")], [own], [replace(own, symbol="MSFT")]]
+
+    async def work(store):
+        symbols = []
+        deps = Deps(store, registry, Issuer(*seen))
+        for _ in seen:
+            await sync_actions(deps)
+            symbols.append(sorted(each.symbol for each in await kept(store)))
+        return symbols
+
+    assert run(where, work) == [["GONE"], ["AAPL", "GONE"], ["AAPL", "GONE"]]
 
 
 def ask_list(where, seen, **ask):

@@ -34,7 +34,7 @@ ACTION = {
 
 
 def quote(**changes):
-    return read_quote(msgspec.Raw(msgspec.json.encode(QUOTE | changes)), NOW)
+    return read_quote(msgspec.Raw(msgspec.json.encode(QUOTE | changes)), 4663, NOW)
 
 
 def action(**changes):

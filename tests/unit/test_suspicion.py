@@ -13,7 +13,7 @@ NOW = datetime(2026, 11, 16, 15, tzinfo=UTC)
 
 def quote(bid="100", ask="102", *, is_halted=False, age=timedelta(0)):
     sides = (None if side is None else Price.parse(side) for side in (bid, ask))
-    return IssuerQuote("AAPL", *sides, "USD", is_halted, NOW - age, None, None, None)
+    return IssuerQuote("AAPL", None, *sides, "USD", is_halted, NOW - age, None, None, None)
 
 
 @pytest.mark.parametrize(

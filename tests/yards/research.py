@@ -107,7 +107,7 @@ async def open_yard(where, *, per_second=10_000, patience_s=5, clock=None, budge
         registry = Registry(issuer, _no_schedules, clock, store)
         await registry.refresh()
         # Research reads neither pools nor the chain.
-        market = Market(registry, Mids(issuer, clock), None, None, None, None)
+        market = Market(registry, Mids(issuer, clock, registry.symbol_at), None, None, None, None)
         library = Library(Filings(data, files, pace, quiet_s=60), store, clock)
         yield Yard(SimpleNamespace(chain_id=4663), clock, board, desk, stand_in, store, issuer, market, library)
     finally:

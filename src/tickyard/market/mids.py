@@ -1,12 +1,14 @@
 """The issuer's equity quotes, kept for seconds. The mid is the middle of bid and ask, exact."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
-from tickyard.kernel.ids import Symbol
+from tickyard.kernel.ids import Address, Symbol
 from tickyard.market.short_lived import Copies, Copy
+from tickyard.observe.log import log
 from tickyard.sources.issuer.api import Issuer, IssuerQuote
 
 REUSE: Final = timedelta(seconds=5)
@@ -19,8 +21,10 @@ class NoQuote(UpstreamDown):
 
 
 class Mids:
-    def __init__(self, issuer: Issuer, clock: Clock) -> None:
+    def __init__(self, issuer: Issuer, clock: Clock, symbol_at: Callable[[Address], Symbol | None]) -> None:
+        """`symbol_at`: whose token an address is, as far as we know."""
         self._issuer = issuer
+        self._symbol_at = symbol_at
         self._one: Copies[Symbol, IssuerQuote] = Copies(self._fetch_one, clock, reuse=REUSE, stale=STALE)
         self._all: Copies[None, dict[Symbol, IssuerQuote]] = Copies(self._fetch_all, clock, reuse=REUSE, stale=STALE)
 
@@ -45,7 +49,19 @@ class Mids:
         quote = await self._issuer.quote(symbol)
         if quote is None:
             raise NoQuote(f"the issuer has no quote for {symbol}")
+        if self._is_of_another(quote):
+            raise NoQuote(f"the issuer's quote for {symbol} is of another token")
         return quote
 
     async def _fetch_all(self, _key: None) -> dict[Symbol, IssuerQuote]:
-        return await self._issuer.quotes()
+        quotes = await self._issuer.quotes()
+        return {symbol: quote for symbol, quote in quotes.items() if not self._is_of_another(quote)}
+
+    def _is_of_another(self, quote: IssuerQuote) -> bool:
+        """Whether it stands beside a token that we know by another name: then nobody can tell whose price it is. One
+        at an address that nobody has is no such doubt: what a share costs goes by its name."""
+        owner = self._symbol_at(quote.address) if quote.address else None
+        if owner is None or owner == quote.symbol:
+            return False
+        log.error("the issuer quotes a token under another name, it is not believed", symbol=quote.symbol, token=owner)
+        return True

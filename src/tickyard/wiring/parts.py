@@ -110,7 +110,9 @@ async def open_deps(settings: Settings, clock: Clock, *, is_hurried: bool = Fals
             live = LiveMarket(mirror, reader, pools, settings.contracts, clock, feed)
             stack.push_async_callback(live.close)
             tasks.start("mirror", live.keep)
-        market = Market(registry, Mids(issuer, clock), pools, reader, charts, settings.contracts, live)
+        market = Market(
+            registry, Mids(issuer, clock, registry.symbol_at), pools, reader, charts, settings.contracts, live
+        )
         tasks.start("registry", registry.keep_fresh)
         tasks.start("pools", partial(_keep_pools_fresh, registry, pools))
         desk = open_desk(settings, clock)

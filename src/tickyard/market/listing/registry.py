@@ -36,6 +36,8 @@ class Registry:
         self._clock = clock
         self._book = ListingBook(store)
         self._assets: dict[Symbol, Asset] = {}
+        self._at: dict[Address, Symbol] = {}
+        self._by_uid: dict[str, Symbol] = {}
         self._confirmed: float | None = None
         self._schedules: dict[Address, MultiplierSchedule] = {}
         self.refreshed_at: datetime | None = None
@@ -58,6 +60,14 @@ class Registry:
     def addresses(self) -> list[Address]:
         """Every token's address."""
         return [asset.address for asset in self.all() if asset.address is not None]
+
+    def symbol_at(self, address: Address) -> Symbol | None:
+        """Whose token stands there."""
+        return self._at.get(address)
+
+    def symbol_of(self, uid: str) -> Symbol | None:
+        """Who has this token uid."""
+        return self._by_uid.get(uid)
 
     def _must_be_loaded(self) -> None:
         if not self._assets:
@@ -162,6 +172,8 @@ class Registry:
         self._report_differences(assets)
         has_changed = assets != self._assets
         self._assets = assets
+        self._at = {asset.address: symbol for symbol, asset in assets.items() if asset.address}
+        self._by_uid = {asset.listed.id: symbol for symbol, asset in assets.items()}
         self.loaded.set()
         metrics.registry_assets.set(len(assets))
         if has_changed:

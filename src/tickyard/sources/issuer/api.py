@@ -91,7 +91,7 @@ class Issuer:
     def _read_quotes(self, fetched: Fetched) -> dict[Symbol, IssuerQuote]:
         entries = _body(fetched, _Quotes).quotes
         now = self.source.clock.now()
-        quotes, refused = self._keep(entries, "prices", lambda raw: read_quote(raw, now))
+        quotes, refused = self._keep(entries, "prices", lambda raw: read_quote(raw, self._chain_id, now))
         must(not _is_mostly_broken(len(refused), entries))
         by_symbol = {quote.symbol: quote for quote in quotes}
         must(len(by_symbol) == len(quotes))
@@ -104,7 +104,7 @@ class Issuer:
             return None
         entries = _body(fetched, _Quotes).quotes
         must(len(entries) == 1)
-        quote = read_quote(entries[0], self.source.clock.now())
+        quote = read_quote(entries[0], self._chain_id, self.source.clock.now())
         must(quote.symbol == symbol)
         return quote
 

@@ -67,6 +67,8 @@ class IssuerQuote:
     """The equity quote of one symbol, per underlying share. A side without sense is None, never zero."""
 
     symbol: Symbol
+    address: Address | None
+    """Of the token that it is said to be of, if that is said."""
     bid: Price | None
     ask: Price | None
     currency: str
@@ -128,6 +130,7 @@ class _Quote(Shape):
     currency: str
     is_trading_halt: bool
     generated_at: str
+    deployments: list[_Deployment] = []
     daily_high: str = ""
     daily_low: str = ""
     daily_trading_volume: str = ""
@@ -241,7 +244,7 @@ def _figure(text: str) -> str | None:
     return text if _DECIMAL.fullmatch(text) and text.strip("0.") else None
 
 
-def read_quote(raw: msgspec.Raw, now: datetime) -> IssuerQuote:
+def read_quote(raw: msgspec.Raw, chain_id: int, now: datetime) -> IssuerQuote:
     quote = _decode_quote(raw)
     must(SYMBOL.fullmatch(quote.token_symbol) is not None)
     generated_at = read_moment(quote.generated_at)
@@ -252,6 +255,7 @@ def read_quote(raw: msgspec.Raw, now: datetime) -> IssuerQuote:
         bid = ask = None
     return IssuerQuote(
         symbol=Symbol(quote.token_symbol),
+        address=_address(quote.deployments, chain_id),
         bid=bid,
         ask=ask,
         currency=currency,
