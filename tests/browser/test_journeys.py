@@ -123,7 +123,17 @@ def test_a_call_is_paid_step_by_step(up, opened, network):
     expect(page.get_by_text("May still be signed for: $0.03")).to_be_visible()
 
 
-def test_a_payment_whose_answer_got_lost_is_presented_again_after_a_reload(up, opened):
+def cleared_elsewhere(page):
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.evaluate("localStorage.clear()")
+    other.close()
+    # Another payer, with the same wallet.
+    page.get_by_role("button", name="USDG on 4663").click()
+
+
+@pytest.mark.parametrize(("symbol", "meanwhile"), [("KO", lambda page: page.reload()), ("PEP", cleared_elsewhere)])
+def test_a_payment_whose_answer_got_lost_is_presented_again(up, opened, symbol, meanwhile):
     page = opened(up.base, "/pay")
     connect(page)
     sent = []
@@ -138,7 +148,7 @@ def test_a_payment_whose_answer_got_lost_is_presented_again_after_a_reload(up, o
         route.abort("connectionreset")
 
     page.route("**/v1/x402/quote*", lose)
-    page.get_by_label("A quote for").fill("KO")
+    page.get_by_label("A quote for").fill(symbol)
     page.get_by_role("button", name="Ask without paying").click()
     page.get_by_role("button", name="USDC on 8453").click()
     page.get_by_role("button", name="Sign and pay").click()
@@ -146,8 +156,8 @@ def test_a_payment_whose_answer_got_lost_is_presented_again_after_a_reload(up, o
     expect(page.get_by_role("alert")).to_contain_text("does not answer")
     page.unroute("**/v1/x402/quote*")
     page.on("request", lambda request: sent.append(request.headers.get("payment-signature")))
-    page.reload()
-    page.get_by_label("A quote for").fill("KO")
+    meanwhile(page)
+    page.get_by_label("A quote for").fill(symbol)
     page.get_by_role("button", name="Ask without paying").click()
     expect(page.get_by_text("402: pay one of these")).to_be_visible()
     page.get_by_role("button", name="Sign and pay").click()

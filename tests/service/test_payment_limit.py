@@ -194,6 +194,18 @@ def test_a_payment_in_doubt_is_presented_when_the_file_cannot_be_written(tmp_pat
     assert Payer(KEY, limit_usd="1", file=file).uncertain("GET /x") == signed
 
 
+def test_a_payment_in_doubt_is_presented_when_the_file_was_removed_meanwhile(tmp_path):
+    file = tmp_path / "payments.json"
+    payer = Payer(KEY, limit_usd="1", file=file)
+    signed = sign(payer, challenge())
+    file.unlink()
+    assert payer.uncertain("GET /x") == signed
+    assert Payer(KEY, limit_usd="1", file=file).uncertain("GET /x") == signed, "it is back for the next program"
+    file.unlink()
+    payer.judge(signed, 200, {}, is_first=False)
+    assert payer.uncertain("GET /x") is None
+
+
 def test_equal_requests_at_the_same_time_keep_a_payment_each(tmp_path):
     file = tmp_path / "payments.json"
     payer = Payer(KEY, limit_usd="1", file=file)

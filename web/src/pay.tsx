@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Client, PaymentRequired, type Quote, type Reply, type Send } from 'tickyard';
-import type { Payer } from 'tickyard/pay';
+import type { Payer, Store } from 'tickyard/pay';
 import { client, offers, sandbox, useAsk } from './api';
 import { day, exactUsd, tokens, usd } from './figures';
 import { remember } from './memory';
@@ -31,15 +31,19 @@ const earlier = (): string[] => {
 };
 
 /** Payments whose end is not known stay in this browser, by wallet: after a reload they are presented before new money is. */
-const kept = (address: string) => {
+const kept = (address: string): Store => {
   const name = `tickyard.kept.${address.toLowerCase()}`;
-  return {
+  const store = stores.get(name) ?? {
     load: () => localStorage.getItem(name),
     save: (text: string) => localStorage.setItem(name, text),
     // Other pages have it too. Before an address of plain http a browser has no locks.
     lock: <T,>(work: () => Promise<T>) => (navigator.locks ? navigator.locks.request(name, work) : work()) as Promise<T>,
   };
+  stores.set(name, store);
+  return store;
 };
+// One for each wallet: whoever clears the storage while this page is open makes it forget no payment.
+const stores = new Map<string, Store>();
 
 /** A sandbox's clock can be moved; everybody else's is right. */
 async function aheadS(): Promise<number> {

@@ -1,6 +1,6 @@
 /** Where signed payments are remembered. It holds no key, but whoever reads it can fetch what was paid for. */
 export interface Store {
-  /** What was saved last; null when nothing was. */
+  /** What was saved last; null when nothing was, or it was cleared away. */
   load(): string | null | Promise<string | null>;
   save(text: string): void | Promise<void>;
   /**
@@ -26,6 +26,9 @@ export interface Held {
 
 /** The service keeps an answer that was paid for a day; and our clock may be a day ahead of its. */
 const ANSWER_KEPT_MS = 2 * 86_400_000;
+
+/** What each store held when it was last seen. One that is emptied meanwhile ends no payment: it is filled again from here. */
+const seen = new WeakMap<Store, string>();
 
 /** Payments that left the house and whose end is not known yet, and those that were not taken. */
 export class Kept {
@@ -59,11 +62,12 @@ export class Kept {
   }
 
   async #change<T>(make: (held: Held[]) => T): Promise<T> {
-    const before = (await this.#store.load()) ?? '[]';
-    const held = read(before).filter(({ request, until }) => this.#now() < until + (request ? ANSWER_KEPT_MS : 0));
+    const stored = await this.#store.load();
+    const held = read(stored ?? seen.get(this.#store) ?? '[]').filter(({ request, until }) => this.#now() < until + (request ? ANSWER_KEPT_MS : 0));
     const made = make(held);
     const after = JSON.stringify(held);
-    if (after !== before) await this.#store.save(after);
+    if (after !== (stored ?? '[]')) await this.#store.save(after);
+    seen.set(this.#store, after);
     return made;
   }
 }

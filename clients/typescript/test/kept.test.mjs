@@ -195,6 +195,19 @@ test('a payment in doubt is presented when the store is full', async (t) => {
   assert.deepEqual([asked.length, different(asked)], [3, 1]);
 });
 
+test('a payment in doubt is presented when the store was cleared meanwhile', async (t) => {
+  const store = shelf();
+  const { url, asked } = await stand(t, challenge(USDC), 'hang up', 'hang up', paid);
+  await assert.rejects(quote(buyer(url, { store }).client), Unreachable);
+  store.text = null;
+  const { client } = buyer(url, { store });
+  await assert.rejects(quote(client), Unreachable);
+  assert.equal(JSON.parse(store.text).length, 1);
+  store.text = null;
+  await quote(client);
+  assert.deepEqual([asked.length, different(asked), JSON.parse(store.text ?? '[]').length], [4, 1, 0]);
+});
+
 test('a payment that is kept for one service is not shown to another', async (t) => {
   const one = await stand(t, challenge(USDC), DOWN);
   const other = await stand(t, challenge(USDC), paid);

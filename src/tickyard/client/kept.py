@@ -52,6 +52,8 @@ class KeptPayments:
     def __init__(self, file: str | os.PathLike[str] | None) -> None:
         self._file = None if file is None else Path(file)
         self._entries: list[_Entry] = []
+        self._known = b"{}"
+        """The file as it was last seen: one that is removed meanwhile ends no payment."""
         self._read()
 
     def find(self, name: str) -> SignedPayment | None:
@@ -109,9 +111,9 @@ class KeptPayments:
         if self._file is None:
             return
         try:
-            self._entries = msgspec.json.decode(self._file.read_bytes(), type=_Book).entries()
-        except FileNotFoundError:
-            self._entries = []
+            text = self._file.read_bytes() if self._file.exists() else self._known
+            self._entries = msgspec.json.decode(text, type=_Book).entries()
+            self._known = text
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise KeptUnreadable(f"the kept payments in {self._file} cannot be read ({type(error).__name__})") from None
 
@@ -131,6 +133,7 @@ class KeptPayments:
                 after = msgspec.json.encode({"kept": self._entries})
                 if after != before:
                     _write(self._file, after)
+                    self._known = after
         except OSError as error:
             kind = type(error).__name__
             raise KeptUnreadable(f"the kept payments in {self._file} cannot be written ({kind})") from None
