@@ -107,6 +107,21 @@ def test_a_trade_that_was_under_way_is_told_of_after_a_reload_and_in_another_tab
     expect(other.get_by_text(OPEN)).to_have_count(0)
 
 
+def test_a_trade_is_not_over_because_another_tab_clears_what_is_kept(up, opened):
+    page = sending(up, opened(up.base, "/status"), BATCH_WAITS)
+    page.wait_for_function("() => asked.some(({ method }) => method === 'wallet_getCallsStatus')")
+    other = page.context.new_page()
+    other.goto(f"{up.base}/app/trade/AAPL")
+    expect(other.get_by_text(OPEN)).to_contain_text("Buy 100 USDG of GOOGL")
+    third = page.context.new_page()
+    third.goto(f"{up.base}/app/status")
+    third.evaluate("localStorage.clear()")
+    page.wait_for_function("() => localStorage.getItem('tickyard.underway')")
+    expect(other.get_by_text(OPEN)).to_contain_text("Buy 100 USDG of GOOGL")
+    page.reload()
+    expect(page.get_by_text(OPEN)).to_contain_text("Buy 100 USDG of GOOGL")
+
+
 def test_what_another_tab_has_under_way_is_not_signed_beside_it(up, opened):
     page = opened(up.base, "/status")
     other = page.context.new_page()

@@ -16,7 +16,11 @@ function hold(what: string | null): void {
   listeners.forEach((tell) => tell());
 }
 
-addEventListener('storage', ({ key, newValue }) => (key === KEY || key === null) && hold(newValue));
+addEventListener('storage', ({ key, newValue }) => {
+  if (key === KEY) hold(newValue);
+  // Another tab has cleared all that is kept: nobody has looked at the trade for that.
+  else if (key === null && held) remember('localStorage', KEY, held);
+});
 
 /**
  * Before the wallet hears of it: whoever leaves in the next moment is told of it when they come back. Gives what ends it, and
