@@ -87,6 +87,40 @@ def test_figures_whose_renewal_does_not_come_say_of_when_they_are(up, opened):
     expect(page.get_by_text("No answer yet.")).to_have_count(0, timeout=LONG_MS)
 
 
+@pytest.mark.parametrize(
+    ("view", "swallowed", "said"),
+    [
+        ("/earn", "**/v1/earn", "No rewards since"),
+        ("/asset/AAPL", "**/v1/history/AAPL*", "No history since"),
+        ("/earn", "**/files/earn-*", "This page could not be loaded"),
+        ("/asset/AAPL", "**/files/chart-*", "The chart could not be loaded"),
+    ],
+)
+def test_what_a_line_swallows_before_it_ever_came_is_told(up, opened, view, swallowed, said):
+    page = opened(up.base)
+    held = []
+    page.route(swallowed, lambda route: held.append(route))
+    page.goto(f"{up.base}/app{view}")
+    expect(page.get_by_text(said)).to_be_visible(timeout=15_000)
+    for each in held:
+        each.continue_()
+    expect(page.get_by_text(said)).to_have_count(0)
+
+
+def test_who_asks_again_is_not_told_what_an_older_question_brings(up, opened):
+    page = opened(up.base)
+    held = []
+    page.route("**/v1/earn", lambda route: held.append(route))
+    page.goto(f"{up.base}/app/earn")
+    again = page.get_by_role("button", name="Try again")
+    expect(again).to_be_visible(timeout=15_000)
+    with page.expect_event("requestfailed", lambda request: request == held[0].request):
+        again.click()
+    # What is held goes on.
+    page.unroute("**/v1/earn")
+    expect(page.get_by_text("Accruing: ")).to_be_visible()
+
+
 def test_an_alert_whose_state_cannot_be_asked_for_says_so(up, opened):
     page = opened(up.base)
     kept = [{"id": "a" * 32, "secret": "s", "symbol": "AAPL", "condition": "above", "price": 900}]

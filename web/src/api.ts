@@ -46,20 +46,31 @@ export function useAsk<T>(key: string | null, ask: (signal: AbortSignal) => Prom
     const stop = new AbortController();
     let timer = 0;
     let failures = 0;
+    let current = new AbortController();
+    const fail = (why: (before: Error | null) => Error) =>
+      setState((old) => {
+        const { data, at, error, since } = old.key === key ? old : { data: null, at: null, error: null, since: null };
+        return { key, data, at, error: why(error), since: since ?? Date.now() };
+      });
     const run = async () => {
       clearTimeout(timer);
-      const late = setTimeout(() => !stop.signal.aborted && setState((old) => (old.key === key && old.data !== null && !old.error ? { ...old, error: new TickyardError('no answer yet'), since: Date.now() } : old)), LATE_MS);
+      current.abort();
+      // The newest question is the one that counts: an answer to one before it comes too late, and asks nothing anew.
+      const mine = (current = new AbortController());
+      const isOver = () => stop.signal.aborted || mine !== current;
+      // Why it failed before says more than that it is silent now.
+      const late = setTimeout(() => !isOver() && fail((before) => before ?? new TickyardError('no answer yet')), LATE_MS);
       try {
-        const data = await latest.current(stop.signal).finally(() => clearTimeout(late));
-        if (stop.signal.aborted) return;
+        const data = await latest.current(AbortSignal.any([stop.signal, mine.signal])).finally(() => clearTimeout(late));
+        if (isOver()) return;
         failures = 0;
         setState({ key, data, error: null, at: Date.now(), since: null });
       } catch (error) {
-        if (stop.signal.aborted) return;
+        if (isOver()) return;
         // What is wrong with the question stays wrong.
         if (error instanceof ServiceError && error.status < 500 && error.status !== 429) failures = 0;
         else failures++;
-        setState((old) => ({ ...(old.key === key ? old : { data: null, at: null }), key, error: error as Error, since: (old.key === key && old.since) || Date.now() }));
+        fail(() => error as Error);
       }
       const wait = failures ? Math.min(2000 * failures, 10_000) : everyMs;
       if (wait) timer = setTimeout(() => (document.hidden ? wake() : run()), wait);
@@ -75,6 +86,14 @@ export function useAsk<T>(key: string | null, ask: (signal: AbortSignal) => Prom
   }, [key, everyMs]);
   const reload = useCallback(() => again.current(), []);
   return state.key === key ? { ...state, reload } : { data: null, error: null, at: null, since: null, reload };
+}
+
+/** Code that comes when it is first needed: of a line that swallows it nobody is told otherwise. */
+export function within<T>(code: Promise<T>, ms = 15_000): Promise<T> {
+  return new Promise((resolve, reject) => {
+    setTimeout(() => reject(new Unreachable('a part of this page did not come')), ms);
+    code.then(resolve, reject);
+  });
 }
 
 /** Whether the service has a route, such as `GET /v1/stream`. */

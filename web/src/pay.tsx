@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Client, PaymentRequired, type Quote, type Reply, type Send } from 'tickyard';
 import type { Payer, Store } from 'tickyard/pay';
-import { client, offers, sandbox, useAsk } from './api';
+import { client, offers, sandbox, useAsk, within } from './api';
 import { day, exactUsd, tokens, usd } from './figures';
 import { remember } from './memory';
 import { Card, Choice, Code, Empty, Facts, Said, Shown, useAct } from './parts';
@@ -99,7 +99,7 @@ export function PayView(): JSX.Element {
   const pay = () =>
     paying.act(async () => {
       clear();
-      const { Payer } = await import('tickyard/pay');
+      const { Payer } = await within(import('tickyard/pay'));
       const key = `${me!.address} ${network} ${limit}`;
       if (key !== payerKey) {
         if (payer) signedBefore += payerLimit - micros(payer.leftUsd);

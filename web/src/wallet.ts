@@ -1,7 +1,7 @@
 // The user's wallet: found by EIP-6963, spoken to by EIP-1193. Nothing here holds a key.
 import { useEffect, useState } from 'preact/hooks';
 import type { Hex, TransactionReceipt, Wallet } from 'tickyard/trade';
-import { offers } from './api';
+import { offers, within } from './api';
 import { recall, remember } from './memory';
 
 export interface Provider {
@@ -39,7 +39,7 @@ export function discover(): void {
   if (!asked) {
     asked = true;
     void offers().then(async ({ endpoints }) => {
-      if (endpoints.includes('GET /sandbox')) (await import('./demo_wallet')).announceDemoWallet();
+      if (endpoints.includes('GET /sandbox')) (await within(import('./demo_wallet'))).announceDemoWallet();
     }).catch(() => (asked = false));
   }
   dispatchEvent(new Event('eip6963:requestProvider'));
