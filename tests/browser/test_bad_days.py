@@ -121,6 +121,41 @@ def test_who_asks_again_is_not_told_what_an_older_question_brings(up, opened):
     expect(page.get_by_text("Accruing: ")).to_be_visible()
 
 
+def test_a_reading_that_comes_late_does_not_take_back_what_the_stream_told(up, opened):
+    page = opened(up.base)
+    watcher = page.context.new_page()
+    watcher.goto(f"{up.base}/app")
+    cells = [
+        each.locator("table.markets tbody tr").filter(has=each.get_by_role("link", name="IBM", exact=True))
+        for each in (page, watcher)
+    ]
+    held = []
+    page.route("**/v1/stats", lambda route: held.append(route))
+    page.reload()
+    expect(page.get_by_text("live", exact=True)).to_be_visible()
+    old = held[0].fetch()
+    before = next(each["stats"]["price"]["dexUsd"] for each in old.json()["stats"] if each["symbol"] == "IBM")
+    moved = f"{float(before) * 1.03:.2f}"
+    up.post("/sandbox/price", {"symbol": "IBM", "price": moved})
+    expect(cells[1].locator(".price")).to_have_text(moved)
+    held[0].fulfill(response=old)
+    # The next reading does not come at all.
+    expect(cells[0].locator(".price")).to_have_text(moved)
+
+
+def test_depths_that_cannot_be_read_are_not_shown_for_long(up, opened):
+    page = opened(up.base)
+    page.clock.install()
+    page.reload()
+    depth = page.locator("table.markets tbody tr").first.locator(".depth")
+    expect(depth).to_have_text(re.compile(r"\d"))
+    page.route("**/v1/markets*", lambda route: route.fulfill(status=503, json={"error": {"code": "x", "message": "x"}}))
+    for _ in range(5):
+        page.clock.run_for(31_000)
+    expect(depth).to_have_text("–")
+    expect(page.locator("table.markets tbody tr").first.locator(".price")).to_have_text(re.compile(r"\d"))
+
+
 def test_an_alert_whose_state_cannot_be_asked_for_says_so(up, opened):
     page = opened(up.base)
     kept = [{"id": "a" * 32, "secret": "s", "symbol": "AAPL", "condition": "above", "price": 900}]

@@ -30,7 +30,7 @@ export function AssetView({ rest }: { rest: string }): JSX.Element {
   }
   // What cannot be confirmed stands below with its time, and nowhere else.
   const shown = stats.error ? undefined : stats.data?.price;
-  const live = row && !row.error && !row.isComing ? row.price : shown?.dexUsd;
+  const live = row && !row.error && !row.isComing && !trouble ? row.price : shown?.dexUsd;
   return (
     <>
       <div class="head asset">

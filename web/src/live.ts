@@ -42,6 +42,7 @@ const SLOW_MS = 30_000;
 const QUIET_MS = 20_000;
 const NAMES_AFTER_MS = 300;
 const DEPTHS_WITHIN_MS = 250;
+const DEPTHS_GOOD_MS = 120_000;
 let market: Market = { rows: null, at: null, trouble: null, isStreaming: false };
 const listeners = new Set<(market: Market) => void>();
 let since: number | null = null;
@@ -49,6 +50,9 @@ let ready = () => {};
 let hurry = () => {};
 const firstSlow = new Promise<void>((resolve) => (ready = resolve));
 const depths = new Map<string, string>();
+let depthsAt = 0;
+// What the stream told since the reading that is under way was asked for: an answer may be older than that.
+const told = new Map<string, Pick<Row, 'price' | 'premium'>>();
 const halts = new Map<string, boolean>();
 const pending = new Map<string, string>();
 
@@ -99,6 +103,7 @@ async function readNames(): Promise<void> {
 }
 
 async function readStats(): Promise<void> {
+  told.clear();
   // A network that swallows everything fails nothing for a long time: until there is an answer, nothing here is live.
   const late = setTimeout(() => {
     if (market.trouble) return;
@@ -142,7 +147,7 @@ async function sourceTrouble(message: string): Promise<Trouble> {
 
 function rowOf({ symbol, stats, error }: ManyStats['stats'][number], old?: Row): Row {
   const shown = { symbol, name: stats?.name ?? old?.name ?? '', depth: depths.get(symbol) ?? null, tvl: Math.max(0, ...(stats?.pools.map(({ tvlUsd }) => Number(tvlUsd)) ?? [])), halted: halts.get(symbol) ?? false, pending: pending.get(symbol) ?? null };
-  return stats ? { ...shown, ...figures(stats), error: null, isComing: false } : { ...shown, price: null, equity: null, premium: null, change: null, error: error?.message ?? 'not known', isComing: false };
+  return stats ? { ...shown, ...figures(stats), ...told.get(symbol), error: null, isComing: false } : { ...shown, price: null, equity: null, premium: null, change: null, error: error?.message ?? 'not known', isComing: false };
 }
 
 function figures({ price }: Stats): Pick<Row, 'price' | 'equity' | 'premium' | 'change'> {
@@ -158,6 +163,8 @@ async function keepSlow(): Promise<void> {
   for (;;) {
     await Promise.all([readDepths(), readHalts(), readPending()].map((work) => work.catch(() => {})));
     ready();
+    // They stand there without a time: what could not be read for so long is not what it is now.
+    if (Date.now() - depthsAt > DEPTHS_GOOD_MS) depths.clear();
     if (market.at !== null) tell({ rows: market.rows?.map((row) => ({ ...row, depth: depths.get(row.symbol) ?? null, halted: halts.get(row.symbol) ?? false, pending: pending.get(row.symbol) ?? null })) ?? null });
     await someoneLooks(market.trouble ? 5000 : SLOW_MS);
   }
@@ -172,7 +179,9 @@ async function readDepths(): Promise<void> {
     for (const { symbol, depthUsd } of pages.flatMap(({ markets }) => markets)) if (!found.has(symbol)) found.set(symbol, depthUsd);
     if (offset + 400 >= pages[0]!.total) break;
   }
+  depths.clear();
   for (const [symbol, depth] of found) depths.set(symbol, depth);
+  depthsAt = Date.now();
 }
 
 async function readHalts(): Promise<void> {
@@ -192,7 +201,7 @@ async function listen(): Promise<void> {
     const gone = new AbortController();
     document.addEventListener('visibilitychange', () => document.hidden && gone.abort(), { signal: gone.signal });
     try {
-      for await (const told of client.stream({ events: ['price'], signal: gone.signal, onState, quietMs: QUIET_MS })) apply(told);
+      for await (const event of client.stream({ events: ['price'], signal: gone.signal, onState, quietMs: QUIET_MS })) apply(event);
     } catch {
       // Refused for good: what is asked for now and then has to do.
       gone.abort();
@@ -209,12 +218,14 @@ function onState(state: 'open' | 'lost'): void {
   if (wasStreaming && state === 'lost') hurry();
 }
 
-function apply(told: StreamEvent): void {
+function apply({ event, data }: StreamEvent): void {
   // A snapshot's prices are samples, minutes old, and what moved while nobody listened is told by none: asked anew.
-  if (told.event === 'snapshot') hurry();
-  if (told.event !== 'price' || market.at === null || market.trouble) return;
-  const { symbol, price, premiumPct } = told.data;
-  tell({ rows: market.rows?.map((row) => (row.symbol === symbol && !row.error ? { ...row, price, premium: premiumPct } : row)) ?? null, at: Date.now() });
+  if (event === 'snapshot') hurry();
+  if (event !== 'price') return;
+  const { symbol, price, premiumPct: premium } = data;
+  told.set(symbol, { price, premium });
+  if (market.at === null || market.trouble) return;
+  tell({ rows: market.rows?.map((row) => (row.symbol === symbol && !row.error ? { ...row, price, premium } : row)) ?? null, at: Date.now() });
 }
 
 function pause(ms: number): Promise<void> {
