@@ -206,6 +206,24 @@ def test_a_payment_in_doubt_is_presented_when_the_file_was_removed_meanwhile(tmp
     assert payer.uncertain("GET /x") is None
 
 
+def test_what_is_answered_is_not_presented_again_because_the_file_cannot_be_written(tmp_path):
+    """The service would give the old answer once more, and a day later still."""
+    file, full = tmp_path / "payments.json", tmp_path / "payments.json.new"
+    payer = Payer(KEY, limit_usd="1", file=file)
+    signed = sign(payer, challenge())
+    full.mkdir()
+    assert payer.judge(signed, 200, {}, is_first=True)
+    assert payer.uncertain("GET /x") is None
+    with pytest.raises(errors.KeptUnreadable, match="cannot be written"):
+        sign(payer, challenge())
+    # Another program has not heard of it.
+    assert Payer(KEY, limit_usd="1", file=file).uncertain("GET /x") == signed
+    full.rmdir()
+    newer = sign(payer, challenge())
+    assert Payer(KEY, limit_usd="1", file=file).uncertain("GET /x") == newer != signed
+    assert payer.spent_usd == "0.020000"
+
+
 def test_equal_requests_at_the_same_time_keep_a_payment_each(tmp_path):
     file = tmp_path / "payments.json"
     payer = Payer(KEY, limit_usd="1", file=file)

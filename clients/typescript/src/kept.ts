@@ -34,6 +34,8 @@ const seen = new WeakMap<Store, string>();
 export class Kept {
   readonly #store: Store;
   readonly #now: () => number;
+  /** What is over and still in the store, which could not be written then. Presented once more it would bring the old answer. */
+  readonly #over = new Set<string>();
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(store: Store | undefined, now: () => number) {
@@ -50,12 +52,28 @@ export class Kept {
       return mine(all);
     });
     // When the store is full nobody else can write either, so nobody gives them to another request.
-    return marked.catch(() => this.change(mine));
+    return marked.catch(() => this.#inTurn(async () => mine(this.#open(await this.#load()))));
+  }
+
+  /** It is over, whatever becomes of the store: whoever signs the next hears of that. False: somebody ended it before. */
+  forget(held: Held): Promise<boolean> {
+    const ended = this.change((all) => {
+      const at = all.findIndex((each) => isSame(each, held));
+      if (at >= 0) all.splice(at, 1);
+      return at >= 0;
+    });
+    return ended.catch(() => {
+      this.#over.add(name(held));
+      return true;
+    });
   }
 
   /** One change after the other, each of what the store holds by then: another page may have its payments there. */
   change<T>(make: (held: Held[]) => T): Promise<T> {
-    const work = () => this.#change(make);
+    return this.#inTurn(() => this.#change(make));
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#turn.then(() => (this.#store.lock ? this.#store.lock(work) : work()));
     this.#turn = turn.catch(() => {});
     return turn;
@@ -63,18 +81,32 @@ export class Kept {
 
   async #change<T>(make: (held: Held[]) => T): Promise<T> {
     const stored = await this.#store.load();
-    const held = read(stored ?? seen.get(this.#store) ?? '[]').filter(({ request, until }) => this.#now() < until + (request ? ANSWER_KEPT_MS : 0));
+    const held = this.#open(stored ?? seen.get(this.#store) ?? '[]');
     const made = make(held);
     const after = JSON.stringify(held);
     if (after !== (stored ?? '[]')) await this.#store.save(after);
     seen.set(this.#store, after);
+    this.#over.clear();
     return made;
+  }
+
+  async #load(): Promise<string> {
+    return (await this.#store.load()) ?? seen.get(this.#store) ?? '[]';
+  }
+
+  #open(text: string): Held[] {
+    const isOpen = ({ request, until }: Held) => this.#now() < until + (request ? ANSWER_KEPT_MS : 0);
+    return read(text).filter((each) => isOpen(each) && !this.#over.has(name(each)));
   }
 }
 
 /** The same payment, as the service would see it. */
 export function name({ headers }: Held): string {
   return headers['payment-signature']!;
+}
+
+export function isSame(one: Held, other: Held): boolean {
+  return name(one) === name(other) && one.request === other.request;
 }
 
 function read(text: string): Held[] {

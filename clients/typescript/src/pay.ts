@@ -1,6 +1,6 @@
 import type { Payer as PayerOfClient, Reply, Send } from './client.js';
 import { SpendingLimit, Unreachable } from './errors.js';
-import { type Held, Kept, name, type Store } from './kept.js';
+import { type Held, isSame, Kept, name, type Store } from './kept.js';
 import { fromBase64, payable, read, serviceTime, sign, type Signer } from './signing.js';
 
 export type { Store } from './kept.js';
@@ -135,29 +135,29 @@ export class Payer implements PayerOfClient {
     if (isUnsure || status === 402 || status >= 500 || SAYS_NOTHING.has(status)) course.isSure = false;
     if (status < 300) {
       this.lastReceipt = receiptOf(reply);
-      if (await this.#end(held, null)) this.#count(held, course, true);
+      if (await this.#kept.forget(held)) this.#count(held, course, true);
       this.#courses.delete(name(held));
     } else if (status === 402) {
       const over = held.until + OVER_AFTER_MS;
       if (serviceTime(reply.headers.get('payment-required') ?? '', this.#now()) < over) return { ...reply, advice: advice(over) };
-      if (await this.#end(held, null)) this.#count(held, course, false);
+      if (await this.#kept.forget(held)) this.#count(held, course, false);
       this.#courses.delete(name(held));
     } else if (status < 500 && status !== 429 && course.isSure && !course.out) {
-      if (await this.#end(held, { ...held, request: null })) this.#count(held, course, false);
+      if (await this.#spare(held)) this.#count(held, course, false);
     }
     return reply;
   }
 
-  /** False when another call has ended it already, or another program may hear otherwise of what would be spare. */
-  #end(held: Held, spare: Held | null): Promise<boolean> {
-    const ended = this.#kept.change((all) => {
-      const at = all.findIndex((each) => name(each) === name(held) && each.request === held.request);
-      if (spare && all[at]?.isShared) return false;
-      if (at >= 0) all.splice(at, 1, ...(spare ? [spare] : []));
-      return at >= 0;
+  /** It pays for another request. False when another call has ended it already, or another program may hear otherwise. */
+  #spare(held: Held): Promise<boolean> {
+    const spared = this.#kept.change((all) => {
+      const found = all.find((each) => isSame(each, held));
+      if (!found || found.isShared) return false;
+      found.request = null;
+      return true;
     });
     // The answer is there already. What the store did not let go of is presented once more, which costs nothing.
-    return ended.catch(() => true);
+    return spared.catch(() => true);
   }
 
   #count(held: Held, course: Course, isSpent: boolean): void {

@@ -327,6 +327,30 @@ test('an answer is not lost because the store is full by then', async (t) => {
   assert.equal((await quote(buyer(url, { store }).client)).symbol, 'AAPL');
 });
 
+test('what is answered is not presented again because the store is full by then', async (t) => {
+  const store = shelf();
+  const { save } = store;
+  const full = () => Promise.reject(new Error('full'));
+  const fill = (_, response) => {
+    store.save = full;
+    response.writeHead(200, { 'content-type': 'application/json', ...paid.headers }).end(JSON.stringify(paid.body));
+  };
+  const { url, asked } = await stand(t, challenge(USDC), DOWN, challenge(USDC), fill, challenge(USDC), paid, challenge(USDC), paid);
+  const { client, payer } = buyer(url, { store });
+  await assert.rejects(quote(client, '1'), UpstreamError);
+  await quote(client, '2');
+  // The service would give the old answer once more, and a day later still.
+  await assert.rejects(quote(client, '2'), /full/);
+  assert.equal(presented(asked).length, 2);
+  // What is in doubt is presented all the same.
+  await quote(client, '1');
+  assert.deepEqual([presented(asked).length, different(asked)], [3, 2]);
+  store.save = save;
+  await quote(client, '2');
+  assert.deepEqual([presented(asked).length, different(asked)], [4, 3]);
+  assert.deepEqual([payer.spentUsd, store.text], ['0.030000', '[]']);
+});
+
 test('what nobody asks for any more leaves the store', async (t) => {
   const store = shelf();
   const { url } = await stand(t, challenge(USDC), DRY, challenge(USDC), DOWN, challenge(USDC), DOWN);

@@ -6,7 +6,7 @@ reads it first, under a lock.
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -54,6 +54,8 @@ class KeptPayments:
         self._entries: list[_Entry] = []
         self._known = b"{}"
         """The file as it was last seen: one that is removed meanwhile ends no payment."""
+        self._over: list[SignedPayment] = []
+        """What is forgotten here and not yet in the file, which could not be written then."""
         self._read()
 
     def find(self, name: str) -> SignedPayment | None:
@@ -88,8 +90,11 @@ class KeptPayments:
             self._entries.append(_Entry(payment, name))
 
     def forget(self, payment: SignedPayment) -> None:
-        with self._changing():
-            self._entries = [entry for entry in self._entries if entry.payment != payment]
+        """It is over, also where the file cannot be told: presented once more it would bring the old answer for a new
+        one. Whoever signs the next hears of the file."""
+        self._over.append(payment)
+        with suppress(KeptUnreadable), self._changing():
+            self._entries = self._open(self._entries)
 
     def spare(self, payment: SignedPayment) -> bool:
         """Nothing was taken: it pays for another request. False: some other call may hear otherwise."""
@@ -108,32 +113,41 @@ class KeptPayments:
         return found.payment
 
     def _read(self) -> None:
-        if self._file is None:
-            return
+        if self._file is not None:
+            self._entries = self._open(self._load(self._file))
+
+    def _open(self, entries: list[_Entry]) -> list[_Entry]:
+        return [entry for entry in entries if entry.payment not in self._over]
+
+    def _load(self, file: Path) -> list[_Entry]:
         try:
-            text = self._file.read_bytes() if self._file.exists() else self._known
-            self._entries = msgspec.json.decode(text, type=_Book).entries()
+            text = file.read_bytes() if file.exists() else self._known
+            entries = msgspec.json.decode(text, type=_Book).entries()
             self._known = text
+            return entries
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise KeptUnreadable(f"the kept payments in {self._file} cannot be read ({type(error).__name__})") from None
+            raise KeptUnreadable(f"the kept payments in {file} cannot be read ({type(error).__name__})") from None
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
         if self._file is None:
             yield
+            self._over.clear()
             return
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             with open(self._file.with_name(self._file.name + ".lock"), "wb") as lock:
                 if fcntl is not None:
                     fcntl.flock(lock, fcntl.LOCK_EX)
-                self._read()
-                before = msgspec.json.encode({"kept": self._entries})
+                held = self._load(self._file)
+                before = msgspec.json.encode({"kept": held})
+                self._entries = self._open(held)
                 yield
                 after = msgspec.json.encode({"kept": self._entries})
                 if after != before:
                     _write(self._file, after)
                     self._known = after
+                self._over.clear()
         except OSError as error:
             kind = type(error).__name__
             raise KeptUnreadable(f"the kept payments in {self._file} cannot be written ({kind})") from None

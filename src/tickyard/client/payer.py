@@ -7,13 +7,12 @@ import base64
 import os
 import secrets
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import datetime
 from typing import Any, Final
 
 import msgspec
 
-from tickyard.client.errors import KeptUnreadable, PaymentRequired, SpendingLimit
+from tickyard.client.errors import PaymentRequired, SpendingLimit
 from tickyard.client.kept import KeptPayments, SignedPayment
 from tickyard.config.pinned import CHAIN_ID, MAINNET, SECOND_CHAIN_ID, USDC_8453
 from tickyard.kernel.clock import Clock, WallClock
@@ -123,9 +122,7 @@ class Payer:
         end is not known, and it stays: what was presented before may have been taken then.
         """
         if 200 <= status < 300:
-            # What is paid for is handed over whatever becomes of the file: presented again, it brings the same.
-            with suppress(KeptUnreadable):
-                self._kept.forget(signed)
+            self._kept.forget(signed)
             return True
         if not 400 <= status < 500 or status in _SAYS_NOTHING:
             return False
