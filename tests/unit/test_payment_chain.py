@@ -179,6 +179,19 @@ def test_a_use_that_no_log_explains_is_told_of_as_such(network):
     run(network, scenario)
 
 
+def test_a_use_whose_transfer_is_not_shown_is_not_told_of_either():
+    """A node that cuts its logs between the two would have it that nobody was paid."""
+
+    async def scenario(yard):
+        mined = yard.chain.mined[yard.chain.pay(PAYER, 5, 10_000)]
+        mined.logs, hidden = mined.logs[:1], mined.logs
+        assert await yard.look(yard.row(5)) == [Spent(is_told=False)]
+        mined.logs = hidden
+        assert [type(found) for found in await yard.look(yard.row(5))] == [Paid]
+
+    run(SECOND, scenario)
+
+
 @BOTH
 def test_a_payment_of_another_amount_is_not_this_one(network):
     async def scenario(yard):

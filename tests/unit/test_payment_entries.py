@@ -10,8 +10,8 @@ from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.payments.proof.transfer import (
     PaidTransfer,
+    is_cancelled,
     is_cancelled_by,
-    is_end,
     is_transfer,
     is_use,
     permit_words,
@@ -62,14 +62,14 @@ def test_a_transfer_is_ours_when_all_of_it_is():
 
 
 def test_the_word_about_a_nonce_is_about_this_one():
-    assert [(is_use(each, KEY), is_end(each, KEY)) for each in map(read_entry, (USED, CANCELLED, MOVED))] == [
-        (True, True),
+    assert [(is_use(each, KEY), is_cancelled(each, KEY)) for each in map(read_entry, (USED, CANCELLED, MOVED))] == [
+        (True, False),
         (False, True),
         (False, False),
     ]
-    for changes in ({"address": OTHER}, {"topics": [USED["topics"][0], word(OTHER), NONCE]}):
-        assert not is_end(read_entry(USED | changes), KEY)
-        assert not is_use(read_entry(USED | changes), KEY)
+    for log, is_it in ((USED, is_use), (CANCELLED, is_cancelled)):
+        for changes in ({"address": OTHER}, {"topics": [log["topics"][0], word(OTHER), NONCE]}):
+            assert not is_it(read_entry(log | changes), KEY)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from tickyard.payments.proof import account as account_rules
 from tickyard.payments.proof.logs import Span, TransferReader
 from tickyard.payments.proof.nonces import Nonces
 from tickyard.payments.proof.span import BlockTimes
-from tickyard.payments.proof.transfer import PaidTransfer, ReadLog, is_cancelled_by, is_end, is_transfer, is_use
+from tickyard.payments.proof.transfer import PaidTransfer, ReadLog, is_cancelled, is_cancelled_by, is_transfer, is_use
 from tickyard.payments.signed.key import Key
 
 _CLOCK_SKEW_S: Final = 120
@@ -245,8 +245,9 @@ class ChainProof:
         )
 
     def _by_end(self, rows: Sequence[PaymentRow], entries: Sequence[ReadLog]) -> dict[Key, Finding]:
+        # A use without its transfer tells of none: it may be the node that shows the one and not the other.
         told: dict[Key, Finding] = {
-            row.key: Spent(is_told=any(is_end(each, row.key) for each in entries)) for row in rows
+            row.key: Spent(is_told=any(is_cancelled(each, row.key) for each in entries)) for row in rows
         }
         return told | self._by_use(rows, entries)
 

@@ -83,10 +83,9 @@ def is_use(entry: ReadLog, key: Key) -> bool:
     return entry.address == key.asset and entry.topics == (AUTHORIZATION_USED, owner_topic(key), key.nonce)
 
 
-def is_end(entry: ReadLog, key: Key) -> bool:
-    """Whether this is the token's word about the payment's own nonce: used, or cancelled."""
-    owner, kinds = owner_topic(key), (AUTHORIZATION_USED, AUTHORIZATION_CANCELED)
-    return entry.address == key.asset and any(entry.topics == (kind, owner, key.nonce) for kind in kinds)
+def is_cancelled(entry: ReadLog, key: Key) -> bool:
+    """Whether this is the token's word that the payer cancelled the payment's own nonce."""
+    return entry.address == key.asset and entry.topics == (AUTHORIZATION_CANCELED, owner_topic(key), key.nonce)
 
 
 def is_cancelled_by(entry: ReadLog, permit2: Address, key: Key) -> bool:
