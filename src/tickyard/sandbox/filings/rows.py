@@ -39,8 +39,13 @@ class FactRow:
     filed: date
 
 
-def amount(text: str) -> int | Decimal:
-    """`130.497b` as 130497000000; what is left behind the point, as of profit per share, stays."""
+def amount(text: str) -> int:
+    """`130.497b` as 130497000000."""
+    return int(_number(text))
+
+
+def _number(text: str) -> int | Decimal:
+    """What is left behind the point, as of profit per share, stays."""
     value = Decimal(text.rstrip("kmb")) * _SCALE.get(text[-1], 1)
     return int(value) if value == value.to_integral_value() else value
 
@@ -55,7 +60,7 @@ def _row(words: list[str]) -> FactRow:
     return FactRow(
         concept=concept,
         unit=unit,
-        value=amount(value),
+        value=_number(value),
         start=None if start == "-" else date.fromisoformat(start),
         end=date.fromisoformat(end),
         form=form,

@@ -30,7 +30,7 @@ def bears_out(statement: Statement, profit: Number) -> bool:
 
 
 def _half_digit(shares: Number) -> Decimal:
-    """Half of the last digit that is shown, as far as the zeros tell: three digits are the fewest that anybody shows."""
+    """Half of the last digit that is shown, as far as the zeros tell: nobody shows fewer than three digits."""
     zeros, rest = 0, int(shares)
     while rest >= _FEWEST and rest % 10 == 0:
         zeros, rest = zeros + 1, rest // 10

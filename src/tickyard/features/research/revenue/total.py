@@ -249,8 +249,8 @@ def _trouble(statement: Statement, concept: str, value: Number, sliced: frozense
 
 
 def _is_outside(statement: Statement, part: str, value: Number) -> bool:
-    """Whether interest stands beside this revenue and not in it: where goods are sold, or nothing at all and the filer is
-    no bank."""
+    """Whether interest stands beside this revenue and not in it: where goods are sold, or nothing at all and the
+    filer is no bank."""
     is_idle = value == 0 and statement.get(concepts.OTHER_BANKING) is None
     return part in concepts.NET_INTEREST and (is_idle or has_sales(statement))
 
