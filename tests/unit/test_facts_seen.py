@@ -4,6 +4,7 @@ from datetime import date
 
 import pytest
 
+from tickyard.features.research.filed.concepts import PRETAX
 from tickyard.features.research.study import study
 from tickyard.sandbox.filings.rows import company_facts, rows_of
 from tickyard.sources.filings.border import read_facts
@@ -11,7 +12,6 @@ from yards.filings import cases
 
 CASES = {case["id"]: case for case in cases()}
 YEAR = "2020-01-01 2020-12-31 10-K 2021-02-26"
-BEFORE = "2019-01-01 2019-12-31 10-K 2021-02-26"
 
 
 def made(text):
@@ -84,3 +84,37 @@ def test_a_minority_within_the_rounding_of_the_average_is_not_taken_off_again():
         average shares 20500k {YEAR}
     """)
     assert found.net_income.value == 184_400_000
+
+
+def test_a_part_in_others_profits_is_no_revenue_though_it_is_counted_into_what_was_left():
+    found = made(f"""
+        contracts USD 26183k {YEAR}
+        CostsAndExpenses USD 23879k {YEAR}
+        OperatingIncomeLoss USD 6100k {YEAR}
+        IncomeLossFromEquityMethodInvestments USD 3796k {YEAR}
+        NetIncomeLoss USD 9666k {YEAR}
+    """)
+    assert found.revenue.value == 26_183_000
+    assert "revenue" not in found.note
+
+
+def test_operating_income_of_another_kind_says_nothing_where_the_sum_before_taxes_is_the_contracts():
+    found = made(f"""
+        contracts USD 2134043k {YEAR}
+        CostsAndExpenses USD 2841048k {YEAR}
+        OperatingIncomeLoss USD -171461k {YEAR}
+        {PRETAX[0].partition(":")[2]} USD -705567k {YEAR}
+        NetIncomeLoss USD -805641k {YEAR}
+    """)
+    assert found.revenue.value == 2_134_043_000
+    assert "revenue" not in found.note
+
+
+def test_contracts_far_below_what_was_left_and_spent_are_a_part():
+    found = made(f"""
+        contracts USD 161956k {YEAR}
+        CostsAndExpenses USD 1404313k {YEAR}
+        OperatingIncomeLoss USD 1100000k {YEAR}
+        NetIncomeLoss USD 900m {YEAR}
+    """)
+    assert found.revenue is None

@@ -48,6 +48,7 @@ WANTED: dict[str, tuple[str, ...]] = {
         "ExciseAndSalesTaxes",
         "SalesAndExciseTaxPayableCurrent",
         "GainsLossesOnSalesOfInvestmentRealEstate",
+        "IncomeLossFromEquityMethodInvestments",
         "GainLossOnInvestments",
         "RealizedInvestmentGainsLosses",
         "DebtAndEquitySecuritiesGainLoss",

@@ -126,6 +126,8 @@ INVESTMENT_GAINS = (
 )
 """What an insurer gained or lost on what it holds. A loss is taken off its revenue."""
 PROPERTY_GAINS = "us-gaap:GainsLossesOnSalesOfInvestmentRealEstate"
+OTHERS_PROFITS = "us-gaap:IncomeLossFromEquityMethodInvestments"
+"""A part in the profits of companies that are held, but not as a whole. Some count it into operating income."""
 
 PARTS = (*NET_INTEREST, OTHER_BANKING, PREMIUMS, *LEASES, *GROSS_PROFITS)
 """Parts of revenue. A "total" smaller than one of its parts is no total."""
@@ -138,6 +140,7 @@ CHECKS = (
     *PRETAX,
     *EXPENSES,
     PROPERTY_GAINS,
+    OTHERS_PROFITS,
     *INVESTMENT_GAINS,
     *GROSS_INTEREST,
     EXCISE,

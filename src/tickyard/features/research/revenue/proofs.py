@@ -9,6 +9,7 @@ from tickyard.features.research.filed.concepts import Number
 from tickyard.features.research.filed.statement import Statement
 
 SALES_PROOF: Final = "gross profit and cost of sales"
+_CONTRACTS: Final = (concepts.CONTRACTS_NET, concepts.CONTRACTS_GROSS)
 
 
 def prove(statement: Statement, value: Number) -> str | None:
@@ -30,6 +31,7 @@ def _sums_of(statement: Statement) -> Iterator[tuple[str, Number]]:
         if gross is not None and (spent := get(cost)) is not None:
             yield SALES_PROOF, gross + spent
     operating, gains = get(concepts.OPERATING_INCOME), get(concepts.PROPERTY_GAINS)
+    others = get(concepts.OTHERS_PROFITS)
     for expense in concepts.EXPENSES:
         spent = get(expense)
         if spent is None:
@@ -38,6 +40,8 @@ def _sums_of(statement: Statement) -> Iterator[tuple[str, Number]]:
             yield "operating income and expenses", operating + spent
             if gains is not None:
                 yield "operating income and expenses, without gains on property,", operating + spent - gains
+            if others is not None:
+                yield "operating income and expenses, without a part in others' profits,", operating + spent - others
         if expense != "us-gaap:OperatingExpenses":
             for pretax in concepts.PRETAX:
                 if (profit := get(pretax)) is not None:
@@ -173,15 +177,23 @@ def is_disproved(statement: Statement, value: Number) -> bool:
 
 
 def is_beside_the_sum(statement: Statement, concept: str, value: Number, before: Statement | None) -> bool:
-    """Whether a number that may be a part is not what was left over and spent. More than that is what was sold before
-    something else was taken off, unless the costs of the goods stand apart from the expenses: then they come on top.
-    Where it was all of it in the year before, a gain or a write-down beside the sales brings the sum off."""
-    told = [total for words, total in sums_of(statement) if words.startswith("operating income")]
+    """Whether clearly more was left over and spent than a number that may be a part. Beside contracts with customers a
+    gain, or a part in others' profits, comes to a seventh at times. Where it was all of it in the year before, a gain or
+    a write-down brings the sum off."""
+    told = _left_in_operation(statement)
     if value <= 0 or not told or max(told) <= 0 or _was_total(before, concept, value):
         return False
-    costs = statement.first((*concepts.GROSS_PROFITS, *concepts.COSTS_OF_SALES, *concepts.COSTS_APART))
-    is_gross = costs is None and max(told) * 105 < value * 100 < max(told) * 200
-    return min(told) * 100 > value * 102 or is_gross
+    percent = 115 if concept in _CONTRACTS else 102
+    return min(told) * 100 > value * percent and not _is_about_a_sum(statement, value)
+
+
+def _left_in_operation(statement: Statement) -> list[Number]:
+    return [total for words, total in sums_of(statement) if words.startswith("operating income")]
+
+
+def _is_about_a_sum(statement: Statement, value: Number) -> bool:
+    """Whether some sum of the statement comes near: a line of a few thousandths stands under another name."""
+    return any(concepts.size(total - value) * 200 <= value for _, total in sums_of(statement))
 
 
 def is_less_than_before_taxes(statement: Statement, concept: str, value: Number, before: Statement | None) -> bool:
@@ -203,14 +215,27 @@ def is_less_than_before_taxes(statement: Statement, concept: str, value: Number,
 
 
 def left_and_spent(statement: Statement, concept: str, value: Number, before: Statement | None) -> Number | None:
-    """What was left before taxes and spent, where that is more than a twentieth above a number that may be a part and
-    no operating income tells: the rest was gained beside it, or is revenue under another name."""
-    is_told = concept in concepts.TOTALS or statement.get(concepts.OPERATING_INCOME) is not None
-    if value <= 0 or is_told or _was_total(before, concept, value):
+    """What was left over and spent, where that is more than a number that may be a part: by a fiftieth in operation, or
+    by a twentieth before taxes. The rest was gained beside it, or is revenue under another name."""
+    if value <= 0 or concept in concepts.TOTALS or _was_total(before, concept, value):
         return None
-    sums = [total for words, total in sums_of(statement) if words == "income before taxes and expenses"]
-    more = [total for total in sums if total * 100 > value * 105]
-    return min(more) if more and len(more) == len(sums) else None
+    is_told = statement.get(concepts.OPERATING_INCOME) is not None
+    before_taxes = [total for words, total in sums_of(statement) if words == "income before taxes and expenses"]
+    sums, percent = (_left_in_operation(statement), 102) if is_told else (before_taxes, 105)
+    more = [total for total in sums if total * 100 > value * percent]
+    is_more = bool(more) and len(more) == len(sums) and not (is_told and _is_about_a_sum(statement, value))
+    return min(more) if is_more else None
+
+
+def left_of_more(statement: Statement, concept: str, value: Number, before: Statement | None) -> Number | None:
+    """What was left over and spent, where a number that may be a part is clearly more and no cost of the goods sold is
+    tagged: some cost stands under a name of the filer's own, or it is told before something was taken off it."""
+    costs = statement.first((*concepts.GROSS_PROFITS, *concepts.COSTS_OF_SALES, *concepts.COSTS_APART))
+    told = max(_left_in_operation(statement), default=0)
+    if concept in concepts.TOTALS or costs is not None or _was_total(before, concept, value):
+        return None
+    is_more = told * 105 < value * 100 < told * 200 and not _is_about_a_sum(statement, value)
+    return told if is_more else None
 
 
 def is_less_than_left_abroad(statement: Statement, _: str, value: Number, __: Statement | None) -> bool:

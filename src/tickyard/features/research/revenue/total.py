@@ -30,6 +30,7 @@ from tickyard.features.research.revenue.proofs import (
     is_less_than_left_abroad,
     is_line_of_total,
     left_and_spent,
+    left_of_more,
     net_of_excise,
     prove,
     sums_of,
@@ -55,8 +56,12 @@ _LESS_THAN_CONTRACTS = (
     "off them."
 )
 _BESIDE = (
-    "revenue may be only a part: income before taxes and expenses make {rest}, of which the rest was gained beside it "
-    "or stands under another name."
+    "revenue may be only a part: what was left over and spent makes {rest}, of which the rest was gained beside it or "
+    "stands under another name."
+)
+_LEFT_OF_MORE = (
+    "revenue may be told before something was taken off it: what was left over and spent makes {rest}, unless a cost "
+    "stands under another name."
 )
 _LESS_THAN_LEFT = (
     "revenue may be only a part: more was left of all income than this, as when investments gained in value or "
@@ -201,6 +206,8 @@ def _on_parts(statement: Statement, concept: str, value: Number, before: Stateme
     """What must be said of a number that nothing refutes, but of which more seems to have come in."""
     if (rest := left_and_spent(statement, concept, value, before)) is not None:
         return (_BESIDE.format(rest=rest),)
+    if (rest := left_of_more(statement, concept, value, before)) is not None:
+        return (_LEFT_OF_MORE.format(rest=rest),)
     return (_LESS_THAN_LEFT,) if is_less_than_left_abroad(statement, concept, value, before) else ()
 
 
