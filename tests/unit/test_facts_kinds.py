@@ -254,9 +254,9 @@ KINDS = [
         revenue=28694, income=8056,
     ),
     Kind(
-        "a department store: gross profit proves the sales, the total has card income too",
-        [k10(Revenues=15955, contracts=15031, GrossProfit=5300, cost=9731, operating=800, NetIncomeLoss=500)],
-        revenue=15955, income=500,
+        "a maker whose segments sell to each other: gross profit proves the sales, the total of the segments is more",
+        [k10(Revenues=5373, contracts=5237, GrossProfit=1046, cost=4191, operating=358, NetIncomeLoss=207)],
+        revenue=5237, income=207, says=("revenue may be without other revenue: the filing tags a total of 5373",),
     ),
     Kind(
         "a brewer whose total is before excise",

@@ -113,31 +113,26 @@ def is_before_interest(concept: str, value: Number, readable: Iterable[tuple[str
     return 0 < net < value and not concepts.dwarfs(concept, value, concepts.NET_OF_INTEREST, net)
 
 
-def is_line_of_total(
-    statement: Statement, proved: tuple[str, Number, str], readable: Iterable[tuple[str, Number]]
-) -> bool:
-    """Whether a gross profit only proves the line of sales, above which a total with other revenue stands.
-
-    What the total has more is then neither excise nor anything as large as the sales themselves.
-    """
-    concept, value, proof = proved
-    if concept in concepts.TOTALS or proof != SALES_PROOF or value <= 0:
-        return False
+def total_above(
+    statement: Statement, concept: str, value: Number, readable: Iterable[tuple[str, Number]]
+) -> Number | None:
+    """A total that stands a little above sales which gross profit proves: those between the filer's own segments are in
+    it more often than other revenue. What is more by the excise, or is told with taxes, is neither."""
+    if concept in concepts.TOTALS or value <= 0:
+        return None
     gained, operating = statement.first(concepts.GROSS_PROFITS), statement.get(concepts.OPERATING_INCOME)
     spent = statement.get("us-gaap:OperatingExpenses")
     if gained is not None and operating is not None and spent is not None and is_equal(operating + spent, gained):
-        return False  # the statement goes from these sales to operating income without other revenue
-    excise = statement.get(concepts.EXCISE)
-    gross = statement.get(concepts.CONTRACTS_GROSS)
-    return any(
-        total in concepts.TOTALS
-        and value < whole
-        and 2 * whole <= 3 * value
-        and whole != gross
-        and (excise is None or not is_equal(whole - excise, value))
-        and prove(statement, whole) is None
-        for total, whole in readable
-    )
+        return None  # the statement goes from these sales to operating income without other revenue
+    known = (statement.get(concepts.EXCISE), statement.get(concepts.CONTRACTS_GROSS))
+    above = [
+        whole for name, whole in readable if name in concepts.TOTALS and value * 1005 < whole * 1000 <= value * 1500
+    ]
+    return next((whole for whole in above if whole not in known and not _is_with(whole, value, known[0])), None)
+
+
+def _is_with(whole: Number, value: Number, excise: Number | None) -> bool:
+    return excise is not None and is_equal(whole - excise, value)
 
 
 def is_below_costs(statement: Statement, value: Number, *, is_with_taxes: bool) -> bool:
@@ -178,8 +173,8 @@ def is_disproved(statement: Statement, value: Number) -> bool:
 
 def is_beside_the_sum(statement: Statement, concept: str, value: Number, before: Statement | None) -> bool:
     """Whether clearly more was left over and spent than a number that may be a part. Beside contracts with customers a
-    gain, or a part in others' profits, comes to a seventh at times. Where it was all of it in the year before, a gain or
-    a write-down brings the sum off."""
+    gain, or a part in others' profits, comes to a seventh at times. Where it was all of it in the year before, a gain
+    or a write-down brings the sum off."""
     told = _left_in_operation(statement)
     if value <= 0 or not told or max(told) <= 0 or _was_total(before, concept, value):
         return False

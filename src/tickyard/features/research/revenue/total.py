@@ -28,12 +28,12 @@ from tickyard.features.research.revenue.proofs import (
     is_less_than_before_taxes,
     is_less_than_goods_cost,
     is_less_than_left_abroad,
-    is_line_of_total,
     left_and_spent,
     left_of_more,
     net_of_excise,
     prove,
     sums_of,
+    total_above,
     without_excise,
 )
 from tickyard.sources.filings.border import Entry
@@ -62,6 +62,10 @@ _BESIDE = (
 _LEFT_OF_MORE = (
     "revenue may be told before something was taken off it: what was left over and spent makes {rest}, unless a cost "
     "stands under another name."
+)
+_TOTAL_ABOVE = (
+    "revenue may be without other revenue: the filing tags a total of {whole}, unless sales between its own segments "
+    "are in that."
 )
 _LESS_THAN_LEFT = (
     "revenue may be only a part: more was left of all income than this, as when investments gained in value or "
@@ -117,13 +121,14 @@ def try_total(statement: Statement, sliced: frozenset[str], before: Statement | 
 def _borne_out(statement: Statement, readable: Readable, losers: dict[str, str]) -> Trial | None:
     """The total that other lines of the statement come to as well, if there is one."""
     proved = [(concept, value, proof) for concept, value in readable if (proof := prove(statement, value))]
-    proved = [each for each in proved if not is_line_of_total(statement, each, readable)]
     if proved and not is_before_interest(*proved[0][:2], readable):
         concept, value, proof = proved[0]
         for other, amount in readable:
             losers.setdefault(other, _beside(other, amount, concept, value))
         trial = _win(statement, concept, value, f"The total: {proof} give the same amount.", losers)
         trial.is_proved = True
+        if (whole := total_above(statement, concept, value, readable)) is not None:
+            trial.notes += (_TOTAL_ABOVE.format(whole=whole),)
         return trial
     return None
 
