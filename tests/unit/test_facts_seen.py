@@ -118,3 +118,17 @@ def test_contracts_far_below_what_was_left_and_spent_are_a_part():
         NetIncomeLoss USD 900m {YEAR}
     """)
     assert found.revenue is None
+
+
+def test_the_owners_part_is_no_stranger_where_preferred_dividends_lead_from_it_to_the_common_shares():
+    """A second minority stands under a name of its own, so that the one that is tagged does not lead to the owners'."""
+    found = made(f"""
+        ProfitLoss USD -124677k {YEAR}
+        NetIncomeLossAttributableToNonredeemableNoncontrollingInterest USD -6436k {YEAR}
+        NetIncomeLoss USD -105262k {YEAR}
+        PreferredStockDividendsIncomeStatementImpact USD 10219k {YEAR}
+        commonIncome USD -115481k {YEAR}
+        EarningsPerShareBasic USD/shares -3.39 {YEAR}
+        average shares 33998k {YEAR}
+    """)
+    assert found.net_income.value == -105_262_000

@@ -202,8 +202,10 @@ def _is_stranger(statement: Statement, owners: Number) -> bool:
         return False
     if any(is_equal(each, owners) for each in (whole, whole - minority, whole + minority)):
         return False
-    common = statement.first(concepts.COMMON_PROFITS)
-    is_borne_out = has_digits_of(statement, owners) or (common is not None and has_digits_of(statement, common))
+    common, preferred = statement.first(concepts.COMMON_PROFITS), statement.first(concepts.PREFERRED_DIVIDENDS) or 0
+    is_borne_out = has_digits_of(statement, owners) or (
+        common is not None and (has_digits_of(statement, common) or common == owners - preferred)
+    )
     if is_borne_out or made * owners <= 0 or not are_alike(whole - minority, owners):
         return False
     # Preferred units and what takes part beside the shares keep a profit a little above what was divided.
