@@ -132,3 +132,28 @@ def test_the_owners_part_is_no_stranger_where_preferred_dividends_lead_from_it_t
         average shares 33998k {YEAR}
     """)
     assert found.net_income.value == -105_262_000
+
+
+def test_a_business_on_the_side_is_no_total_though_its_gross_profit_proves_it():
+    """Containers are leased out, and a few are traded: only the trade has a cost of sales and the name of the total."""
+    found = made(f"""
+        Revenues USD 85780k {YEAR}
+        GrossProfit USD 16180k {YEAR}
+        CostOfGoodsAndServicesSold USD 69600k {YEAR}
+        OperatingLeasesIncomeStatementLeaseRevenue USD 1276697k {YEAR}
+        OperatingIncomeLoss USD 641361k {YEAR}
+        NetIncomeLoss USD 329779k {YEAR}
+    """)
+    assert found.revenue is None or found.revenue.value == 1_276_697_000
+
+
+def test_half_a_cent_a_share_is_allowed_for_where_the_average_is_in_thousands():
+    """Two kinds of minority owners, one of them tagged: what was divided tells the owners' part, if not to the digit."""
+    found = made(f"""
+        ProfitLoss USD -867402k {YEAR}
+        MinorityInterestInNetIncomeLossOfConsolidatedEntities USD 1606k {YEAR}
+        NetIncomeLoss USD -853399k {YEAR}
+        EarningsPerShareBasic USD/shares -0.53 {YEAR}
+        average shares 1598175 {YEAR}
+    """)
+    assert found.net_income.value == -853_399_000

@@ -12,6 +12,8 @@ _POWERS: Final = tuple(10**power for power in range(1, 7))
 # Half a cent of it is half a hundredth.
 _FINE_PER_SHARE: Final = Decimal(1)
 _FEWEST: Final = 1000
+_HALF_CENT: Final = Decimal("0.005")
+_LEAST_OFF: Final = Decimal("0.0025")
 
 
 def per_share_of(statement: Statement) -> tuple[Number | None, Number | None]:
@@ -44,7 +46,13 @@ def has_digits_of(statement: Statement, profit: Number) -> bool:
         return True
     low, high = sorted((concepts.size(made_of(statement)), concepts.size(profit)))
     scales = (1, *_POWERS) if made_of(statement) * profit < 0 else _POWERS
-    return low > 0 and any(concepts.size(high - low * power) * 400 <= high for power in scales)
+    return low > 0 and any(concepts.size(high - low * power) <= high * _rounding(statement) for power in scales)
+
+
+def _rounding(statement: Statement) -> Decimal:
+    """How far profit per share times shares may be off: half a cent a share, a 400th at least and a 100th at most."""
+    per_share = abs(Decimal(per_share_of(statement)[0] or 1))
+    return min(max(_HALF_CENT / per_share, _LEAST_OFF), 4 * _LEAST_OFF) if per_share else _LEAST_OFF
 
 
 def is_nearer(statement: Statement, one: Number, other: Number) -> bool:

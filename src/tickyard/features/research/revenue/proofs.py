@@ -135,6 +135,13 @@ def _is_with(whole: Number, value: Number, excise: Number | None) -> bool:
     return excise is not None and is_equal(whole - excise, value)
 
 
+def is_outdone(statement: Statement, value: Number) -> bool:
+    """Whether more was left in operation, or came in as rent, than a number that gross profit proves: what is sold
+    beside that is a business on the side, with a cost of its own."""
+    rent = max((amount for name in concepts.LEASES if (amount := statement.get(name)) is not None), default=0)
+    return 0 < value < max(statement.get(concepts.OPERATING_INCOME) or 0, rent)
+
+
 def is_below_costs(statement: Statement, value: Number, *, is_with_taxes: bool) -> bool:
     """Whether more was spent on the goods sold, or left over, than this, or both are more together: possible with a
     gain beside the sales, but a larger number is likelier. Taxes that are collected for others pay for neither."""

@@ -28,6 +28,7 @@ from tickyard.features.research.revenue.proofs import (
     is_less_than_before_taxes,
     is_less_than_goods_cost,
     is_less_than_left_abroad,
+    is_outdone,
     left_and_spent,
     left_of_more,
     net_of_excise,
@@ -121,6 +122,7 @@ def try_total(statement: Statement, sliced: frozenset[str], before: Statement | 
 def _borne_out(statement: Statement, readable: Readable, losers: dict[str, str]) -> Trial | None:
     """The total that other lines of the statement come to as well, if there is one."""
     proved = [(concept, value, proof) for concept, value in readable if (proof := prove(statement, value))]
+    proved = [each for each in proved if not is_outdone(statement, each[1])]
     if proved and not is_before_interest(*proved[0][:2], readable):
         concept, value, proof = proved[0]
         for other, amount in readable:
