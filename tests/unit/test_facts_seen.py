@@ -157,3 +157,21 @@ def test_half_a_cent_a_share_is_allowed_for_where_the_average_is_in_thousands():
         average shares 1598175 {YEAR}
     """)
     assert found.net_income.value == -853_399_000
+
+
+ASIDE = f"""
+    ProfitLoss USD 474m {YEAR}
+    commonIncome USD 459m {YEAR}
+    EarningsPerShareBasic USD/shares 3.29 {YEAR}
+    average shares 139m {YEAR}
+"""
+
+
+@pytest.mark.parametrize(("beside", "income"), [
+    ("", 474),
+    (f"DividendsPreferredStockCash USD 13m {YEAR}\nUndistributedEarningsLossAllocatedToParticipatingSecuritiesBasic USD 2m {YEAR}", 474),
+    (f"PaymentsToMinorityShareholders USD 9m {YEAR}", 459),
+])  # fmt: skip
+def test_what_preferred_shares_have_before_common_ones_is_no_minoritys(beside, income):
+    """Profit per share cannot tell a minority from preferred shares: what else only minority owners leave behind does."""
+    assert made(f"{ASIDE}\n{beside}").net_income.value == income * 10**6

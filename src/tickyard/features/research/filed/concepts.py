@@ -182,10 +182,29 @@ MINORITY_DIVIDED = (
     "us-gaap:NetIncomeLossAttributableToRedeemableNoncontrollingInterest",
     "us-gaap:NetIncomeLossAttributableToNonredeemableNoncontrollingInterest",
 )
+MINORITY_SIGNS = (
+    "us-gaap:ComprehensiveIncomeNetOfTaxAttributableToNoncontrollingInterest",
+    "us-gaap:NetIncomeLossIncludingPortionAttributableToNonredeemableNoncontrollingInterest",
+    "us-gaap:MinorityInterestDecreaseFromDistributionsToNoncontrollingInterestHolders",
+    "us-gaap:PaymentsToMinorityShareholders",
+    "us-gaap:PaymentsOfDividendsMinorityInterest",
+)
+"""What only those tag who have minority owners, whatever they call their part of the profit."""
 PREFERRED_DIVIDENDS = (
     "us-gaap:PreferredStockDividendsAndOtherAdjustments",
     "us-gaap:PreferredStockDividendsIncomeStatementImpact",
 )
+SET_ASIDE = (
+    "us-gaap:DividendsPreferredStock",
+    "us-gaap:DividendsPreferredStockCash",
+    "us-gaap:DividendsPreferredStockStock",
+    "us-gaap:RedeemablePreferredStockDividends",
+    "us-gaap:UndistributedEarningsLossAllocatedToParticipatingSecuritiesBasic",
+    "us-gaap:UndistributedEarningsLossAllocatedToParticipatingSecuritiesDiluted",
+    "us-gaap:ParticipatingSecuritiesDistributedAndUndistributedEarningsLossBasic",
+    "us-gaap:ParticipatingSecuritiesDistributedAndUndistributedEarningsLossDiluted",
+)
+"""What preferred shares, and others that take part, have of the owners' profit before common shares."""
 PER_SHARE = (
     "us-gaap:EarningsPerShareBasic",
     "us-gaap:EarningsPerShareBasicAndDiluted",

@@ -24,7 +24,9 @@ _READ = (
     *concepts.CHECKS,
     *concepts.MINORITY,
     *concepts.MINORITY_DIVIDED,
+    *concepts.MINORITY_SIGNS,
     *concepts.PREFERRED_DIVIDENDS,
+    *concepts.SET_ASIDE,
 )
 _PER_SHARE = tuple(dict.fromkeys((*concepts.PER_SHARE, *concepts.DILUTED_PER_SHARE)))
 _COUNTED = (*concepts.AVERAGE_COUNTS, *concepts.DILUTED_COUNTS)

@@ -20,6 +20,7 @@ from tickyard.features.research.income.divided import (
     bears_out,
     divided_instead,
     has_digits_of,
+    is_set_aside,
     is_told_by_neither,
     is_what_was_divided,
     made_of,
@@ -241,11 +242,11 @@ def _of_whole(years: Years, statement: Statement, name: str, row: Entry) -> _Tak
 
 def _without_minority(statement: Statement, name: str, row: Entry, whole: Number) -> _Taken:
     common = statement.first(concepts.COMMON_PROFITS)
-    preferred = statement.first(concepts.PREFERRED_DIVIDENDS) or 0
-    if has_digits_of(statement, whole) or (common is not None and common + preferred == whole):
+    if has_digits_of(statement, whole) or (common is not None and is_set_aside(statement, whole - common)):
         return name, row, None, "What remained for shareholders shows that minority owners had no part in it."
     owners = next((each for each in concepts.COMMON_PROFITS if statement.get(each) is not None), None)
-    if owners is not None and common is not None and not preferred and has_digits_of(statement, common):
+    has_minority = any(statement.get(name) for name in concepts.MINORITY_SIGNS)
+    if owners is not None and common is not None and has_minority and has_digits_of(statement, common):
         why = "Profit per share times shares gives this amount, and not the whole profit."
         return owners, statement.rows[owners], _TO_COMMON, why
     return name, row, _MAY_INCLUDE, "The whole profit: the owners' part is not set apart."

@@ -78,6 +78,13 @@ def is_what_was_divided(statement: Statement, profit: Number) -> bool:
     return told or has_digits_of(statement, profit) or has_digits_of(statement, profit - preferred)
 
 
+def is_set_aside(statement: Statement, gap: Number) -> bool:
+    """Whether preferred shares, and others that take part, have what lies between a profit and the common shares'."""
+    names = (*concepts.PREFERRED_DIVIDENDS, *concepts.SET_ASIDE)
+    told = [amount for name in names if (amount := statement.get(name)) is not None]
+    return any(gap == one + other for one in (0, *told) for other in (0, *told))
+
+
 def divided_instead(statement: Statement, rest: Number) -> Number | None:
     """What was divided among the shares, where it is clearly less than a profit with which no tag reconciles it."""
     common, per_share = statement.first(concepts.COMMON_PROFITS), per_share_of(statement)[0] or 0

@@ -122,7 +122,7 @@ def try_total(statement: Statement, sliced: frozenset[str], before: Statement | 
 def _borne_out(statement: Statement, readable: Readable, losers: dict[str, str]) -> Trial | None:
     """The total that other lines of the statement come to as well, if there is one."""
     proved = [(concept, value, proof) for concept, value in readable if (proof := prove(statement, value))]
-    proved = [each for each in proved if not is_outdone(statement, each[1])]
+    proved = [each for each in proved if each[2] != SALES_PROOF or not is_outdone(statement, each[1])]
     if proved and not is_before_interest(*proved[0][:2], readable):
         concept, value, proof = proved[0]
         for other, amount in readable:
