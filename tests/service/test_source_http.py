@@ -221,13 +221,14 @@ def test_a_probe_after_the_pause_brings_the_source_back():
     assert source.counts == {"status": 2, "ok": 1}
 
 
-def test_what_the_reader_refuses_counts_as_a_failed_try():
+@pytest.mark.parametrize("refusal", [ValueError, OverflowError, RecursionError])
+def test_what_the_reader_refuses_counts_as_a_failed_try(refusal):
     async def run():
         server = Server(reply(b"[1]"), reply(b"[2]"))
 
         def only_two(fetched):
             if fetched.body != b"[2]":
-                raise ValueError("not two")
+                raise refusal("not two")
             return 2
 
         async with source_of(server) as source:

@@ -125,6 +125,8 @@ def test_details_lose_hidden_characters():
         {"status": "DONE"},
         {"tokenSymbol": ""},
         {"processDate": {"year": 2026, "month": 2, "day": 30}},
+        {"processDate": {"year": 2**40, "month": 2, "day": 3}},
+        {"processDate": {"year": 2026, "month": 2, "day": 10**30}},
         {"processDate": "2026-02-03"},
         {"details": ["x"]},
         {"details": {"x": 0.5}},

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from random import Random
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import aiohttp
 import msgspec
@@ -20,6 +20,9 @@ from tickyard.kernel.errors import UpstreamDown
 from tickyard.sources.breaker import Breaker
 
 T = TypeVar("T")
+
+UNREADABLE: Final = (ValueError, OverflowError, msgspec.MsgspecError, RecursionError)
+"""What reading a stranger's answer may raise: it is broken, and nothing of ours is."""
 Observe = Callable[[str, str, float], None]
 """Told (source, outcome, seconds) after each try. Outcomes are a small closed set, fit for metric labels."""
 
@@ -114,7 +117,7 @@ class Source:
     async def read(self, path: str, decode: Callable[[Fetched], T], *, headers: Mapping[str, str] | None = None) -> T:
         """Like `get`, with the answer decoded: what `decode` refuses is a failed try like any other.
 
-        `decode` refuses by raising ValueError, a msgspec error or Refused.
+        `decode` refuses by raising one of UNREADABLE, or SourceRefused.
         """
         now = self.clock.monotonic()
         if not self._breaker.allows(now):
@@ -146,7 +149,7 @@ class Source:
                 outcome = "timeout"
             except (aiohttp.ClientError, OSError):
                 outcome = "unreachable"
-            except (ValueError, msgspec.MsgspecError, RecursionError):
+            except UNREADABLE:
                 outcome = "malformed"
             else:
                 self._note(_OUTCOMES.get(fetched.status, "ok"), self.clock.monotonic() - started)

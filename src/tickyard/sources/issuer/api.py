@@ -12,7 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from tickyard.kernel.ids import Symbol
-from tickyard.sources.http import Fetched, Source
+from tickyard.sources.http import UNREADABLE, Fetched, Source
 from tickyard.sources.issuer.border import (
     SYMBOL,
     BrokenEntry,
@@ -123,7 +123,7 @@ class Issuer:
         for raw in entries:
             try:
                 kept.append(read(raw))
-            except (ValueError, msgspec.MsgspecError, RecursionError):
+            except UNREADABLE:
                 refused.append(raw)
         self.refused[path] += len(refused)
         return kept, refused

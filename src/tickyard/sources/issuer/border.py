@@ -6,12 +6,13 @@ Known fields must have their shape, unknown ones are ignored. Every breach is a 
 import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from tickyard.kernel.ids import Address, Symbol, is_address
 from tickyard.kernel.units import Price
+from tickyard.sources.http import UNREADABLE
 from tickyard.sources.text import clean, clean_tree
 
 NAME_SUFFIX = " • Robinhood Token"
@@ -137,9 +138,10 @@ class _Quote(Shape):
 
 
 class _Day(Shape):
-    year: int
-    month: int
-    day: int
+    # Bounded: a number that no calendar has is an OverflowError there, not a ValueError.
+    year: Annotated[int, msgspec.Meta(ge=1, le=9999)]
+    month: Annotated[int, msgspec.Meta(ge=1, le=12)]
+    day: Annotated[int, msgspec.Meta(ge=1, le=31)]
 
 
 class _Action(Shape):
@@ -191,7 +193,7 @@ def read_asset(raw: msgspec.Raw, chain_id: int) -> ListedAsset:
 def read_broken(raw: msgspec.Raw) -> BrokenEntry:
     try:
         entry = msgspec.json.decode(raw)
-    except (ValueError, msgspec.MsgspecError, RecursionError):
+    except UNREADABLE:
         entry = None
     fields = {name: text for name, text in entry.items() if isinstance(text, str)} if isinstance(entry, dict) else {}
     symbol, uid = fields.get("tokenSymbol", "").strip().upper(), fields.get("id", "").strip().lower()
