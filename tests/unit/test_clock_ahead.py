@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy import func, select
 
+from tickyard.chain.rpc.client import Head
 from tickyard.features.alerts import store as alerts
 from tickyard.features.alerts.deliver import Courier
 from tickyard.features.alerts.rules import AlertStatus, Delivery, expiry_of
@@ -18,6 +19,7 @@ from tickyard.features.alerts.webhook.outcome import PostOutcome
 from tickyard.features.earn.days import epochs
 from tickyard.features.earn.tables import earn_epoch
 from tickyard.kernel.errors import UpstreamDown
+from tickyard.observe.metrics import REGISTRY
 from tickyard.store import outbox
 from tickyard.store.opening import open_store
 from tickyard.worker import jobs
@@ -26,11 +28,14 @@ from yards.patience import STUCK_S
 from yards.schema import lay
 
 ALERT = "5d1c4f0be2a94b7c8e0f6a7d3b2c1a90"
+HEAD_AT = 1_790_000_000
 KEYS = AlertKeys({1: b"k" * 32})
 
 
 class Chain:
     """The newest block, as a node tells it to a machine whose clock says `clock`."""
+
+    chain_id = 4663
 
     def __init__(self, clock):
         self._clock = clock
@@ -38,6 +43,7 @@ class Chain:
     async def head(self):
         if self._clock.wrong:
             raise UpstreamDown("the chain node is behind the chain")
+        return Head(7, "0x" + "07" * 32, HEAD_AT)
 
 
 class House:
@@ -89,6 +95,20 @@ def test_it_expires_no_alert_that_the_chain_says_is_young(run):
         house.clock.move(days=31)
         await jobs.tidy(house.deps, None)
         assert (await house.alert()).status is AlertStatus.EXPIRED
+
+    run(scenario)
+
+
+def test_the_worker_shows_the_newest_block_by_itself(run):
+    """Where nobody asks an API process whether it is ready, the alarm on an old head goes by this one."""
+
+    async def scenario(house):
+        await jobs.tidy(house.deps, None)
+        assert REGISTRY.get_sample_value("tickyard_head_timestamp_seconds", {"chain": "4663"}) == HEAD_AT
+        house.clock.misset(days=1)
+        with pytest.raises(UpstreamDown):
+            await jobs.tidy(house.deps, None)
+        assert REGISTRY.get_sample_value("tickyard_head_timestamp_seconds", {"chain": "4663"}) == HEAD_AT
 
     run(scenario)
 

@@ -18,6 +18,7 @@ from tickyard.kernel.clock import SLOT_S, Stamp, seconds_since, stamp
 from tickyard.market.sampling.rounds import slot_number
 from tickyard.observe import metrics
 from tickyard.observe.log import log
+from tickyard.observe.watched import head_at
 from tickyard.payments.books.stock import forget_stock, show_stock
 from tickyard.payments.layer import Payments
 from tickyard.payments.proof.reconcile import look_after
@@ -87,7 +88,9 @@ async def _proven_now(deps: Deps) -> datetime:
 
     What ends by time alone stays ended: a clock that was ahead for a minute would have ended everything for good.
     """
-    await deps.rpc.head()
+    head = await deps.rpc.head()
+    # An API process shows it only when it is asked whether it is ready, and not every proxy asks.
+    head_at.labels(str(deps.rpc.chain_id)).set(head.timestamp)
     return deps.clock.now()
 
 
