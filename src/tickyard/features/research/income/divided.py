@@ -12,8 +12,6 @@ _POWERS: Final = tuple(10**power for power in range(1, 7))
 # Half a cent of it is half a hundredth.
 _FINE_PER_SHARE: Final = Decimal(1)
 _FEWEST: Final = 1000
-_HALF_CENT: Final = Decimal("0.005")
-_LEAST_OFF: Final = Decimal("0.0025")
 
 
 def per_share_of(statement: Statement) -> tuple[Number | None, Number | None]:
@@ -27,16 +25,16 @@ def bears_out(statement: Statement, profit: Number) -> bool:
     if per_share is None or not shares:
         return False  # of a profit that is less than half a cent a share, nothing is what it rounds to
     # Half a cent, and half of the last digit that the average shows: half a thousandth of it at least.
-    rounding = max(abs(Decimal(profit)) / 2000, abs(Decimal(per_share)) * _half_digit(shares))
-    return abs(Decimal(per_share) * shares - profit) <= shares / Decimal(200) + rounding
+    rounding = max(abs(Decimal(profit)), abs(Decimal(per_share)) * _last_digit(shares) * 1000)
+    return abs(Decimal(per_share) * shares - profit) * 2000 <= 10 * shares + rounding
 
 
-def _half_digit(shares: Number) -> Decimal:
-    """Half of the last digit that is shown, as far as the zeros tell: nobody shows fewer than three digits."""
-    zeros, rest = 0, int(shares)
-    while rest >= _FEWEST and rest % 10 == 0:
-        zeros, rest = zeros + 1, rest // 10
-    return Decimal(10) ** zeros / 2
+def _last_digit(shares: Number) -> int:
+    """What one of the last digit that is shown stands for, as far as the zeros tell: nobody shows fewer than three."""
+    worth = 1
+    while shares >= _FEWEST * worth and shares % (10 * worth) == 0:
+        worth *= 10
+    return worth
 
 
 def has_digits_of(statement: Statement, profit: Number) -> bool:
@@ -46,13 +44,14 @@ def has_digits_of(statement: Statement, profit: Number) -> bool:
         return True
     low, high = sorted((concepts.size(made_of(statement)), concepts.size(profit)))
     scales = (1, *_POWERS) if made_of(statement) * profit < 0 else _POWERS
-    return low > 0 and any(concepts.size(high - low * power) <= high * _rounding(statement) for power in scales)
+    return low > 0 and any(_is_rounded(statement, concepts.size(high - low * power), high) for power in scales)
 
 
-def _rounding(statement: Statement) -> Decimal:
-    """How far profit per share times shares may be off: half a cent a share, a 400th at least and a 100th at most."""
-    per_share = abs(Decimal(per_share_of(statement)[0] or 1))
-    return min(max(_HALF_CENT / per_share, _LEAST_OFF), 4 * _LEAST_OFF) if per_share else _LEAST_OFF
+def _is_rounded(statement: Statement, off: Number, profit: Number) -> bool:
+    """Whether profit per share times shares may be so far off: by half a cent a share, a 400th at least and a 100th at
+    most."""
+    per_share = abs(Decimal(per_share_of(statement)[0] or 0))
+    return off * 400 <= profit or (off * 100 <= profit and off * per_share * 200 <= profit)
 
 
 def is_nearer(statement: Statement, one: Number, other: Number) -> bool:
