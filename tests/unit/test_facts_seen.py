@@ -175,3 +175,16 @@ ASIDE = f"""
 def test_what_preferred_shares_have_before_common_ones_is_no_minoritys(beside, income):
     """Profit per share cannot tell a minority from preferred shares: what else only minority owners leave behind does."""
     assert made(f"{ASIDE}\n{beside}").net_income.value == income * 10**6
+
+
+def test_preferred_dividends_are_the_owners_where_a_minority_went_before_them():
+    found = made(f"""
+        ProfitLoss USD 357914k {YEAR}
+        commonIncome USD 344914k {YEAR}
+        PreferredStockDividendsIncomeStatementImpact USD 2488k {YEAR}
+        PaymentsToMinorityShareholders USD 1900k {YEAR}
+        EarningsPerShareBasic USD/shares 3.32 {YEAR}
+        average shares 103876k {YEAR}
+    """)
+    assert found.net_income.value == 347_402_000
+    assert "plus its preferred dividends" in found.note

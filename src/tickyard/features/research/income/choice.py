@@ -171,7 +171,7 @@ def _to_common(statement: Statement, name: str) -> _Taken:
     if row.value is None or not preferred or preferred < 0:
         return name, row, _TO_COMMON, "The only profit that the filing tags."
     whole = Entry(row.start, row.end, row.value + preferred, row.accession, row.form, row.filed)
-    why = "The only profit that the filing tags, and the dividends on preferred shares that it is told after."
+    why = "The only profit of the owners that the filing tags, and the dividends on preferred shares it is told after."
     return f"{name} + preferred dividends", whole, _WITH_PREFERRED, why
 
 
@@ -248,7 +248,8 @@ def _without_minority(statement: Statement, name: str, row: Entry, whole: Number
     has_minority = any(statement.get(name) for name in concepts.MINORITY_SIGNS)
     if owners is not None and common is not None and has_minority and has_digits_of(statement, common):
         why = "Profit per share times shares gives this amount, and not the whole profit."
-        return owners, statement.rows[owners], _TO_COMMON, why
+        taken = _to_common(statement, owners)
+        return taken if taken[0] != owners else (owners, statement.rows[owners], _TO_COMMON, why)
     return name, row, _MAY_INCLUDE, "The whole profit: the owners' part is not set apart."
 
 
