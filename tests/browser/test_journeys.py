@@ -37,6 +37,20 @@ def test_a_newcomer_understands_the_market_finds_a_token_and_comes_back(up, open
     expect(page.get_by_role("heading", name="AAPL")).to_be_visible()
 
 
+def test_what_is_to_come_is_marked_and_said_in_plain_words(up, opened):
+    page = opened(up.base)
+    in_progress = up.get("/v1/corporate-actions?status=IN_PROGRESS")[1]["corpActions"]
+    marked = page.locator("table.markets tbody tr", has=page.get_by_text("pending", exact=True))
+    expect(marked).to_have_count(len({each["symbol"] for each in in_progress}))
+    assert {row.split()[0].removesuffix("pending") for row in marked.all_inner_texts()} == {
+        each["symbol"] for each in in_progress
+    }
+    undated = next(each["symbol"] for each in in_progress if each["type"].endswith("_FORWARD_SPLIT"))
+    page.goto(f"{up.base}/app/asset/{undated}")
+    expect(page.locator(".head").get_by_text("pending", exact=True)).to_be_visible()
+    expect(page.get_by_text("forward split no date yet in progress")).to_be_visible()
+
+
 def test_a_newcomer_buys_with_the_demo_wallet_and_sees_the_position(up, opened):
     page = opened(up.base, "/trade/AAPL")
     connect(page)

@@ -6,7 +6,7 @@ import { AlertForm } from './alert_form';
 import { client, inWords, useAsk } from './api';
 import type { Chart, Interval } from './chart';
 import { DepthChart } from './depth';
-import { clock, percent, price, shortAddress, short, tokens, usd } from './figures';
+import { clock, inPlain, percent, price, shortAddress, short, tokens, usd } from './figures';
 import { useMarket } from './live';
 import { Card, Change, Choice, Code, Empty, Facts, Failed, Shown } from './parts';
 import { Research } from './research';
@@ -39,6 +39,7 @@ export function AssetView({ rest }: { rest: string }): JSX.Element {
         <strong class="big figure">{stats.error ? <span class="hidden">hidden</span> : price(live)}</strong>
         <Change of={shown?.change24hPct} />
         {quote.data?.halted && <span class="mark warn">halted</span>}
+        {row?.pending && <span class="mark" title={`Corporate action: ${row.pending}`}>pending</span>}
         <Link to={`/trade/${encodeURIComponent(symbol)}`} class="button primary">Trade</Link>
       </div>
       <div class="columns">
@@ -114,7 +115,7 @@ function Actions({ of }: { of: CorporateAction[] }): JSX.Element | null {
     <Card title="Corporate actions">
       <ul class="list">
         {of.map((action) => (
-          <li key={action.id}><strong>{action.type}</strong> {action.processDate ?? 'no date yet'} <span class="mark">{action.status}</span></li>
+          <li key={action.id}><strong>{inPlain(action.type)}</strong> {action.processDate ?? 'no date yet'} <span class="mark">{inPlain(action.status)}</span></li>
         ))}
       </ul>
     </Card>

@@ -12,6 +12,7 @@ import {
   type UTCTimestamp,
 } from 'lightweight-charts';
 import type { Candle, CorporateAction } from 'tickyard';
+import { inPlain } from './figures';
 
 export const SECONDS = { '5m': 300, '15m': 900, '1h': 3600, '4h': 14_400, '1d': 86_400 } as const;
 export type Interval = keyof typeof SECONDS;
@@ -86,7 +87,7 @@ export function mount(element: HTMLElement): Chart {
           .map((action) => ({ action, at: Date.parse(action.processDate ?? action.firstSeenAt) / 1000 }))
           .filter(({ at }) => at >= from! && at <= to! + SECONDS[interval])
           .sort((a, b) => a.at - b.at)
-          .map(({ action, at }) => ({ time: (at - (at % SECONDS[interval])) as UTCTimestamp, position: 'aboveBar' as const, shape: 'square' as const, color: look('link'), text: action.type })),
+          .map(({ action, at }) => ({ time: (at - (at % SECONDS[interval])) as UTCTimestamp, position: 'aboveBar' as const, shape: 'square' as const, color: look('link'), text: inPlain(action.type) })),
       );
       const key = `${interval} ${candles[0]?.t}`;
       if (key !== first) chart.timeScale().fitContent();

@@ -92,6 +92,11 @@ export function age(seconds: number | null | undefined): string {
   return `${Math.round(seconds / 3600)} h`;
 }
 
+/** A constant of the issuer, CORPORATE_ACTION_TYPE_CASH_DIVIDEND, as a person says it: cash dividend. */
+export function inPlain(constant: string): string {
+  return constant.replace(/^CORPORATE_ACTION_(TYPE|STATUS)_/, '').replaceAll('_', ' ').toLowerCase();
+}
+
 export function shortAddress(address: string): string {
   return `${address.slice(0, 6)}…${address.slice(-4)}`;
 }

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type ManyStats, type Stats, type StreamEvent, TickyardError, Unreachable } from 'tickyard';
 import { client, inWords, LATE_MS, offers } from './api';
-import { clock } from './figures';
+import { clock, inPlain } from './figures';
 
 export interface Row {
   symbol: string;
@@ -43,6 +43,8 @@ const QUIET_MS = 20_000;
 const NAMES_AFTER_MS = 300;
 const DEPTHS_WITHIN_MS = 250;
 const DEPTHS_GOOD_MS = 120_000;
+// The issuer's words for an action that is not over; of a word that is new nothing is claimed.
+const TO_COME = new Set(['in progress', 'pending']);
 let market: Market = { rows: null, at: null, trouble: null, isStreaming: false };
 const listeners = new Set<(market: Market) => void>();
 let since: number | null = null;
@@ -191,7 +193,7 @@ async function readHalts(): Promise<void> {
 async function readPending(): Promise<void> {
   const { corpActions } = await client.listCorporateActions();
   pending.clear();
-  for (const action of corpActions) if (/pending|announced|scheduled|upcoming/i.test(action.status)) pending.set(action.symbol, `${action.type} ${action.processDate ?? ''}`.trim());
+  for (const action of corpActions) if (TO_COME.has(inPlain(action.status))) pending.set(action.symbol, `${inPlain(action.type)} ${action.processDate ?? ''}`.trim());
 }
 
 /** Over HTTP/1.1 a browser has six connections to a service, for all its tabs: only one that is looked at may hold one. */
