@@ -51,6 +51,20 @@ def test_what_is_to_come_is_marked_and_said_in_plain_words(up, opened):
     expect(page.get_by_text("forward split no date yet in progress")).to_be_visible()
 
 
+def test_a_multiplier_to_come_is_told_and_the_days_range_is_said_to_be_of_the_underlying(up, opened):
+    page = opened(up.base, "/status")
+
+    def soon(route):
+        answer = route.fetch()
+        route.fulfill(response=answer, json={**answer.json(), "pendingMultiplier": "1.25"})
+
+    page.route("**/v1/assets/CRWD", soon)
+    page.goto(f"{up.base}/app/asset/CRWD")
+    facts = page.locator(".side .facts").first
+    expect(facts).to_contain_text("Shares per token, soon1.25")
+    expect(facts).to_contain_text(re.compile(r"Underlying\$[\d.,]+Its day range"))
+
+
 def test_a_newcomer_buys_with_the_demo_wallet_and_sees_the_position(up, opened):
     page = opened(up.base, "/trade/AAPL")
     connect(page)

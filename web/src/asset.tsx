@@ -23,6 +23,7 @@ export function AssetView({ rest }: { rest: string }): JSX.Element {
   const about = (what: string) => (row || (!rows && trouble) ? `${what} ${symbol}` : null);
   const stats = useAsk<Stats>(about('stats'), (signal) => client.getStats({ symbol }, { signal }), 5000);
   const quote = useAsk(about('price'), (signal) => client.getPrice({ symbol }, { signal }), 10_000);
+  const asset = useAsk(about('asset'), (signal) => client.getAsset({ symbol }, { signal }), 60_000);
   const history = useAsk<History>(about(`history ${interval}`), (signal) => client.getHistory({ symbol, interval, limit: 300 }, { signal }), 15_000);
   const actions = useAsk(about('actions'), (signal) => client.listCorporateActions({ symbol }, { signal }), 60_000);
   if (rows && !row) {
@@ -69,8 +70,9 @@ export function AssetView({ rest }: { rest: string }): JSX.Element {
                     ['Premium', <Change of={data.price.dexPremiumPct} quiet />],
                     ['24 h', data.price.change24hPct === null ? 'after a day of history' : <Change of={data.price.change24hPct} />],
                     ['Underlying', <span class="figure">{usd(data.price.underlyingMidUsd)}</span>],
+                    ...(quote.data?.dailyLow && quote.data.dailyHigh ? [['Its day range', <span class="figure">{price(quote.data.dailyLow)} – {price(quote.data.dailyHigh)}</span>] as [string, JSX.Element]] : []),
                     ['Shares per token', <span class="figure">{tokens(data.price.multiplier)}</span>],
-                    ...(quote.data?.dailyLow && quote.data.dailyHigh ? [['Day range', <span class="figure">{price(quote.data.dailyLow)} – {price(quote.data.dailyHigh)}</span>] as [string, JSX.Element]] : []),
+                    ...(asset.data?.pendingMultiplier ? [['Shares per token, soon', <span class="figure">{tokens(asset.data.pendingMultiplier)}</span>] as [string, JSX.Element]] : []),
                     ['Supply', <span class="figure">{short(data.supply.totalTokens)} · {usd(data.supply.valueUsd)}</span>],
                     ['Contract', data.tokenAddress ? <Code>{data.tokenAddress}</Code> : 'none on the chain'],
                   ]}
