@@ -202,6 +202,9 @@ def test_a_payment_in_doubt_is_presented_when_the_file_was_removed_meanwhile(tmp
     assert payer.uncertain("GET /x") == signed
     assert Payer(KEY, limit_usd="1", file=file).uncertain("GET /x") == signed, "it is back for the next program"
     file.unlink()
+    assert payer.uncertain("GET /x") == signed
+    assert Payer(KEY, limit_usd="1", file=file).uncertain("GET /x") == signed, "also when it was presented before"
+    file.unlink()
     payer.judge(signed, 200, {}, is_first=False)
     assert payer.uncertain("GET /x") is None
 

@@ -144,7 +144,8 @@ class KeptPayments:
                 self._entries = self._open(held)
                 yield
                 after = msgspec.json.encode({"kept": self._entries})
-                if after != before:
+                # One that was removed is filled again: the next program must find what this one still knows.
+                if after != before or (self._entries and not self._file.exists()):
                     _write(self._file, after)
                     self._known = after
                 self._over.clear()

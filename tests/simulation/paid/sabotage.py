@@ -161,8 +161,8 @@ SABOTAGES = (
         "the client forgets when it is restarted",
         (
             KEPT,
-            "                if after != before:\n                    _write(self._file, after)\n",
-            "                pass\n",
+            "                    _write(self._file, after)\n",
+            "                    pass\n",
         ),
     ),
     broken(
