@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from random import Random
-from typing import Final, TypeVar
+from typing import TypeVar
 
 import aiohttp
 import msgspec
@@ -18,11 +18,10 @@ from yarl import URL
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.sources.breaker import Breaker
+from tickyard.sources.text import UNREADABLE
 
 T = TypeVar("T")
 
-UNREADABLE: Final = (ValueError, OverflowError, msgspec.MsgspecError, RecursionError)
-"""What reading a stranger's answer may raise: it is broken, and nothing of ours is."""
 Observe = Callable[[str, str, float], None]
 """Told (source, outcome, seconds) after each try. Outcomes are a small closed set, fit for metric labels."""
 

@@ -1,8 +1,12 @@
 """Text of an upstream is a stranger's text: it loses what could disguise or disrupt before we show it."""
 
 import re
-from typing import Any
+from typing import Any, Final
 
+import msgspec
+
+UNREADABLE: Final = (ValueError, OverflowError, msgspec.MsgspecError, RecursionError)
+"""What reading a stranger's answer may raise: it is broken, and nothing of ours is."""
 _DEPTH_MAX = 6
 _UNSEEN = re.compile(
     "["

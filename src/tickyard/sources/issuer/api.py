@@ -12,7 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from tickyard.kernel.ids import Symbol
-from tickyard.sources.http import UNREADABLE, Fetched, Source
+from tickyard.sources.http import Fetched, Source
 from tickyard.sources.issuer.border import (
     SYMBOL,
     BrokenEntry,
@@ -26,6 +26,7 @@ from tickyard.sources.issuer.border import (
     read_broken,
     read_quote,
 )
+from tickyard.sources.text import UNREADABLE
 
 __all__ = ["CHAIN_ID", "MAX_BYTES", "Issuer", "IssuerAction", "IssuerQuote", "ListedAsset", "Listing"]
 

@@ -12,8 +12,7 @@ import msgspec
 
 from tickyard.kernel.ids import Address, Symbol, is_address
 from tickyard.kernel.units import Price
-from tickyard.sources.http import UNREADABLE
-from tickyard.sources.text import clean, clean_tree
+from tickyard.sources.text import UNREADABLE, clean, clean_tree
 
 NAME_SUFFIX = " • Robinhood Token"
 SYMBOL = re.compile(r"[A-Z0-9][A-Z0-9.]{0,15}")
