@@ -136,12 +136,13 @@ def test_prices_come_by_the_stream_where_there_is_one(up, opened):
 
 def test_a_sample_of_minutes_ago_is_never_shown_as_the_price_of_now(up, opened):
     page = opened(up.base, "/status")
-    sample = {"symbol": "AAPL", "price": 77.77, "live": None}
+    # A figure that stands in no other: 77.77 is in 277.77 too.
+    sample = {"symbol": "AAPL", "price": 987654.32, "live": None}
     told = {"asOf": DEPTH["asOf"], "chainId": 4663, "lastSlot": DEPTH["asOf"], "prices": [sample]}
     text = f"event: snapshot\ndata: {json.dumps(told)}\n\n"
     page.route("**/v1/stream*", lambda route: route.fulfill(body=text, content_type="text/event-stream"))
     page.add_init_script(
-        "new MutationObserver(() => (globalThis.saw ||= document.body?.textContent.includes('77.77')))"
+        "new MutationObserver(() => (globalThis.saw ||= /987.?654/.test(document.body?.textContent ?? '')))"
         ".observe(document, { subtree: true, childList: true, characterData: true })"
     )
     page.goto(f"{up.base}/app")

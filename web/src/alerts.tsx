@@ -18,7 +18,7 @@ export function AlertsView(): JSX.Element {
       <div class="columns">
         <div class="wide">
           <Card title="New alert"><AlertForm onCreated={() => setMine(myAlerts())} /></Card>
-          <Card title="Mine" aside={<Carry mine={mine} onFound={(found) => setMine(change((kept) => [...found.filter(({ id }) => !kept.some((each) => each.id === id)), ...kept]))} />}>
+          <Card title="Mine" aside={<Carry mine={mine} onFound={(found) => setMine(change((kept) => [...new Map([...found, ...kept.filter(({ id }) => !found.some((each) => each.id === id))].map((each) => [each.id, each])).values()]))} />}>
             {mine.length ? (
               <ul class="alerts">{mine.map((alert) => <Alert key={alert.id} alert={alert} onForget={() => setMine(change((kept) => kept.filter(({ id }) => id !== alert.id)))} />)}</ul>
             ) : (
@@ -34,7 +34,7 @@ export function AlertsView(): JSX.Element {
 }
 
 function Alert({ alert, onForget }: { alert: MyAlert; onForget: () => void }): JSX.Element {
-  const state = useAsk<AlertRecord>(`alert ${alert.id}`, (signal) => client.getAlert({ id: alert.id, secret: alert.secret }, { signal }), 3000);
+  const state = useAsk<AlertRecord>(`alert ${alert.id} ${alert.secret}`, (signal) => client.getAlert({ id: alert.id, secret: alert.secret }, { signal }), 3000);
   const { act, busy, error } = useAct();
   const now = state.data;
   const cancel = () => act(async () => void (await client.cancelAlert({ id: alert.id, secret: alert.secret }), state.reload()));
@@ -42,10 +42,11 @@ function Alert({ alert, onForget }: { alert: MyAlert; onForget: () => void }): J
     <li>
       <div>
         <Link to={`/asset/${encodeURIComponent(alert.symbol)}`}><strong>{alert.symbol}</strong></Link> {alert.condition} <span class="figure">{price(alert.price)}</span>{' '}
-        {state.error instanceof NotFound ? <span class="mark warn">gone</span> : <span class={`mark ${now?.status === 'fired' ? 'good' : ''}`}>{now?.status ?? '…'}</span>}
+        {state.error instanceof NotFound ? <span class="mark warn">not found</span> : <span class={`mark ${now?.status === 'fired' ? 'good' : ''}`}>{now?.status ?? '…'}</span>}
         {now?.delivery && <span class={`mark ${now.delivery === 'delivered' ? 'good' : 'warn'}`}>{now.delivery}</span>}
       </div>
       <small>
+        {state.error instanceof NotFound && 'The service has no alert with this id and secret. '}
         {now?.firedAt ? `fired ${day(now.firedAt)} at ${price(now.firedPrice)}` : now ? `until ${day(now.expiresAt)}` : ''} {now && `→ ${now.webhookUrl}`}
       </small>
       <div class="buttons">
@@ -68,7 +69,10 @@ function Carry({ mine, onFound }: { mine: MyAlert[]; onFound: (alerts: MyAlert[]
   };
   const load = (event: Event) =>
     act(async () => {
-      const [file] = (event.currentTarget as HTMLInputElement).files ?? [];
+      const chooser = event.currentTarget as HTMLInputElement;
+      const [file] = chooser.files ?? [];
+      // Else the same file, chosen again, is no change.
+      chooser.value = '';
       if (!file) return;
       onFound(read(await file.text()));
     });

@@ -92,7 +92,8 @@ function Mine({ earn }: { earn: Earn }): JSX.Element {
                 ['Claimable', <span class="figure" data-testid="claimable">{epoch.claimed ? 'claimed' : exactUsd(epoch.claimableUsd)}</span>],
               ]}
             />
-            {epoch.claimOpen && epoch.inSnapshot && !epoch.claimed && (
+            {epoch.claimOpen && epoch.inSnapshot && !epoch.claimed && !Number(epoch.claimableUsd) && <p class="legend">There is nothing to claim: your share of this pool is less than a millionth of a dollar.</p>}
+            {epoch.claimOpen && epoch.inSnapshot && !epoch.claimed && Number(epoch.claimableUsd) > 0 && (
               <>
                 <details><summary>What you sign</summary><pre tabIndex={0} aria-label="What you sign">{epoch.message}</pre></details>
                 <button type="button" class="primary" disabled={busy} onClick={() => void claim(epoch.id, epoch.message)}>{busy ? 'Claiming…' : `Claim ${exactUsd(epoch.claimableUsd)}`}</button>
