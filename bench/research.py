@@ -106,7 +106,7 @@ async def research_app(folder: Path, base: str):
         deps = SimpleNamespace(
             settings=SimpleNamespace(chain_id=4663),
             clock=clock,
-            market=Market(registry, Mids(issuer, clock), None, None, None, None),
+            market=Market(registry, Mids(issuer, clock, registry.symbol_at), None, None, None, None),
             store=store,
             filings=Library(Filings(data, files, pace), store, clock),
         )
