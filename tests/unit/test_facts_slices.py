@@ -48,7 +48,7 @@ def test_a_slice_that_its_filing_disproves_is_no_revenue(name, concepts):
     ("NEE@2021", "us-gaap:RegulatedAndUnregulatedOperatingRevenue", "revenue may be only a part"),
 ])  # fmt: skip
 def test_contracts_that_are_not_quite_what_was_left_and_spent_say_so(name, concept, says):
-    """Of thirteen filers without a total who are so, the contracts were all of it for thirteen."""
+    """Of most filers without a total they are all of it. Nothing in the document tells for sure, so it is said."""
     found = ask_without(name, concept)
     assert found.revenue.concept.startswith("us-gaap:RevenueFromContractWithCustomer")
     assert says in found.note

@@ -129,7 +129,7 @@ def _borne_out(statement: Statement, readable: Readable, losers: dict[str, str])
             losers.setdefault(other, _beside(other, amount, concept, value))
         trial = _win(statement, concept, value, f"The total: {proof} give the same amount.", losers)
         trial.is_proved = True
-        if (whole := total_above(statement, concept, value, readable)) is not None:
+        if proof == SALES_PROOF and (whole := total_above(statement, concept, value, readable)) is not None:
             trial.notes += (_TOTAL_ABOVE.format(whole=whole),)
         return trial
     return None
