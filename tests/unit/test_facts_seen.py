@@ -188,3 +188,99 @@ def test_preferred_dividends_are_the_owners_where_a_minority_went_before_them():
     """)
     assert found.net_income.value == 347_402_000
     assert "plus its preferred dividends" in found.note
+
+
+@pytest.mark.parametrize(("name", "sold", "left", "spent", "others"), [
+    ("contracts", 700, 200, 800, 320), ("SalesRevenueNet", 800, 150, 850, 190),
+])  # fmt: skip
+def test_others_profits_below_the_line_free_no_part(name, sold, left, spent, others):
+    found = made(f"""
+        {name} USD {sold}m {YEAR}
+        OperatingIncomeLoss USD {left}m {YEAR}
+        CostsAndExpenses USD {spent}m {YEAR}
+        IncomeLossFromEquityMethodInvestments USD {others}m {YEAR}
+        NetIncomeLoss USD 100m {YEAR}
+    """)
+    assert found.revenue is None
+
+
+def test_others_losses_silence_no_doubt():
+    found = made(f"""
+        contracts USD 1000m {YEAR}
+        OperatingIncomeLoss USD 100m {YEAR}
+        CostsAndExpenses USD 700m {YEAR}
+        IncomeLossFromEquityMethodInvestments USD -160m {YEAR}
+        NetIncomeLoss USD 100m {YEAR}
+    """)
+    assert "revenue may be told before something was taken off it" in found.note
+
+
+def test_contracts_and_rent_that_are_proved_together_are_the_total():
+    found = made(f"""
+        contracts USD 1000m {YEAR}
+        OperatingLeaseLeaseIncome USD 140m {YEAR}
+        OperatingIncomeLoss USD 100m {YEAR}
+        CostsAndExpenses USD 1040m {YEAR}
+        NetIncomeLoss USD 100m {YEAR}
+    """)
+    assert found.revenue.value == 1_140_000_000
+
+
+def test_a_total_far_above_proved_sales_is_told_too():
+    found = made(f"""
+        Revenues USD 1600m {YEAR}
+        contracts USD 1000m {YEAR}
+        GrossProfit USD 300m {YEAR}
+        CostOfGoodsAndServicesSold USD 700m {YEAR}
+        NetIncomeLoss USD 100m {YEAR}
+    """)
+    assert "the filing tags a total of 1600000000" in found.note
+
+
+def test_a_total_that_a_gain_outdoes_is_still_proved():
+    found = made(f"""
+        Revenues USD 50m {YEAR}
+        GrossProfit USD 40m {YEAR}
+        CostOfRevenue USD 10m {YEAR}
+        OperatingIncomeLoss USD 80m {YEAR}
+        NetIncomeLoss USD 70m {YEAR}
+    """)
+    assert found.revenue.value == 50_000_000
+
+
+def test_a_lender_that_earns_has_revenue_whatever_it_tags():
+    assert (
+        made(f"Revenues USD 0 {YEAR}\nInterestIncomeExpenseNet USD 120m {YEAR}\nNetIncomeLoss USD 100m {YEAR}").revenue
+        is None
+    )
+
+
+def test_cover_and_average_of_one_class_do_not_outvote_profit_per_share_and_balance_sheet():
+    quarter = "2021-01-01 2021-03-31 10-Q 2021-05-06"
+    text = COUNTED.format(before=99_000_077, average=100_000_000, cover=101_001_234, balance=160_000_000)
+    found = made(f"{text}\nNetIncomeLoss USD 320m {quarter}\nEarningsPerShareBasic USD/shares 2.00 {quarter}")
+    assert found.shares is None or found.shares.value != 101_001_234
+
+
+def test_an_owners_part_that_common_merely_repeats_is_not_borne_out_by_it():
+    found = made(f"""
+        ProfitLoss USD 100m {YEAR}
+        NetIncomeLossAttributableToNoncontrollingInterest USD 10m {YEAR}
+        NetIncomeLoss USD 95m {YEAR}
+        commonIncome USD 95m {YEAR}
+        EarningsPerShareBasic USD/shares 1.00 {YEAR}
+        average shares 90m {YEAR}
+    """)
+    assert found.net_income.value == 90_000_000
+
+
+def test_one_preferred_dividend_is_not_set_aside_twice():
+    found = made(f"""
+        ProfitLoss USD 100m {YEAR}
+        commonIncome USD 80m {YEAR}
+        PreferredStockDividendsIncomeStatementImpact USD 10m {YEAR}
+        PaymentsToMinorityShareholders USD 9m {YEAR}
+        EarningsPerShareBasic USD/shares 1.00 {YEAR}
+        average shares 80m {YEAR}
+    """)
+    assert found.net_income.value == 90_000_000

@@ -205,7 +205,7 @@ def _is_stranger(statement: Statement, owners: Number) -> bool:
         return False
     common, preferred = statement.first(concepts.COMMON_PROFITS), statement.first(concepts.PREFERRED_DIVIDENDS) or 0
     is_borne_out = has_digits_of(statement, owners) or (
-        common is not None and (has_digits_of(statement, common) or common == owners - preferred)
+        common is not None and (has_digits_of(statement, common) or (preferred and common == owners - preferred))
     )
     if is_borne_out or made * owners <= 0 or not are_alike(whole - minority, owners):
         return False

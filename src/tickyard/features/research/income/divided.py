@@ -1,6 +1,7 @@
 """What was divided among the shares. It tells apart the profits that a filing names."""
 
 from decimal import Decimal
+from itertools import combinations
 from typing import Final
 
 from tickyard.features.research.filed import concepts
@@ -80,8 +81,8 @@ def is_what_was_divided(statement: Statement, profit: Number) -> bool:
 def is_set_aside(statement: Statement, gap: Number) -> bool:
     """Whether preferred shares, and others that take part, have what lies between a profit and the common shares'."""
     names = (*concepts.PREFERRED_DIVIDENDS, *concepts.SET_ASIDE)
-    told = [amount for name in names if (amount := statement.get(name)) is not None]
-    return any(gap == one + other for one in (0, *told) for other in (0, *told))
+    told = {amount for name in names if (amount := statement.get(name)) is not None and amount > 0}
+    return gap in {0, *told, *(one + other for one, other in combinations(told, 2))}
 
 
 def divided_instead(statement: Statement, rest: Number) -> Number | None:

@@ -10,6 +10,8 @@ from tickyard.features.research.filed.statement import Statement
 
 SALES_PROOF: Final = "gross profit and cost of sales"
 _CONTRACTS: Final = (concepts.CONTRACTS_NET, concepts.CONTRACTS_GROSS)
+_OPERATING: Final = "operating income"
+_WITHOUT_OTHERS: Final = "operating income and expenses, without a part in others' profits,"
 
 
 def prove(statement: Statement, value: Number) -> str | None:
@@ -41,7 +43,7 @@ def _sums_of(statement: Statement) -> Iterator[tuple[str, Number]]:
             if gains is not None:
                 yield "operating income and expenses, without gains on property,", operating + spent - gains
             if others is not None:
-                yield "operating income and expenses, without a part in others' profits,", operating + spent - others
+                yield _WITHOUT_OTHERS, operating + spent - others
         if expense != "us-gaap:OperatingExpenses":
             for pretax in concepts.PRETAX:
                 if (profit := get(pretax)) is not None:
@@ -116,7 +118,7 @@ def is_before_interest(concept: str, value: Number, readable: Iterable[tuple[str
 def total_above(
     statement: Statement, concept: str, value: Number, readable: Iterable[tuple[str, Number]]
 ) -> Number | None:
-    """A total that stands a little above sales which gross profit proves: those between the filer's own segments are in
+    """A total that stands above sales which gross profit proves: those between the filer's own segments are in
     it more often than other revenue. What is more by the excise, or is told with taxes, is neither."""
     if concept in concepts.TOTALS or value <= 0:
         return None
@@ -125,9 +127,7 @@ def total_above(
     if gained is not None and operating is not None and spent is not None and is_equal(operating + spent, gained):
         return None  # the statement goes from these sales to operating income without other revenue
     known = (statement.get(concepts.EXCISE), statement.get(concepts.CONTRACTS_GROSS))
-    above = [
-        whole for name, whole in readable if name in concepts.TOTALS and value * 1005 < whole * 1000 <= value * 1500
-    ]
+    above = [whole for name, whole in readable if name in concepts.TOTALS and value * 1005 < whole * 1000]
     return next((whole for whole in above if whole not in known and not _is_with(whole, value, known[0])), None)
 
 
@@ -136,10 +136,10 @@ def _is_with(whole: Number, value: Number, excise: Number | None) -> bool:
 
 
 def is_outdone(statement: Statement, value: Number) -> bool:
-    """Whether more was left in operation, or came in as rent, than a number that gross profit proves: what is sold
-    beside that is a business on the side, with a cost of its own."""
+    """Whether more came in as rent than a number that gross profit proves: what is sold beside that is a business on
+    the side, with a cost of its own."""
     rent = max((amount for name in concepts.LEASES if (amount := statement.get(name)) is not None), default=0)
-    return 0 < value < max(statement.get(concepts.OPERATING_INCOME) or 0, rent)
+    return 0 < value < rent
 
 
 def is_below_costs(statement: Statement, value: Number, *, is_with_taxes: bool) -> bool:
@@ -174,7 +174,7 @@ def is_disproved(statement: Statement, value: Number) -> bool:
     if operating is None:
         return pretax is not None and profit is not None and min(pretax, profit) > value
     spent = [amount for name in concepts.COSTS_OF_SALES if (amount := statement.get(name)) is not None]
-    both = (total for words, total in sums_of(statement) if words.startswith("operating income"))
+    both = _left_in_operation(statement)
     return operating > value or (operating > 0 and max(spent, default=0) > value) or max(both, default=0) > 2 * value
 
 
@@ -190,7 +190,8 @@ def is_beside_the_sum(statement: Statement, concept: str, value: Number, before:
 
 
 def _left_in_operation(statement: Statement) -> list[Number]:
-    return [total for words, total in sums_of(statement) if words.startswith("operating income")]
+    """What others earned may stand below operating income: without it a sum proves, but refutes nothing."""
+    return [total for words, total in sums_of(statement) if words.startswith(_OPERATING) and words != _WITHOUT_OTHERS]
 
 
 def _is_about_a_sum(statement: Statement, value: Number) -> bool:

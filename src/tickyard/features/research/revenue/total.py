@@ -113,6 +113,10 @@ def try_total(statement: Statement, sliced: frozenset[str], before: Statement | 
         losers[standing[0][0]] = "Negative, and nothing else in the filing bears it out."
         losers |= _left(rows, losers, "A better concept contradicts it.")
         return Trial(None, "", (note,), losers, is_final=True)
+    if standing and left_and_spent(statement, *standing[0], before) is not None:
+        parts = sum_of_parts(statement, losers, before)
+        if parts is not None and parts.chosen is not None and concepts.OTHER_BANKING not in parts.chosen[0]:
+            return parts  # something proves them together, and not the one alone
     if standing:
         return _best_of(statement, standing, losers, before, has_excise=has_excise)
     reason = (OFF_SCALE if is_odd else _PART_OF_TOTAL).format(end=end)
@@ -265,7 +269,11 @@ def _trouble(statement: Statement, concept: str, value: Number, sliced: frozense
 def _is_outside(statement: Statement, part: str, value: Number) -> bool:
     """Whether interest stands beside this revenue and not in it: where goods are sold, or nothing at all and the
     filer is no bank."""
-    is_idle = value == 0 and statement.get(concepts.OTHER_BANKING) is None
+    is_idle = (
+        value == 0
+        and statement.get(concepts.OTHER_BANKING) is None
+        and (statement.first(concepts.NET_INCOME) or 0) <= 0
+    )
     return part in concepts.NET_INTEREST and (is_idle or has_sales(statement))
 
 

@@ -104,7 +104,10 @@ def doubt(count: Number, seen: Witnesses, *, is_cover: bool) -> Doubt | None:
     if is_cover and average is not None and _is_ever_short(count, average, seen):
         why = "is below the average number of shares, as the one before was, and may leave out a class"
         return Doubt(ShareVerdict.SLIP, why)
-    if is_cover and average is not None and seen.before is not None and _is_borne_out(count, average, seen.before):
+    # Where profit over profit per share makes what the balance sheet counts, cover and average are of one class.
+    is_one_class = seen.implied and seen.balance and _is_within(seen.implied, seen.balance, 9, 11)
+    is_told = is_cover and not is_one_class and average is not None
+    if is_told and average is not None and seen.before is not None and _is_borne_out(count, average, seen.before):
         return None  # a balance sheet that counts the treasury too, or what was ever issued, says nothing against both
     others = [*table, seen.before] if seen.before is not None and not slip(seen.before, count) else table
     if is_cover and len(others) > 1:
