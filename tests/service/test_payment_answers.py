@@ -1,6 +1,8 @@
 """docs/payments.md says what a buyer must do after each kind of answer. Every line of that table happens here."""
 
 import asyncio
+import contextlib
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -63,6 +65,14 @@ async def doubtful(world, payment):
     return answer.status, URL
 
 
+async def without_books(world, payment):
+    with contextlib.closing(sqlite3.connect(world.where)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        answer = await call(world.app, "GET", URL, payment)
+    assert answer.json()["error"]["message"].startswith("the store ")
+    return answer.status, URL
+
+
 async def broken(world, payment):
     # The operation's own trouble says nothing of payments, as on the free route.
     answer = await call(world.app, "GET", "/v1/x402/item/DOWN", payment)
@@ -84,10 +94,11 @@ HAPPENS = {
     "402 to a request without a payment": (402, unpaid),
     "402, the payment was refused before anything ran": (402, refused),
     "402 with a `PAYMENT-RESPONSE` that says `success: false`": (402, not_settled),
-    "400, 404 or 422": (404, failed),
+    "400, 404, 405, 413, 415 or 422": (404, failed),
     "429": (429, limited),
     "502 that says that nothing was taken": (502, down),
     "502 that says to repeat with the same payment": (502, doubtful),
+    "502 that speaks of the store (`the store does not answer`)": (502, without_books),
     "any other answer of 500 or above": (500, broken),
     "no answer at all": (0, silent),
 }

@@ -368,11 +368,11 @@ def test_a_contract_says_yes_in_a_whole_word(tmp_path, says, status):
     run(tmp_path, scenario)
 
 
-def wrapped(header):
-    """As a wallet signs that took itself for not deployed yet (ERC-6492); its payment has deployed it."""
+def wrapped(header, deploying=b"deploy it"):
+    """As a wallet signs that takes itself for not deployed yet (ERC-6492)."""
     given, magic = decoded(header), bytes.fromhex("6492" * 16)
     inner = bytes.fromhex(given["signature"][2:])
-    parts = encode(["address", "bytes", "bytes"], ["0x" + "fa" * 20, b"deploy it", inner])
+    parts = encode(["address", "bytes", "bytes"], ["0x" + "fa" * 20, deploying, inner])
     return as_header({**given, "signature": "0x" + (parts + magic).hex()}, "sign-in-with-x")
 
 
@@ -390,6 +390,33 @@ def test_a_smart_account_that_its_payment_deployed_signs_in_as_if_it_were_not_th
         for nonsense in ("", "00" * 96, "ff" * 96, "00" * 32 + f"{96:064x}" * 2 + "ff" * 32):
             junk = as_header({**given, "signature": "0x" + nonsense + magic}, "sign-in-with-x")
             assert (await call(world.app, "GET", URL, junk, client=ELSEWHERE)).status == 402
+
+    run(tmp_path, scenario)
+
+
+@BOTH
+def test_a_smart_account_that_is_not_deployed_yet_is_not_told_to_pay_while_its_payment_is_in_doubt(tmp_path, network):
+    async def scenario(world):
+        owner, account, chain = Wallet(), Wallet(), world.chains[network]
+        name = account.address.lower()
+        chain.factories["0x" + "fa" * 20, b"deploy it"] = name
+        world.facilitators[network].script["settle"] = ["cut"]
+        assert (await call(world.app, "GET", URL, world.payment(wallet=account, network=network))).is_retry_advice
+        offer = (await call(world.app, "GET", URL)).json()["extensions"]["sign-in-with-x"]
+        header = sign_in(offer, owner, FIRST, address=account.address)
+        chain.signers[name] = [decoded(header)["signature"][2:]]
+        assert (await call(world.app, "GET", URL, wrapped(header), client=ELSEWHERE)).is_retry_advice
+        # Whoever is not its owner, or would deploy another, hears nothing of it.
+        stranger = wrapped(sign_in(offer, Wallet(), FIRST, address=account.address))
+        chain.factories["0x" + "fa" * 20, b"deploy another"] = Wallet().address.lower()
+        other = wrapped(header, b"deploy another")
+        for junk in (stranger, other):
+            assert (await call(world.app, "GET", URL, junk, client=ELSEWHERE)).reason == "Payment required"
+        # Its payment was made after all, and has deployed it.
+        chain.pay(*world.facilitators[network]._parts(world.facilitators[network].asked["settle"][-1]))
+        chain.contracts.add(name)
+        await look(world)
+        assert (await call(world.app, "GET", URL, wrapped(header), client=ELSEWHERE)).status == 200
 
     run(tmp_path, scenario)
 

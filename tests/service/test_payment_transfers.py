@@ -1,27 +1,31 @@
 """Whose a transfer is, where one payer's payments come together: in one transaction, in one block, under cover."""
 
 import asyncio
+from collections import Counter
 
 import pytest
 from sqlalchemy import select
 
+from tickyard.payments.books.operations import PaymentAsk, get_payment
 from tickyard.payments.books.tables import payment as rows
 from tickyard.payments.facilitators.facilitator import Facilitator
 from tickyard.payments.offer.terms import FIRST, SECOND
 from tickyard.payments.proof.reconcile import look_after
 from tickyard.payments.refusal import NONCE_SPENT
+from tickyard.store.revenue import revenue
 from yards import paying
+from yards.payer import Wallet
 
 call, run = paying.call, paying.run
 URL = "/v1/x402/item/AAPL"
 BOTH = pytest.mark.parametrize("network", [FIRST, SECOND])
 
 
-async def in_doubt(world, network, count=2):
+async def in_doubt(world, network, count=2, wallets=()):
     """So many payments whose settlements got no answer, and what the facilitator was asked for each."""
     far, payments = world.facilitators[network], []
-    for _ in range(count):
-        payment = world.payment(network=network)
+    for wallet in wallets or [world.wallet] * count:
+        payment = world.payment(network=network, wallet=wallet)
         far.script["settle"] = ["cut"]
         assert (await call(world.app, "GET", URL, payment)).is_retry_advice
         payments.append((payment, far._parts(far.asked["settle"][-1])))
@@ -71,6 +75,27 @@ def test_a_facilitator_that_settles_many_at_once_names_one_transaction_for_all(t
         assert [answer.status for answer in answers] == [200, 200]
 
     run(tmp_path, scenario, settle_s=5.0)
+
+
+@BOTH
+def test_two_payments_of_one_transaction_are_served_and_credited_when_its_place_in_the_block_moves(tmp_path, network):
+    async def scenario(world):
+        chain, wallets = world.chains[network], (Wallet(), Wallet())
+        payments = await in_doubt(world, network, wallets=wallets)
+        with chain.one_block():
+            chain.pay(Wallet().address, 1, 10_000)
+            shared = chain.pay_together([parts for _, parts in payments])
+        (first, _), (second, _) = payments
+        assert (await call(world.app, "GET", URL, first)).status == 200
+        # Alone in its new block: the second transfer is where the first one was.
+        chain.reorganise(shared, is_mined_again=True)
+        assert (await call(world.app, "GET", URL, second)).status == 200
+        assert await worker(world, finality=0) == {"credited": 2}
+        assert await statuses(world, payments) == [200, 200]
+        async with world.processes[0].store.read() as tx:
+            assert len((await tx.execute(select(revenue))).all()) == 2
+
+    run(tmp_path, scenario)
 
 
 def test_a_payment_hidden_in_its_calldata_does_not_take_its_neighbours_transfer(tmp_path):
@@ -176,6 +201,23 @@ def test_a_payment_whose_transaction_was_named_for_another_is_served_all_the_sam
     run(tmp_path, scenario)
 
 
+@BOTH
+def test_a_transaction_that_was_named_for_another_payment_too_is_shown_as_the_one_it_paid_for(tmp_path, network):
+    async def scenario(world):
+        far, chain = world.facilitators[network], world.chains[network]
+        ((mine, parts),) = await in_doubt(world, network, 1)
+        real, stranger = chain.pay(*parts), Wallet()
+        far._settle = lambda body: {"success": True, "transaction": real, "network": network}
+        named = await call(world.app, "GET", URL, world.payment(network=network, wallet=stranger))
+        assert named.receipt["transaction"] == real
+        world.clock.move(1)
+        assert (await call(world.app, "GET", URL, mine)).status == 200
+        found = await get_payment(world.processes[0], PaymentAsk(transaction=real))
+        assert found.payer == world.wallet.address
+
+    run(tmp_path, scenario)
+
+
 def test_money_sent_by_hand_beside_a_nonce_flipped_with_nothing_pays_for_nothing(tmp_path):
     async def scenario(world):
         ((flipped, parts),) = await in_doubt(world, FIRST, 1)
@@ -212,5 +254,77 @@ def test_a_flip_that_was_seen_proves_nothing_in_a_block_that_took_its_place(tmp_
         chain.pay(world.wallet.address, 1, 10_000, is_foreign=True)
         chain.grow(40)
         assert await worker(world, finality=30) == {"unknown": 1}
+
+    run(tmp_path, scenario)
+
+
+BESIDE = [pytest.param(lambda block: block - 400, id="old"), pytest.param(lambda _block: 1 << 62, id="newest")]
+"""Of which block a node shows the state, whatever block it is asked for."""
+
+
+@pytest.mark.parametrize("state_of", BESIDE)
+@pytest.mark.parametrize("mode", ["cut-landed", "refused-landed", "named"])
+def test_a_node_whose_states_deny_what_its_own_transactions_name_gives_no_payment_up(tmp_path, mode, state_of):
+    """Its head, logs and transactions are true: whoever hears that it was not paid signs anew."""
+
+    async def scenario(world):
+        chain, far, payment = world.chains[FIRST], world.facilitators[FIRST], world.payment(network=FIRST)
+        chain.answers_state_of = state_of
+        if mode == "named":
+            assert (await call(world.app, "GET", URL, payment)).status == 200
+        elif mode == "cut-landed":
+            far.script["settle"] = ["cut-landed"]
+            assert (await call(world.app, "GET", URL, payment)).is_retry_advice
+        else:
+            far.script["settle"] = ["refuse"]
+            assert (await call(world.app, "GET", URL, payment)).status == 402
+            chain.pay(*far._parts(far.asked["settle"][-1]))
+        for seconds in (9, 400, 3600):
+            world.clock.move(seconds)
+            chain.grow(20)
+            if mode != "named":
+                assert (await call(world.app, "GET", URL, payment)).is_retry_advice
+            for _ in range(12):
+                assert await worker(world, 0) == {"waiting": 1}
+        chain.answers_state_of = lambda block: block
+        assert sum([await worker(world, 0) for _ in range(2)], Counter())["credited"] == 1
+        assert (await call(world.app, "GET", URL, payment)).status == 200
+        assert world.transfers(FIRST) == 1
+
+    run(tmp_path, scenario)
+
+
+def test_equal_payments_that_were_settled_beside_it_keep_no_unused_one_in_doubt(tmp_path):
+    async def scenario(world):
+        for _ in range(3):
+            assert (await call(world.app, "GET", URL, world.payment(network=FIRST))).status == 200
+        ((unused, _),) = await in_doubt(world, FIRST, 1)
+        world.clock.move(400)
+        world.chains[FIRST].grow(20)
+        assert await worker(world, 0) == {"credited": 3, "failed": 1}
+        assert (await call(world.app, "GET", URL, unused)).status == 402
+
+    run(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("kind", ["batch", "crowd"])
+def test_a_payment_that_was_never_made_is_given_up_beside_transfers_that_may_speak_of_it(tmp_path, kind):
+    """A batch that went through without it, or more transfers of its payer than are read at once: the node tells the
+    truth, and whoever waits for the end of a doubt must hear it."""
+
+    async def scenario(world):
+        chain = world.chains[FIRST]
+        ((unused, parts),) = await in_doubt(world, FIRST, 1)
+        with chain.one_block():
+            for nonce in range(350 if kind == "crowd" else 0):
+                chain.pay(parts[0], nonce, parts[2])
+        chain.pay_together([(parts[0], 1_000, parts[2])], failed=[parts] if kind == "batch" else [])
+        ended = Counter()
+        for seconds in (30, 60, 120, 120, *[60] * 10):
+            world.clock.move(seconds)
+            chain.grow(1)
+            ended += await worker(world, 0)
+        assert ended["failed"] == 1
+        assert (await call(world.app, "GET", URL, unused)).status == 402
 
     run(tmp_path, scenario)

@@ -10,7 +10,7 @@ from tickyard.kernel.clock import WallClock, breathe
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.payments.books.reply import Reply
 from tickyard.payments.facilitators.facilitator import FacilitatorRefused, Settled, Valid, VerifierDown
-from tickyard.payments.proof.chain import Tip, Unused
+from tickyard.payments.proof.finding import Tip, Unused
 from tickyard.payments.refusal import ALREADY_USED, BadPayment, NotSettled, Refusal, TooManyPayments
 from tickyard.payments.selling.cashier import Cashier
 from tickyard.payments.selling.sale import claim_of

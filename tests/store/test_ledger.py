@@ -207,7 +207,7 @@ def test_a_transfer_that_was_seen_is_looked_for_as_if_for_the_first_time(where):
         for _ in range(3):
             await ledger.watch(await ledger.find(KEY))
         assert (await ledger.find(KEY)).looks == 3
-        await ledger.see(settled, PaidTransfer("0x" + "77" * 32, 4, 1_000, "0x" + "88" * 32))
+        await ledger.see(settled, [PaidTransfer("0x" + "77" * 32, 4, 1_000, "0x" + "88" * 32)])
         row = await ledger.find(KEY)
         assert (row.looks, row.mined, row.mined_index, row.mined_block) == (0, "0x" + "77" * 32, 4, 1_000)
         assert (row.mined_hash, row.transaction) == ("0x" + "88" * 32, HASH)

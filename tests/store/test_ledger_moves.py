@@ -6,7 +6,21 @@ import pytest
 from msgspec.structs import replace
 
 from tickyard.payments.books.row import PaymentRow
-from yards.bookkeeping import ANSWER, KEY, MICRO, NOON, NOTHING_SEEN, PAY_TO, SEEN, SEEN_AS, after, changed, claim, run
+from yards.bookkeeping import (
+    ANSWER,
+    KEY,
+    MICRO,
+    NOON,
+    NOTHING_SEEN,
+    PAY_TO,
+    SEEN,
+    SEEN_AS,
+    UNNAMED,
+    after,
+    changed,
+    claim,
+    run,
+)
 
 
 def test_a_reservation_holds_for_half_a_minute(where):
@@ -97,7 +111,7 @@ def test_what_is_settled_by_word_or_by_the_chain_is_due_at_once_and_has_its_plac
         assert by_word.looks == 0
         assert changed(await book.find(KEY), by_word) == {"unexplained": None}
         clock.at = after(6)
-        await book.see(by_word, SEEN)
+        await book.see(by_word, [SEEN])
         seen = await book.find(KEY)
         assert changed(by_word, seen) == SEEN_AS | {"look_at": after(7), "unexplained": 0}
         await book.deliver([KEY])
@@ -130,8 +144,8 @@ def test_a_settlement_that_only_the_chain_knows_has_the_chains_transaction(where
 def test_a_payment_whose_transfers_are_all_others_is_refused_when_that_is_sure(where, reason, state, unexplained):
     async def scenario(book, _clock):
         first = await book.doubt(await book.settling(claim(2)))
-        assert (await book.settle_by(first, [SEEN], "")).state == "settled"
-        row = await book.settle_by(await book.unknown(), [SEEN], reason)
+        assert (await book.settle_by(first, [UNNAMED], "")).state == "settled"
+        row = await book.settle_by(await book.unknown(), [UNNAMED], reason)
         assert (row.state, row.reason, row.unexplained) == (state, reason or None, unexplained)
         assert await book.find(KEY) == row
 
@@ -146,10 +160,10 @@ def test_a_payment_whose_transfers_are_all_others_is_refused_when_that_is_sure(w
 def test_what_has_failed_already_is_not_refused_again_and_watched_until_it_is_sure(where, reason, left):
     async def scenario(book, clock):
         first = await book.doubt(await book.settling(claim(2)))
-        await book.settle_by(first, [SEEN], "")
+        await book.settle_by(first, [UNNAMED], "")
         row = await book.failed()
         clock.at = after(9)
-        assert changed(row, await book.settle_by(row, [SEEN], reason)) == left
+        assert changed(row, await book.settle_by(row, [UNNAMED], reason)) == left
 
     run(where, scenario)
 

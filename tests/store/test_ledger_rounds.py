@@ -307,7 +307,7 @@ def test_the_stock_is_shown_by_the_age_of_the_oldest_doubt_and_by_counts(where):
         assert shown() == [0, 0, 0]
         await book.doubt(await book.settling(claim(1)))
         await book.settle(await book.settling(claim(2)), "0x02")
-        await book.see(await book.find(claim(2).key), SEEN)
+        await book.see(await book.find(claim(2).key), [SEEN])
         clock.at = after(299.9)
         await show_stock(book, [NETWORK])
         assert shown() == [299, 1, 0]

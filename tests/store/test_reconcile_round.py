@@ -8,8 +8,8 @@ from sqlalchemy import select
 
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.payments.books.tables import payment_proof, payment_transfer
-from tickyard.payments.proof.chain import Paid, Spent, Tip, Unclear, Unused
 from tickyard.payments.proof.claim import claim as claim_transfer
+from tickyard.payments.proof.finding import Paid, Spent, Tip, Unclear, Unused
 from tickyard.payments.proof.reconcile import look_after
 from tickyard.store.revenue import revenue
 from yards.bookkeeping import KEY, NETWORK, SEEN, SEEN_AS, after, claim, run

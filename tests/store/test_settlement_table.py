@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.payments.facilitators.facilitator import FacilitatorRefused, Settled, Unknown
-from tickyard.payments.proof.chain import Paid, Spent, Tip, Unclear, Unused
+from tickyard.payments.proof.finding import Paid, Spent, Tip, Unclear, Unused
 from tickyard.payments.refusal import EXPIRED, NONCE_SPENT
 from tickyard.payments.selling.settlement import Settlement
 from yards.bookkeeping import KEY, NETWORK, PAYER, SEEN, after, claim, run
@@ -55,7 +55,9 @@ def settlement(book, clock, far, **how):
         (Settled("0x01", "0xother"), Paid((SEEN,)), "settled", None),
         (BELIEVED, None, "failed", BELIEVED.reason),
         (BELIEVED, Unused(), "failed", BELIEVED.reason),
-        (BELIEVED, Unclear(), "failed", BELIEVED.reason),
+        (BELIEVED, Unclear(), "unknown", None),
+        (BELIEVED, Unclear(Unused()), "unknown", None),
+        (BELIEVED, UNTOLD, "unknown", None),
         (BELIEVED, TOLD, "failed", NONCE_SPENT),
         (BELIEVED, Paid((SEEN,)), "settled", None),
         (FacilitatorRefused(BELIEVED.reason, "0x05"), Unused(), "unknown", None),

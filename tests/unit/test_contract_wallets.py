@@ -7,6 +7,7 @@ import pytest
 from eth_abi import encode
 
 from tickyard.chain.rpc.trouble import RpcError
+from tickyard.config import pinned
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
@@ -38,8 +39,8 @@ class Clock(WallClock):
 class Node:
     """Says what it is told of code and calls; its newest block is as old as `late_s` says."""
 
-    def __init__(self, code="0x60", says=YES, late_s=0, code_after_s=0):
-        self.clock, self.code, self.says = Clock(), code, says
+    def __init__(self, code="0x60", says=YES, late_s=0, code_after_s=0, would_say=None):
+        self.clock, self.code, self.says, self.would_say = Clock(), code, says, would_say
         self.late_s, self.code_after_s = late_s, code_after_s
         self.asked = []
 
@@ -47,7 +48,7 @@ class Node:
         self.asked.append(calls)
         code = self.code if self.clock.slept >= self.code_after_s else "0x"
         block = {"number": "0x1", "hash": "0x" + "00" * 32, "timestamp": hex(self.clock.seconds() - self.late_s)}
-        return [code, self.says, block]
+        return [code, self.says, block, self.would_say][: len(calls)]
 
     async def call(self, method, params):
         assert (method, params) == ("eth_getCode", [WALLET, "latest"])
@@ -68,14 +69,62 @@ def test_a_wallet_is_asked_as_the_standard_has_it(size):
     assert (call[0], call[1][0]["to"], call[1][1]) == ("eth_call", WALLET, "latest")
 
 
+FACTORY, DEPLOY, INNER = "0x" + "11" * 20, b"deploy" * 9, bytes(range(70))
+WRAPPED = encode(["address", "bytes", "bytes"], [FACTORY, DEPLOY, INNER]) + bytes.fromhex("6492" * 16)
+
+
+def would_say(told, *, is_good=True, is_deployed=True):
+    """The answer to both calls: what deploys the wallet, and the wallet's own."""
+    return "0x" + encode(["(bool,bytes)[]"], [[(is_deployed, b""), (is_good, bytes.fromhex(told[2:]))]]).hex()
+
+
 def test_of_a_signature_for_a_wallet_to_be_deployed_the_wallet_is_shown_its_own_part():
-    inner = bytes(range(70))
-    wrapped = encode(["address", "bytes", "bytes"], ["0x" + "11" * 20, b"deploy" * 9, inner]) + bytes.fromhex(
-        "6492" * 16
-    )
     node = Node()
-    ask(node, wrapped)
-    assert node.asked[0][1][1][0]["data"][10:] == encode(["bytes32", "bytes"], [DIGEST, inner]).hex()
+    assert ask(node, WRAPPED)
+    assert node.asked[0][1][1][0]["data"][10:] == encode(["bytes32", "bytes"], [DIGEST, INNER]).hex()
+
+
+def test_a_wallet_that_is_not_deployed_yet_is_deployed_for_the_question():
+    node = Node(code="0x", would_say=would_say(YES))
+    assert ask(node, WRAPPED)
+    ((_, (_, (plain, _)), _, (method, (both, block))),) = node.asked
+    assert (method, both["to"], block) == ("eth_call", pinned.MAINNET.multicall3, "latest")
+    calls = [(FACTORY, True, DEPLOY), (WALLET, True, bytes.fromhex(plain["data"][2:]))]
+    assert both["data"] == "0x82ad56cb" + encode(["(address,bool,bytes)[]"], [calls]).hex()
+    assert int(both["gas"], 16) == 5_000_000
+
+
+@pytest.mark.parametrize(
+    ("told", "is_yes"),
+    [
+        # By somebody else, in another transaction just now.
+        (would_say(YES, is_deployed=False), True),
+        (would_say(YES, is_good=False), False),
+        (would_say("0x1626ba7e"), False),
+        (would_say("0x" + "00" * 32), False),
+        # Nothing was deployed there.
+        (would_say("0x"), False),
+        (RpcError(-32000, "out of gas"), False),
+    ],
+)
+def test_a_wallet_that_would_be_deployed_says_yes_in_one_way_and_no_in_many(told, is_yes):
+    assert ask(Node(code="0x", would_say=told), WRAPPED) is is_yes
+
+
+def test_what_would_be_deployed_says_nothing_of_a_wallet_that_is():
+    assert not ask(Node(says="0x" + "00" * 32, would_say=would_say(YES)), WRAPPED)
+
+
+@pytest.mark.parametrize("told", [RpcError(-32000, "busy"), "0x", 7])
+def test_a_node_in_trouble_says_nothing_of_a_wallet_to_be_deployed(told):
+    with pytest.raises(UpstreamDown):
+        ask(Node(code="0x", would_say=told), WRAPPED)
+
+
+@pytest.mark.parametrize("nonsense", ["", "ff", "00" * 96, "ff" * 96])
+def test_whoever_wraps_nonsense_is_nobody(nonsense):
+    node = Node(code="0x", would_say=would_say("0x"))
+    assert not ask(node, bytes.fromhex(nonsense + "6492" * 16))
 
 
 @pytest.mark.parametrize(

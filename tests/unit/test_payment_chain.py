@@ -11,7 +11,8 @@ from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.payments.books.row import PaymentRow
 from tickyard.payments.offer.terms import FIRST, SECOND
-from tickyard.payments.proof.chain import AT_ONCE, ChainProof, Paid, Spent, Tip, Unclear, Unused
+from tickyard.payments.proof.chain import AT_ONCE, ChainProof
+from tickyard.payments.proof.finding import Paid, Spent, Tip, Unclear, Unused
 from tickyard.payments.signed.key import Key
 from yards.askable import Askable
 from yards.facilitator import Chain
@@ -257,5 +258,85 @@ def test_the_transfer_that_a_receipt_names_is_looked_at_before_many_others():
         assert [each.transaction for each in found.transfers] == [named]
         states = [params[1] for method, params in yard.rpc.asked if method == "eth_call"]
         assert states == [hex(1000), hex(1001)]
+
+    run(FIRST, scenario)
+
+
+def old(yard):
+    """From now on the node shows the states of long ago, whatever block it is asked for."""
+    yard.chain.answers_state_of = lambda block: block - 400
+
+
+@pytest.mark.parametrize(("state", "age_s"), [("unknown", 0), ("failed", 0), ("settled", 301)])
+def test_states_that_deny_what_a_transaction_names_or_may_name_make_nothing_of_it_clear(state, age_s):
+    async def scenario(yard):
+        own, other = (yard.chain.pay(PAYER, nonce, 10_000) for nonce in (7, 8))
+        yard.chain.clock.at = NOW + age_s
+        yard.chain.grow(1)
+        old(yard)
+        row, unused = yard.row(7, state=state), yard.row(9, state=state)
+        assert await yard.look(row, unused) == [Unclear(), Unused()]
+        for hidden, of_unused in ((own, Unclear()), (other, Unclear()), ("", Unused())):
+            yard.rpc.refused["eth_getTransactionByHash"] = lambda params, name=hidden: (
+                None if params[0] == name else ...
+            )
+            assert await yard.look(row, unused) == [Unclear(), of_unused]
+
+    run(FIRST, scenario)
+
+
+def test_a_settled_payment_before_its_deadline_is_not_sought_in_others_transactions():
+    async def scenario(yard):
+        yard.chain.pay(PAYER, 7, 10_000)
+        old(yard)
+        assert await yard.look(yard.row(8, state="settled")) == [Unused()]
+        assert not [method for method, _ in yard.rpc.asked if method == "eth_getTransactionByHash"]
+
+    run(FIRST, scenario)
+
+
+@pytest.mark.parametrize(("age_s", "most"), [(0, 300), (301, 1_000)])
+@pytest.mark.parametrize("more", [0, 1])
+def test_of_a_payment_with_more_transfers_than_are_read_only_the_states_speak(age_s, most, more):
+    """Before its deadline nothing is given up, so fewer are read."""
+
+    async def scenario(yard):
+        yard.chain.pay(PAYER, 7, 10_000)
+        with yard.chain.one_block():
+            for nonce in range(1_000, 999 + most + more):
+                yard.chain.pay(PAYER, nonce, 10_000)
+        yard.chain.clock.at = NOW + age_s
+        yard.chain.grow(1)
+        old(yard)
+        told = [Unclear(Unused())] * 2 if more else [Unused(), Unclear()]
+        assert await yard.look(yard.row(9), yard.row(7)) == told
+        assert sum(method == "eth_getTransactionByHash" for method, _ in yard.rpc.asked) == most
+
+    run(FIRST, scenario)
+
+
+@pytest.mark.parametrize("kind", ["own", "batch", "padded"])
+def test_a_transaction_that_is_a_payments_own_call_outweighs_every_state(kind):
+    """What only stands in one of another's may be a batch of which it failed, or a lie: there the states have a word."""
+
+    async def scenario(yard):
+        row = yard.row(7)
+        if kind == "own":
+            yard.chain.pay(PAYER, 7, 10_000)
+            old(yard)
+        else:
+            lost = [(PAYER, 7, 10_000)]
+            yard.chain.pay_together([(PAYER, 8, 10_000)], failed=lost, is_padded=kind == "padded")
+        assert await yard.look(row) == [Unclear() if kind == "own" else Unclear(Unused())]
+
+    run(FIRST, scenario)
+
+
+def test_the_own_call_of_a_payment_is_one_of_the_spender_that_is_configured():
+    async def scenario(yard):
+        yard.proof = ChainProof(FIRST, yard.rpc, Address("0x" + "5e" * 20))
+        yard.chain.pay(PAYER, 7, 10_000)
+        old(yard)
+        assert await yard.look(yard.row(7)) == [Unclear(Unused())]
 
     run(FIRST, scenario)

@@ -6,7 +6,7 @@ import pytest
 
 from tickyard.kernel.ids import Address
 from tickyard.payments.books.row import PaymentRow
-from tickyard.payments.proof.chain import Paid, Spent, Tip, Unclear, Unused
+from tickyard.payments.proof.finding import Paid, Spent, Tip, Unclear, Unused
 from tickyard.payments.proof.transfer import PaidTransfer
 from tickyard.payments.proof.verdict import judge
 from tickyard.payments.refusal import EXPIRED, NONCE_SPENT
@@ -90,6 +90,22 @@ def test_a_used_nonce_that_nothing_explains_is_believed_after_ten_looks_and_the_
 def test_only_a_nonce_that_nothing_explains_counts_as_one(found):
     waiting = judge(row("failed"), found, tip(), OPEN)
     assert (waiting.act, waiting.is_unexplained) == ("wait", False)
+
+
+@pytest.mark.parametrize("looks", [9, 10])
+@pytest.mark.parametrize("states", [TOLD, Unused(), UNTOLD])
+def test_states_that_only_a_passing_word_denies_are_believed_after_ten_looks_and_the_deadline(looks, states):
+    """A true node says the same for ever: a batch of which this payment failed names it, too."""
+    found, is_over = Unclear(states), looks == 10
+    unknown, failed, settled = (row(state, unexplained=looks) for state in ("unknown", "failed", "settled"))
+    late = tip(timestamp=DEADLINE + 31)
+    verdict = judge(unknown, found, late, OVER)
+    assert (verdict.act, verdict.is_unexplained) == (("refuse", False) if is_over else ("wait", True))
+    assert judge(failed, found, late, OVER).act == ("close" if is_over else "wait")
+    assert judge(settled, found, late, OVER).act == ("missing" if is_over else "wait")
+    for each in (unknown, failed, settled):
+        open_ = judge(each, found, late, OPEN)
+        assert (open_.act, open_.is_unexplained) == ("wait", True)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from sqlalchemy import Integer
 
 from tickyard.features.earn import retired, tables
 from tickyard.kernel.clock import WallClock
+from tickyard.store.engine import StoreRefused
 from tickyard.store.opening import open_store
 from tickyard.store.postgres.engine import PostgresStore
 from tickyard.store.sqlite.engine import SqliteStore
@@ -55,3 +56,18 @@ def test_a_number_of_256_bits_is_32_bytes_in_the_order_of_numbers():
     assert kept == sorted(kept)
     assert [kind.process_result_value(memoryview(each), None) for each in kept] == numbers
     assert (kind.process_bind_param(None, None), kind.process_result_value(None, None)) == (None, None)
+
+
+@pytest.mark.parametrize("address", ["u:head@tail@h:5432/d", "u:head@tail/d@h:5432/d", "u:head@tail%25@h/d", "u:@@h/d"])
+def test_an_at_sign_in_a_password_is_refused_before_anybody_is_asked_where_the_rest_of_it_lives(address):
+    with pytest.raises(StoreRefused) as refused:
+        open_store(f"postgresql://{address}", WallClock())
+    assert "%40" in refused.value.mend
+    assert not any(part in refused.value.found + refused.value.mend for part in ("head", "tail"))
+
+
+@pytest.mark.parametrize(
+    "address", ["u:pass%40word%25@h/d", "u@server:password@h/d", "u:pass:w/rd@h/d", "h/d?user=a@b"]
+)
+def test_an_address_whose_host_is_not_in_doubt_opens_postgresql(address):
+    assert isinstance(open_store(f"postgresql://{address}", WallClock()), PostgresStore)

@@ -1,6 +1,7 @@
 """A ledger with a clock that stands still, and payments of one payer in any state."""
 
 import asyncio
+from dataclasses import replace as changed_copy
 from datetime import UTC, datetime, timedelta
 
 from msgspec.structs import asdict, replace
@@ -23,6 +24,8 @@ ASSET, PAYER, PAY_TO = (Address("0x" + digit * 40) for digit in "123")
 NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
 ANSWER = Reply(200, b'{"a":1}', "application/json")
 SEEN = PaidTransfer("0x" + "77" * 32, 4, 1_000, "0x" + "88" * 32)
+UNNAMED = changed_copy(SEEN, calldata="00")
+"""The same, where the log does not name the nonce, nor its transaction."""
 SEEN_AS = {"mined": SEEN.transaction, "mined_index": 4, "mined_block": 1_000, "mined_hash": SEEN.block_hash}
 NOTHING_SEEN = dict.fromkeys(SEEN_AS)
 MICRO = timedelta(microseconds=1)

@@ -6,12 +6,17 @@ import json
 import secrets
 from types import SimpleNamespace
 
+from eth_abi import decode, encode
+
 from tickyard.chain.transfers import TRANSFER
 from tickyard.config import pinned
 from tickyard.payments.offer.terms import FIRST, SECOND
 from tickyard.payments.proof.transfer import AUTHORIZATION_CANCELED, AUTHORIZATION_USED, NONCES_INVALIDATED
 from yards import rpcnode
 from yards.selling import PAY_TO
+
+BATCHER = "0x" + "ba" * 20
+"""A facilitator's contract that settles several payments in one transaction."""
 
 
 class Chain:
@@ -32,6 +37,8 @@ class Chain:
         """How many blocks the node is behind when asked for anything but a receipt."""
         self.times = {}
         self.contracts = set()
+        self.factories = {}
+        """For what deploys a contract wallet, (factory, calldata): the wallet."""
         self.young = set()
         """Contracts that a node that lags has not heard of."""
         self.yes = "0x1626ba7e".ljust(66, "0")
@@ -43,6 +50,8 @@ class Chain:
         """A node that leaves out the logs of longer ranges, without a word."""
         self.keeps_states = None
         """Of how many blocks the node still knows the state; None: of all."""
+        self.answers_state_of = lambda block: block
+        """Of which block the node shows the state when it is asked for that of one."""
         self.final_after = 0
         """How many blocks it takes until one is finalized."""
         self.hashes = {}
@@ -83,12 +92,13 @@ class Chain:
         shown = [] if is_hidden else [(payer.lower(), nonce, amount if moves else 0)]
         return self._mine(logs, status, (payer.lower(), nonce), shown, is_foreign=is_foreign)
 
-    def pay_together(self, payments):
-        """Several settlements in one transaction."""
+    def pay_together(self, payments, failed=(), *, is_padded=False):
+        """Several settlements in one transaction, which goes through although some of them failed. Padded: it is the
+        call of the first, with the words of the others behind it."""
         self._next_block()
         logs = [log for payer, nonce, amount in payments for log in self._use(payer, nonce, amount)]
-        shown = [(payer.lower(), nonce, amount) for payer, nonce, amount in payments]
-        return self._mine(logs, "0x1", None, shown)
+        shown = [(payer.lower(), nonce, amount) for payer, nonce, amount in (*payments, *failed)]
+        return self._mine(logs, "0x1", None, shown, is_padded=is_padded)
 
     @contextlib.contextmanager
     def one_block(self):
@@ -111,7 +121,7 @@ class Chain:
         moved = (self.asset, [TRANSFER, _word(payer), _word(PAY_TO)], f"0x{amount:064x}")
         return [named, moved] if self.network == SECOND else [moved]
 
-    def _mine(self, logs, status, key, shown, *, is_foreign=False):
+    def _mine(self, logs, status, key, shown, *, is_foreign=False, is_padded=False):
         transaction = "0x" + secrets.token_hex(32)
         before = sum(len(mined.logs) for mined in self.mined.values() if mined.block == self.head)
         shared = {"transactionHash": transaction, "blockNumber": hex(self.head), "blockHash": self._hash(self.head)}
@@ -127,6 +137,7 @@ class Chain:
             key=key,
             shown=shown,
             is_foreign=is_foreign,
+            is_padded=is_padded,
         )
         return transaction
 
@@ -136,16 +147,19 @@ class Chain:
             self._next_block()
 
     def reorganise(self, transaction, *, is_mined_again):
-        """The block of a transaction is replaced by another; it comes back in a later one, or never."""
+        """The block of a transaction is replaced by another; it comes back alone in a later one, or never."""
         mined = self.mined.pop(transaction)
-        del self.first_use[mined.key]
+        keys = [mined.key] if mined.key else [(payer, nonce) for payer, nonce, _ in mined.shown]
+        for key in keys:
+            del self.first_use[key]
         self.hashes[mined.block] = "0x" + secrets.token_hex(32)
         self._next_block()
         if is_mined_again:
-            self.first_use[mined.key] = self.head
+            self.first_use |= dict.fromkeys(keys, self.head)
             mined.block = self.head
-            for log in mined.logs:
-                log |= {"blockNumber": hex(self.head), "blockHash": self._hash(self.head)}
+            place = {"blockNumber": hex(self.head), "blockHash": self._hash(self.head)}
+            for n, log in enumerate(mined.logs):
+                log |= {**place, "logIndex": hex(n)}
             self.mined[transaction] = mined
 
     def _next_block(self):
@@ -177,6 +191,9 @@ class Chain:
             raise rpcnode.Refused(-32000, "header not found")
         if self.keeps_states is not None and block <= self.seen - self.keeps_states:
             raise rpcnode.Refused(-32000, f"historical state of block {block} is not available")
+        block = self.answers_state_of(block)
+        if to == pinned.MAINNET.multicall3 and "1626ba7e" in data:
+            return self._deploy_and_ask(bytes.fromhex(data[8:]))
         if to == pinned.MAINNET.multicall3:
             return aggregated(data, lambda inner: self._read(inner, block))
         if data.startswith("1626ba7e"):
@@ -184,6 +201,15 @@ class Chain:
                 return "0x"
             return self.yes if data[200:330] in self.signers.get(to, ()) else "0x" + "0" * 64
         return "0x" + self._read(data, block)
+
+    def _deploy_and_ask(self, data):
+        """A wallet that is deployed for a question, and what it says to it."""
+        (((factory, _, made), (account, _, asked)),) = decode(["(address,bool,bytes)[]"], data)
+        says = b""
+        if self.factories.get((factory, made)) == account:
+            is_its_own = asked.hex()[200:330] in self.signers.get(account, ())
+            says = bytes.fromhex(self.yes[2:]) if is_its_own else bytes(32)
+        return "0x" + encode(["(bool,bytes)[]"], [[(True, b""), (True, says)]]).hex()
 
     def _is_contract(self, account):
         return account in self.contracts and not (self.lag and account in self.young)
@@ -216,12 +242,16 @@ class Chain:
         mined = self.mined.get(params[0])
         if mined is None:
             return None
-        words = [0x20, 0xA0, 10_000]
+        permits, others = [], [0x20, 0xA0, 10_000]
         for owner, nonce, amount in mined.shown:
-            words += [int(self.asset, 16), amount, nonce, self.deadlines.get((owner, nonce), 0)]
+            permits += [int(self.asset, 16), amount, nonce, self.deadlines.get((owner, nonce), 0)]
+        # One payment is the proxy's own call; several are handed to it by a contract in between.
+        # Whoever sends that may put anything behind it.
+        is_direct = len(mined.shown) == 1 or mined.is_padded
+        words = permits + others if is_direct else others + permits
         shown = "0x12345678" + "".join(f"{word:064x}" for word in words)
         # Who pays by hand asks the token itself.
-        to = self.asset if mined.is_foreign else pinned.SPENDER
+        to = self.asset if mined.is_foreign else pinned.SPENDER if is_direct else BATCHER
         return {"hash": params[0], "to": to, "input": shown}
 
     def _receipt(self, params):

@@ -15,6 +15,8 @@ ALREADY_USED: Final = "payment_already_used"
 IDENTIFIER_USED: Final = "payment_identifier_already_used"
 EXPIRED: Final = "payment_expired_before_it_was_settled"
 NONCE_SPENT: Final = "payment_nonce_used_without_a_transfer"
+NOTHING_TAKEN: Final = "nothing was taken by this request"
+"""How a message ends that a buyer may go by. It does not speak of what came before."""
 
 _RETRY_AFTER_S: Final = 2
 

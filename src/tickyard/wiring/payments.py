@@ -42,7 +42,7 @@ async def open_payments(settings: Settings, store: Store, rpc: Rpc, clock: Clock
             for each in facilitators:
                 await each.start()
                 stack.push_async_callback(each.close)
-            chains[network] = ChainProof(network, its_rpc)
+            chains[network] = ChainProof(network, its_rpc, Address(settings.spender.lower()))
             tills[network] = Till(facilitators, chains[network], its_clock)
         ledger = Ledger(store, clock)
         cashier = Cashier(ledger, tills, clock)

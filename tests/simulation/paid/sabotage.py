@@ -9,7 +9,7 @@ ROUND, BOOKING, SETTLEMENT = (
     "payments/proof/booking.py",
     "payments/selling/settlement.py",
 )
-PICKUP = "payments/selling/pickup.py"
+PICKUP, ASKED = "payments/selling/pickup.py", "payments/proof/transactions.py"
 PAYER, KEPT, REASONS = "client/payer.py", "client/kept.py", "payments/facilitators/reasons.py"
 
 
@@ -121,7 +121,7 @@ SABOTAGES = (
     ),
     broken(
         "failed payments are closed before their time",
-        (VERDICT, "is_closed=final_s > row.valid_before", "is_closed=True"),
+        (VERDICT, "is_closed = final_s > row.valid_before", "is_closed = True"),
     ),
     broken(
         "a payment in doubt is settled again by itself",
@@ -177,7 +177,7 @@ SABOTAGES = (
             "            if states[2 * n] is False and states[2 * n + 1] is True\n",
             "            if states is not None\n",
         ),
-        (CHAIN, "!= row.key.asset", '!= ""'),
+        (ASKED, "!= row.key.asset", '!= ""'),
     ),
     broken(
         "a nonce crossed out beside a transfer is paid",
@@ -187,7 +187,7 @@ SABOTAGES = (
             "            if any(is_cancelled_by(each, pinned.MAINNET.permit2, row.key) for each in here):\n",
             "            if not row:\n",
         ),
-        (CHAIN, "!= row.key.asset", '!= ""'),
+        (ASKED, "!= row.key.asset", '!= ""'),
     ),
     broken(
         "a payment is counted before it is final",

@@ -23,7 +23,7 @@ from tickyard.payments.offer.challenge import PaidOffer, header_value
 from tickyard.payments.offer.sign_in import HEADER as SIGN_IN
 from tickyard.payments.offer.sign_in import SignedIn
 from tickyard.payments.receipts import ReceiptKey
-from tickyard.payments.refusal import BadPayment, NotSettled, Refusal, TooManyPayments
+from tickyard.payments.refusal import NOTHING_TAKEN, BadPayment, NotSettled, Refusal, TooManyPayments
 from tickyard.payments.selling.budgets import Budget, Place
 from tickyard.payments.selling.cashier import Cashier
 from tickyard.payments.selling.identity import PayerIdentity, is_ordinary
@@ -119,7 +119,7 @@ class Gate:
             bearer = await self._bearer(payment, place, scope)
             body = await self._body(scope, receive)
             if body is None:
-                await send_error(send, 400, "bad_request", "the body did not arrive whole; nothing was taken")
+                await send_error(send, 400, "bad_request", f"the body did not arrive whole; {NOTHING_TAKEN}")
                 return
             order = PaidRequest(
                 payment=payment,

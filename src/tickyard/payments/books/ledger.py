@@ -23,6 +23,7 @@ from msgspec.structs import replace
 from sqlalchemy import and_, bindparam, select, text, tuple_, update
 
 from tickyard.kernel.clock import Clock
+from tickyard.payments.books import places
 from tickyard.payments.books import statements as sql
 from tickyard.payments.books.adopting import LOOK_PAUSE_MAX_S, adopt, first_of, is_there
 from tickyard.payments.books.due import find_due
@@ -31,6 +32,7 @@ from tickyard.payments.books.reserving import take
 from tickyard.payments.books.row import PaymentRow, Reservation, State, read_row
 from tickyard.payments.books.tables import IS_OPEN, payment, payment_transfer
 from tickyard.payments.books.turns import Turns
+from tickyard.payments.books.word import settle_by_word
 from tickyard.payments.proof.claim import claim
 from tickyard.payments.proof.transfer import PaidTransfer
 from tickyard.payments.signed.key import Key
@@ -122,7 +124,7 @@ class Ledger:
         """The facilitator says that the money arrived. True from settling, unknown and failed, unless that transaction
         pays for another. The request is kept until the transfer is final: a reorganisation may undo it."""
         values = self._settled(row, transaction, None)
-        if await self._move(sql.SETTLE_BY_WORD, sql.key_of(row.key), values):
+        if await self.pen.write(lambda tx: settle_by_word(tx, row.key, values)):
             return replace(row, **values)
         return await self.find(row.key) or row
 
@@ -130,6 +132,7 @@ class Ledger:
         """The chain says so: by one of these, which from now on pays for nothing else. All taken: refused, if there is
         a reason to be sure that nobody paid."""
         async with self.store.begin() as tx:
+            await sql.HOLD.one(tx, sql.key_of(row.key))
             seen = await claim(tx, payment_transfer, row, transfers)
             if seen is not None:
                 values = self._settled(row, row.transaction or seen.transaction, seen)
@@ -138,12 +141,17 @@ class Ledger:
             if reason and row.state != "failed":
                 return await self.refuse(row, reason)
             await (self.close(row) if reason else self.watch(row, is_unexplained=True))
+        else:
+            # Whoever was seen there before is somewhere else by now.
+            place = sql.was(mined=seen.transaction, mined_index=seen.log_index)
+            again = sql.key_of(row.key) | place | sql.becomes(look_at=self.clock.now())
+            await self.pen.write(lambda tx: sql.LOOK_AGAIN.change(tx, again))
         return await self.find(row.key) or row
 
     def _settled(self, row: PaymentRow, transaction: str, seen: PaidTransfer | None) -> dict[str, Any]:
         now = self.clock.now()
         values: dict[str, Any] = {"state": "settled", "transaction": transaction, "settled_at": now, "proof": "waiting"}
-        return values | {"look_at": now, "looks": 0, "delivered_at": row.delivered_at, **_where(seen)}
+        return values | {"look_at": now, "looks": 0, "delivered_at": row.delivered_at, **places.place_of(seen)}
 
     async def refuse(self, row: PaymentRow, reason: str) -> PaymentRow:
         """Nothing was taken, as far as anybody knows. The answer is kept for as long as that may turn out wrong."""
@@ -182,14 +190,16 @@ class Ledger:
         """The transfer that we saw is gone: the chain was reorganised. It is watched again."""
         now = self.clock.now()
         values: dict[str, Any] = {"state": "unknown", "lease_until": now, "look_at": now, "looks": 0}
-        if await self._move(sql.UNSETTLE, _held(row, "settled"), values):
-            return replace(row, **values, settled_at=None, proof=None, **_where(None))
+        given = _held(row, "settled") | sql.becomes(**values)
+        if await self.pen.write(lambda tx: places.forget(tx, row, given)):
+            return replace(row, **values, settled_at=None, proof=None, **places.place_of(None))
         return await self.find(row.key) or row
 
-    async def see(self, row: PaymentRow, seen: PaidTransfer) -> None:
-        """Note where the transfer of a settled payment is."""
-        values = {**_where(seen), "look_at": self._next_look(0), "looks": 0}
-        await self._move(sql.SEE, _held(row, "settled"), values)
+    async def see(self, row: PaymentRow, transfers: Sequence[PaidTransfer]) -> None:
+        """Note where the transfer of a settled payment is: the first of these, or one that is worth the same."""
+        values = {**places.place_of(transfers[0]), "look_at": self._next_look(0), "looks": 0}
+        given = _held(row, "settled") | sql.becomes(**values)
+        await self.pen.write(lambda tx: places.note(tx, row, given, transfers))
 
     async def watch(self, row: PaymentRow, *, has_looked: bool = True, is_unexplained: bool = False) -> None:
         """Nothing new: look again later, and later each time. A look at which nobody answered is hardly one, but
@@ -270,17 +280,6 @@ async def _end(tx: Transaction, row: PaymentRow, statement: Prepared, given: dic
         return False
     await sql.FORGET_IDENTIFIER.change(tx, sql.key_of(row.key))
     return True
-
-
-def _where(seen: PaidTransfer | None) -> dict[str, Any]:
-    if seen is None:
-        return {"mined": None, "mined_index": None, "mined_block": None, "mined_hash": None}
-    return {
-        "mined": seen.transaction,
-        "mined_index": seen.log_index,
-        "mined_block": seen.block,
-        "mined_hash": seen.block_hash,
-    }
 
 
 def _held(row: PaymentRow, state: State) -> dict[str, Any]:

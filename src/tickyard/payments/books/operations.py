@@ -4,7 +4,7 @@ import re
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta
-from sqlalchemy import or_, select
+from sqlalchemy import case, or_, select
 
 from tickyard.chain.address import checksum
 from tickyard.deps import Deps
@@ -64,7 +64,8 @@ async def get_payment(deps: Deps, ask: PaymentAsk) -> SettledPayment:
                 payment.c.state == "settled",
                 payment.c.proof != "missing",
             )
-            .order_by(payment.c.settled_at, payment.c.nonce)
+            # What we saw before what somebody said: a facilitator may have named it for another payment, too.
+            .order_by(case((payment.c.mined == ask.transaction, 0), else_=1), payment.c.settled_at, payment.c.nonce)
             .limit(1)
         )
         row = found.one_or_none()

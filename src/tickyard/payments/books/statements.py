@@ -23,7 +23,7 @@ from sqlalchemy import (
     update,
 )
 
-from tickyard.payments.books.tables import payment, payment_identifier, payment_transfer
+from tickyard.payments.books.tables import payment, payment_identifier, payment_transfer, payment_word
 from tickyard.payments.signed.key import Key
 from tickyard.store.statement import Prepared
 from tickyard.store.upsert import insert_new
@@ -35,6 +35,10 @@ def _was(name: str) -> BindParameter[Any]:
     return bindparam(f"was_{name}", type_=payment.c[name].type)
 
 
+def _new(name: str) -> BindParameter[Any]:
+    return bindparam(f"new_{name}", type_=payment.c[name].type)
+
+
 IS: Final = and_(*(payment.c[name] == bindparam(f"k_{name}") for name in KEY_NAMES))
 HELD: Final = and_(IS, payment.c.state == _was("state"), payment.c.holder == _was("holder"))
 
@@ -44,7 +48,7 @@ def _prepared(statement: Select[Any] | Update | Delete) -> Prepared:
 
 
 def _moving(where: ColumnElement[bool], *names: str, cleared: tuple[str, ...] = ()) -> Prepared:
-    columns: dict[str, Any] = {name: bindparam(f"new_{name}", type_=payment.c[name].type) for name in names}
+    columns: dict[str, Any] = {name: _new(name) for name in names}
     columns |= {name: null() for name in cleared}
     return _prepared(update(payment).where(where).values(**columns))
 
@@ -83,20 +87,28 @@ _SETTLED: Final = (
 SETTLE: Final = _moving(_ANSWERED, *_SETTLED)
 
 
-def _names_transaction(table: FromClause) -> ColumnElement[bool]:
-    """Another payment's row of a table that names the same transaction."""
-    other = not_(and_(*(table.c[name] == bindparam(f"k_{name}") for name in KEY_NAMES)))
-    named = table.c.transaction == bindparam("new_transaction", type_=payment.c.transaction.type)
-    return and_(table.c.network == bindparam("k_network"), named, other)
+def _is_same(table: FromClause) -> ColumnElement[bool]:
+    return and_(*(table.c[name] == bindparam(f"k_{name}") for name in KEY_NAMES))
+
+
+def _names(table: FromClause, column: str = "transaction") -> ColumnElement[bool]:
+    """A row of a table that names the same transaction."""
+    return and_(table.c.network == bindparam("k_network"), table.c[column] == _new("transaction"))
 
 
 _rival: Final = payment.alias("rival")
-# Somebody's word for a transaction that pays for another already is no more than a word.
+_IS_RIVAL: Final = and_(not_(_is_same(_rival)), _rival.c.state == "settled")
+# Somebody's word for a transaction that pays for another already is no more than a word. Two words for one that are
+# given in the same moment would not see each other in these rows: what only one of them can have is the word's own row.
+INSERT_WORD: Final = Prepared(lambda tx: insert_new(tx, payment_word), (*KEY_NAMES, "transaction"))
+FORGET_WORD: Final = _prepared(delete(payment_word).where(_names(payment_word), _is_same(payment_word)))
 SETTLE_BY_WORD: Final = _moving(
     and_(
         _ANSWERED,
-        not_(exists().where(_names_transaction(_rival), _rival.c.state == "settled")),
-        not_(exists().where(_names_transaction(payment_transfer))),
+        exists().where(_names(payment_word), _is_same(payment_word)),
+        not_(exists().where(_names(_rival), _IS_RIVAL)),
+        not_(exists().where(_names(_rival, "mined"), _IS_RIVAL)),
+        not_(exists().where(_names(payment_transfer), not_(_is_same(payment_transfer)))),
     ),
     *_SETTLED,
 )
@@ -116,6 +128,20 @@ UNSETTLE: Final = _moving(
 )
 SEE: Final = _moving(
     and_(HELD, payment.c.proof == "waiting"), "mined", "mined_index", "mined_block", "mined_hash", "look_at", "looks"
+)
+HOLD: Final = _prepared(select(payment.c.state).where(IS).with_for_update())
+# Whoever is said to be paid at the very place where another was seen a moment ago.
+LOOK_AGAIN: Final = _prepared(
+    update(payment)
+    .where(
+        payment.c.network == bindparam("k_network"),
+        payment.c.mined == _was("mined"),
+        payment.c.mined_index == _was("mined_index"),
+        not_(IS),
+        payment.c.proof == "waiting",
+        payment.c.look_at > _new("look_at"),
+    )
+    .values(look_at=_new("look_at"))
 )
 DELIVER: Final = _moving(and_(IS, payment.c.delivered_at.is_(None)), "delivered_at")
 _NAMED: Final = and_(*(payment_identifier.c[name] == bindparam(f"k_{name}") for name in ("payer", "identifier")))

@@ -141,3 +141,14 @@ def _of_a_transfer(name: str) -> Table:
 # which makes revenue, is not.
 payment_transfer: Final = _of_a_transfer("payment_transfer")
 payment_proof: Final = _of_a_transfer("payment_proof")
+
+# Somebody's word for a transaction is good for one payment: the first that it was given for.
+payment_word: Final = Table(
+    "payment_word",
+    METADATA,
+    Column("network", String, primary_key=True),
+    Column("transaction", String, primary_key=True),
+    Column("asset", String, nullable=False),
+    Column("payer", String, nullable=False),
+    Column("nonce", String, nullable=False),
+)

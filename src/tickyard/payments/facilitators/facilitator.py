@@ -19,6 +19,7 @@ from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.payments.facilitators.credentials import Credentials
 from tickyard.payments.facilitators.reasons import NOTHING_SENT
+from tickyard.payments.refusal import NOTHING_TAKEN
 from tickyard.sources.breaker import Breaker
 
 Observe = Callable[[str, str, float], None]
@@ -119,18 +120,18 @@ class Facilitator:
     async def verify(self, request: bytes) -> Valid | FacilitatorRefused:
         """Whether it would settle. VerifierDown when it gives no answer that can be believed: nothing was refused."""
         if not self._breaker.allows(self._clock.monotonic()):
-            raise VerifierDown("the payment facilitator did not answer; nothing was taken", retry_after_s=2)
+            raise VerifierDown(f"the payment facilitator did not answer; {NOTHING_TAKEN}", retry_after_s=2)
         try:
             answer = await self._ask("verify", request, self._verify_s)
         except _Trouble:
             self._breaker.failed(self._clock.monotonic())
-            raise VerifierDown("the payment facilitator did not answer; nothing was taken", retry_after_s=2) from None
+            raise VerifierDown(f"the payment facilitator did not answer; {NOTHING_TAKEN}", retry_after_s=2) from None
         self._breaker.succeeded()
         if answer.get("isValid") is True:
             return Valid()
         if answer.get("isValid") is False:
             return FacilitatorRefused(clean_reason(answer.get("invalidReason")))
-        raise VerifierDown("the payment facilitator gave no usable answer; nothing was taken", retry_after_s=2)
+        raise VerifierDown(f"the payment facilitator gave no usable answer; {NOTHING_TAKEN}", retry_after_s=2)
 
     async def settle(self, request: bytes) -> Settled | FacilitatorRefused | Unknown:
         try:

@@ -2,6 +2,9 @@
 
 A node that lags has not heard of a wallet that was deployed a moment ago, and whoever is told no pays again. So that
 there is no such wallet is believed only of a node that has come as far as the signature.
+
+A wallet that is not deployed yet signs with what deploys it (ERC-6492). It is asked where it would be: in one call that
+first deploys it and changes nothing. Its address is made of its code, so nobody else's answers there.
 """
 
 import re
@@ -9,9 +12,13 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tickyard.chain.abi import malformed, uint_word
+from tickyard.chain.aggregate3 import decode, encode
 from tickyard.chain.blocks import read_header
+from tickyard.chain.multicall import Call
+from tickyard.chain.quantity import bytes_of
 from tickyard.chain.rpc.client import Rpc
 from tickyard.chain.rpc.trouble import RpcError
+from tickyard.config import pinned
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 
@@ -25,6 +32,8 @@ _WRAPPED: Final = bytes.fromhex("6492" * 16)
 """The end of a signature by a wallet that took itself for not deployed yet (ERC-6492)."""
 _SIGNATURE_GAS: Final = 1_000_000
 """What a wallet's own contract may cost: several owners, or a curve that the chain does not know."""
+_DEPLOYING_GAS: Final = 5_000_000
+"""With what it may cost to deploy it before."""
 _PATIENCE_S: Final = 5.0
 _POLL_S: Final = 1.0
 
@@ -34,12 +43,12 @@ async def has_code(rpc: Rpc, account: str) -> bool:
 
 
 async def accepts(rpc: Rpc, account: Address, digest: bytes, signature: bytes, *, age_s: int) -> bool:
-    """Whether the account is a contract that takes this signature. `age_s`: so long ago it was made, at least.
-    UpstreamDown when that cannot be told."""
+    """Whether the account is a contract, or would be one, that takes this signature. `age_s`: so long ago it was made,
+    at least. UpstreamDown when that cannot be told."""
     since, until = rpc.clock.seconds() - age_s, rpc.clock.monotonic() + _PATIENCE_S
-    signature = _unwrapped(signature)
-    padded = signature + bytes(-len(signature) % 32)
-    data = _IS_VALID_SIGNATURE + digest + uint_word(64) + uint_word(len(signature)) + padded
+    deploying, shown = _parts(signature)
+    padded = shown + bytes(-len(shown) % 32)
+    data = _IS_VALID_SIGNATURE + digest + uint_word(64) + uint_word(len(shown)) + padded
     asked = {"to": account, "data": "0x" + data.hex(), "gas": hex(_SIGNATURE_GAS)}
     # In one request, which goes to one node: another may not know what this one knows.
     questions: list[tuple[str, Sequence[Any]]] = [
@@ -47,10 +56,16 @@ async def accepts(rpc: Rpc, account: Address, digest: bytes, signature: bytes, *
         ("eth_call", [asked, "latest"]),
         ("eth_getBlockByNumber", ["latest", False]),
     ]
+    if deploying is not None:
+        both = "0x" + encode([deploying, Call(account, data)])
+        anew = {"to": pinned.MAINNET.multicall3, "data": both, "gas": hex(_DEPLOYING_GAS)}
+        questions.append(("eth_call", [anew, "latest"]))
     while True:
-        code, answer, newest = await rpc.batch(questions)
+        code, answer, newest, *would_be = await rpc.batch(questions)
         if _is_code(code):
             return _is_yes(answer)
+        if any(_is_yes_of_both(each) for each in would_be):
+            return True
         if read_header(newest).timestamp >= since:
             return False
         if rpc.clock.monotonic() >= until:
@@ -61,12 +76,17 @@ async def accepts(rpc: Rpc, account: Address, digest: bytes, signature: bytes, *
         await rpc.clock.sleep(_POLL_S)
 
 
-def _unwrapped(signature: bytes) -> bytes:
-    """What the wallet itself is shown: before it come the factory and what deploys it, which its payment has done."""
+def _parts(signature: bytes) -> tuple[Call | None, bytes]:
+    """What deploys the wallet, where the signature says so, and what the wallet itself is shown."""
     if not signature.endswith(_WRAPPED):
-        return signature
+        return None, signature
     parts = signature[: -len(_WRAPPED)]
-    at = int.from_bytes(parts[64:96], "big")
+    factory = Address("0x" + parts[12:32].ljust(20, b"\0").hex())
+    return Call(factory, _bytes_at(parts, 32)), _bytes_at(parts, 64)
+
+
+def _bytes_at(parts: bytes, head: int) -> bytes:
+    at = int.from_bytes(parts[head : head + 32], "big")
     size = int.from_bytes(parts[at : at + 32], "big")
     return parts[at + 32 : at + 32 + size]
 
@@ -86,3 +106,11 @@ def _is_yes(answer: Any) -> bool:
         return False
     # The node's trouble is no word of the contract's: who is told no pays again.
     raise answer
+
+
+def _is_yes_of_both(answer: Any) -> bool:
+    """Of the wallet that was deployed for the question. Whether that went well is for its own answer to say."""
+    if isinstance(answer, RpcError):
+        return _is_yes(answer)
+    _, told = decode(bytes_of(answer), 2)
+    return told is not None and _is_yes("0x" + told.hex())

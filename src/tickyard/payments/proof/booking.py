@@ -13,7 +13,7 @@ from tickyard.observe.log import log
 from tickyard.payments.books.ledger import Ledger
 from tickyard.payments.books.row import PaymentRow
 from tickyard.payments.books.tables import payment, payment_proof
-from tickyard.payments.proof.claim import claim
+from tickyard.payments.proof.claim import claim, renew
 from tickyard.payments.proof.transfer import PaidTransfer
 from tickyard.payments.signed.key import Key
 from tickyard.store import revenue
@@ -31,7 +31,8 @@ async def credit(ledger: Ledger, row: PaymentRow, transfers: Sequence[PaidTransf
         await revenue.credit(tx, settlement, row.amount_raw, row.settled_at, ledger.clock.now())
         # The receipt's hash stays what the caller was told; the one on the chain is the truth.
         where = {"mined": seen.transaction, "mined_index": seen.log_index, "mined_block": seen.block}
-        await _mark(tx, row, proof="credited", request=None, look_at=None, mined_hash=seen.block_hash, **where)
+        if await _mark(tx, row, proof="credited", request=None, look_at=None, mined_hash=seen.block_hash, **where):
+            await renew(tx, row, [seen])
     return True
 
 
@@ -41,6 +42,7 @@ async def mark_missing(ledger: Ledger, row: PaymentRow) -> None:
     log.error("a settled payment has no transfer on the chain", network=row.key.network, transaction=row.transaction)
 
 
-async def _mark(tx: Transaction, row: PaymentRow, **values: Any) -> None:
+async def _mark(tx: Transaction, row: PaymentRow, **values: Any) -> bool:
     mine = and_(*(payment.c[name] == getattr(row.key, name) for name in Key.__struct_fields__))
-    await tx.execute(update(payment).where(mine, payment.c.proof == "waiting").values(**values))
+    marked = await tx.execute(update(payment).where(mine, payment.c.proof == "waiting").values(**values))
+    return marked.rowcount == 1

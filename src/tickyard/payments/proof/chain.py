@@ -2,14 +2,14 @@
 
 A used nonce alone proves nothing: it may have been cancelled. A transfer alone proves nothing either: the same payer
 pays the same price many times. EIP-3009: the token names the nonce in the log before the transfer. Permit2 names it
-nowhere: the payment's own bit must have flipped in the very block of the transfer, and not by hand.
+nowhere: the payment's own bit must have flipped in the very block of the transfer, and not by hand. A node whose states
+deny what its own transactions name is not believed in either.
 
 Many payments are looked at together, in a number of calls that does not grow with theirs.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from tickyard.chain.blocks import Finality, header, read_header
 from tickyard.chain.rpc.client import Rpc
@@ -17,12 +17,15 @@ from tickyard.chain.rpc.trouble import RpcError
 from tickyard.config import pinned
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
+from tickyard.observe.log import log
 from tickyard.payments.books.row import PaymentRow
 from tickyard.payments.offer.terms import SECOND
 from tickyard.payments.proof import account as account_rules
+from tickyard.payments.proof.finding import Finding, Paid, Spent, Tip, Unclear, Unused
 from tickyard.payments.proof.logs import Span, TransferReader
 from tickyard.payments.proof.nonces import Nonces
 from tickyard.payments.proof.span import BlockTimes
+from tickyard.payments.proof.transactions import Shown, known, show
 from tickyard.payments.proof.transfer import PaidTransfer, ReadLog, is_cancelled, is_cancelled_by, is_transfer, is_use
 from tickyard.payments.signed.key import Key
 
@@ -31,55 +34,24 @@ _CLOCK_SKEW_S: Final = 120
 _CLOCK_SKEW_MAX_S: Final = 86_400
 """How far it is believed to be before a nonce is called used by somebody who was there before us."""
 _CANDIDATES_MAX: Final = 4
+_DENIED_MAX: Final = 300
+_DENIED_OVER_MAX: Final = 1_000
+"""So many transactions are read of a payment that the states deny, the newest; more after its deadline, when "not paid"
+would end it: as many as its payer has made in the time of one by paying twice a second."""
 
 AT_ONCE: Final = 100
 """Payments that are looked at together."""
 
-
-@dataclass(frozen=True, slots=True)
-class Paid:
-    """By one of these; more than one only when several equal payments of the payer share a block."""
-
-    transfers: tuple[PaidTransfer, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """The nonce is used, and not by a transfer to us."""
-
-    is_told: bool
-    """Whether something says by what. No log at all may mean that the node keeps them to itself."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unused:
-    """At the newest block."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unclear:
-    """Used, and by what could not be read this time."""
-
-
-Finding = Paid | Spent | Unused | Unclear
 _Flip = tuple[PaymentRow, tuple[PaidTransfer, ...]]
 """A payment, and the transfers of its amount in the block in which its bit has flipped."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tip:
-    """The newest block and the newest that will not change."""
-
-    number: int
-    timestamp: int
-    final: int
 
 
 class ChainProof:
     """The chain of one network."""
 
-    def __init__(self, network: str, rpc: Rpc) -> None:
+    def __init__(self, network: str, rpc: Rpc, spender: Address = pinned.SPENDER) -> None:
         self.network = network
+        self._spender = spender
         self._rpc = rpc
         self._is_eip3009 = network == SECOND
         self.bears = AT_ONCE
@@ -122,15 +94,20 @@ class ChainProof:
         entries = await self._logs.read(spans, tip.number)
         found = self._by_use(rows, entries) if self._is_eip3009 else {}
         flipped = [] if self._is_eip3009 else await self._flipped(rows, entries)
-        # Whose bit has flipped is used; the others are asked for beside the transactions of these.
+        # Whose bit has flipped is used; the others are asked for beside the transactions.
         over = {*found, *(row.key for row, _ in flipped)}
         rest = [row for row in rows if row.key not in over]
-        told, used = await self._told_apart(flipped, self._nonces.used_at(rest, tip.number))
-        found |= {row.key: each for (row, _), each in zip(flipped, told, strict=True) if not isinstance(each, Spent)}
+        denied = [] if self._is_eip3009 else self._denied(rest, entries, tip)
+        wanted = [each for _, transfers in flipped for each in transfers]
+        wanted += [each for row, transfers in denied for each in _newest(row, transfers, tip)]
+        shown, used = await show(self._rpc, wanted, self._nonces.used_at(rest, tip.number))
+        told = [(row.key, self._tell(row, transfers, shown)) for row, transfers in flipped]
+        found |= {key: each for key, each in told if not isinstance(each, Spent)}
         is_used = self._nonces.read_used(rest, used)
         found |= {row.key: Unused() for row in rest if not is_used[row.key]}
         closely = [row for row in rows if row.key not in found]
-        return found | (await self._closely(closely, tip) if closely else {})
+        found |= await self._closely(closely, tip) if closely else {}
+        return found | self._contradicted(denied, found, shown, tip)
 
     async def gone(self, rows: Sequence[PaymentRow], *beside: int) -> set[Key]:
         """Which of these are in blocks that are no longer on the chain. Of the blocks beside only the time is wanted:
@@ -195,31 +172,51 @@ class ChainProof:
         ]
         return flipped
 
-    async def _told_apart(
-        self, flipped: Sequence[_Flip], beside: Sequence[tuple[str, Sequence[Any]]] = ()
-    ) -> tuple[list[Finding], list[Any]]:
-        """Of the transfers in the block of each payment's flip, those whose transactions speak of its permit. None does
-        when somebody hid it in theirs; then all of them, and what they do speak of, but those that the payer asked the
-        token for directly: these have nothing to do with any permit. And the answers to what is asked beside."""
-        hashes = sorted({each.transaction for _, transfers in flipped for each in transfers})
-        calls = [*beside, *(("eth_getTransactionByHash", [name]) for name in hashes)]
-        answers = await self._rpc.batch(calls)
-        # A node that has not come so far does not show them all.
-        read = zip(hashes, answers[len(beside) :], strict=True)
-        shown = {name: each for name, each in read if isinstance(each, dict)}
-        told = [self._tell(row, transfers, shown) if transfers else Spent(is_told=False) for row, transfers in flipped]
-        return told, answers[: len(beside)]
+    def _denied(self, rows: Sequence[PaymentRow], entries: Sequence[ReadLog], tip: Tip) -> list[_Flip]:
+        """Payments of whose amount there are transfers, newest first, and in no block of these a flip: the states may
+        be those of another block than was asked for. Only where "not paid" would be believed: what is settled is not
+        given up before its deadline."""
+        denied: list[_Flip] = []
+        for row in rows:
+            if row.state == "settled" and row.valid_before > tip.timestamp:
+                continue
+            mine = [each.place for each in entries if is_transfer(each, row.key, row.pay_to, row.amount_raw)]
+            if mine:
+                denied.append((row, tuple(sorted(mine, key=lambda each: each.block, reverse=True))))
+        return denied
 
-    def _tell(self, row: PaymentRow, transfers: Sequence[PaidTransfer], shown: Mapping[str, dict[str, Any]]) -> Finding:
-        known = tuple(
-            replace(each, calldata=str(shown[each.transaction].get("input", "")).lower())
-            for each in transfers
-            if each.transaction in shown and str(shown[each.transaction].get("to", "")).lower() != row.key.asset
-        )
-        named = tuple(each for each in known if each.names(row))
+    def _contradicted(
+        self, denied: Sequence[_Flip], found: Mapping[Key, Finding], shown: Shown, tip: Tip
+    ) -> dict[Key, Finding]:
+        """Those that were found not to be paid, while a transaction with such a transfer is theirs, names them, or was
+        not read."""
+        unclear: dict[Key, Finding] = {}
+        for row, transfers in denied:
+            says = found[row.key]
+            if not isinstance(says, Unused | Spent):
+                continue
+            read = _newest(row, transfers, tip)
+            naming = [each for each in known(row, read, shown) if each.names(row)]
+            if naming:
+                log.warning("a chain node's states deny what its transactions name", network=self.network)
+            if any(each.is_call_of(row, self._spender) for each in naming) or any(
+                each.transaction not in shown for each in read
+            ):
+                unclear[row.key] = Unclear()
+            elif naming or len(read) < len(transfers):
+                unclear[row.key] = Unclear(says)
+        return unclear
+
+    def _tell(self, row: PaymentRow, transfers: Sequence[PaidTransfer], shown: Shown) -> Finding:
+        """By which of the transfers in the block of its flip it is paid: those whose transactions speak of its permit.
+        None does when somebody hid it in theirs; then all of them, and what they do speak of."""
+        if not transfers:
+            return Spent(is_told=False)
+        these = known(row, transfers, shown)
+        named = tuple(each for each in these if each.names(row))
         if not named and any(each.transaction not in shown for each in transfers):
             return Unclear()
-        return Paid(named or known) if known else Spent(is_told=True)
+        return Paid(named or these) if these else Spent(is_told=True)
 
     async def _closely(self, rows: Sequence[PaymentRow], tip: Tip) -> dict[Key, Finding]:
         try:
@@ -263,5 +260,10 @@ class ChainProof:
             else:
                 mine = tuple(each.place for each in here if is_transfer(each, row.key, row.pay_to, row.amount_raw))
                 flipped.append((row, mine))
-        told, _ = await self._told_apart(flipped)
-        return found | {row.key: finding for (row, _), finding in zip(flipped, told, strict=True)}
+        shown, _ = await show(self._rpc, [each for _, transfers in flipped for each in transfers])
+        return found | {row.key: self._tell(row, transfers, shown) for row, transfers in flipped}
+
+
+def _newest(row: PaymentRow, transfers: Sequence[PaidTransfer], tip: Tip) -> Sequence[PaidTransfer]:
+    """Those of a payment that is denied whose transactions are read."""
+    return transfers[: _DENIED_MAX if row.valid_before > tip.timestamp else _DENIED_OVER_MAX]

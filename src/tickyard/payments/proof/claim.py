@@ -2,19 +2,33 @@
 
 Permit2 names a nonce nowhere, and its owner can use many in one block, with permits that move nothing. Without a claim
 one transfer beside them would have paid for all.
+
+A log's number counts within its block, so a claim that was made before the chain was reorganised may be at a place that
+is another's by now. It goes with its payment whenever that is seen elsewhere, and goes away when that is seen nowhere.
+Whoever writes claims for answers holds the payment's row, so that each payment has one.
 """
 
 from collections.abc import Sequence
+from typing import Final
 
-from msgspec.structs import replace
-from sqlalchemy import Table, and_, delete, func, select
+from msgspec.structs import asdict, replace
+from sqlalchemy import ColumnElement, Insert, Table, and_, bindparam, delete, func, select
 
 from tickyard.payments.books.row import PaymentRow
-from tickyard.payments.books.tables import payment
+from tickyard.payments.books.tables import payment, payment_transfer
 from tickyard.payments.proof.transfer import PaidTransfer, permit_words
 from tickyard.payments.signed.key import Key
 from tickyard.store.engine import Transaction
-from tickyard.store.upsert import insert_new
+from tickyard.store.statement import Prepared
+from tickyard.store.upsert import insert_new, upsert
+
+_Place = tuple[str, int]
+_PLACE: Final = ("network", "transaction", "log_index")
+_NAMES: Final = Key.__struct_fields__
+_OWN: Final = and_(*(payment_transfer.c[name] == bindparam(f"of_{name}") for name in _NAMES))
+# Asked for every payment that is seen: put together once.
+_FIND: Final = Prepared(lambda _tx: select(payment_transfer.c.transaction).where(_OWN))
+_DROP: Final = Prepared(lambda _tx: delete(payment_transfer).where(_OWN))
 
 
 async def claim(
@@ -24,22 +38,63 @@ async def claim(
 
     `claims`: for the answer or for the books, which are written by different hands.
     """
-    mine = {name: getattr(row.key, name) for name in Key.__struct_fields__}
-    of_mine = and_(*(claims.c[name] == value for name, value in mine.items()))
-    found = (await tx.execute(select(claims).where(of_mine))).one_or_none()
-    if found is not None:
+    holders = await _holders(tx, claims, row.key, transfers)
+    own = next((place for place, holder in holders.items() if holder == row.key), None)
+    if own is not None:
         for seen in transfers:
-            if (found.transaction, found.log_index) == (seen.transaction, seen.log_index):
+            if own == (seen.transaction, seen.log_index):
                 return seen
         # The chain was reorganised, and the transfer happened again somewhere else.
-        await tx.execute(delete(claims).where(of_mine))
+        await tx.execute(delete(claims).where(_is(claims, row.key)))
     for seen in transfers:
         if not seen.names(row) and await _is_anothers(tx, row, seen, transfers):
             continue
-        proof = {**mine, "transaction": seen.transaction, "log_index": seen.log_index}
-        if (await tx.execute(insert_new(tx, claims), proof)).rowcount == 1:
+        holder = holders.get((seen.transaction, seen.log_index))
+        made = _replacing if claims is payment_transfer and _must_be_ours(row.key, seen, holder) else insert_new
+        proof = {**asdict(row.key), "transaction": seen.transaction, "log_index": seen.log_index}
+        if (await tx.execute(made(tx, claims), proof)).rowcount == 1:
             return seen
     return None
+
+
+async def renew(tx: Transaction, row: PaymentRow, transfers: Sequence[PaidTransfer]) -> None:
+    """The payment was seen to be paid by one of these: what it has claimed for its answer is there from now on."""
+    if await _FIND.one(tx, _own(row.key)) is not None:
+        await claim(tx, payment_transfer, row, transfers)
+
+
+async def drop(tx: Transaction, key: Key) -> None:
+    """The payment's transfer is on the chain no more: its place may be another's."""
+    await _DROP.change(tx, _own(key))
+
+
+async def _holders(tx: Transaction, claims: Table, key: Key, transfers: Sequence[PaidTransfer]) -> dict[_Place, Key]:
+    """Who has which place of these transactions, and where this payment's own claim is. So it stays until we are done,
+    taken hold of in one order: nobody waits for somebody who waits for them."""
+    names = {seen.transaction for seen in transfers}
+    names.update((await tx.execute(select(claims.c.transaction).where(_is(claims, key)))).scalars())
+    there = and_(claims.c.network == key.network, claims.c.transaction.in_(names))
+    order = (claims.c.transaction, claims.c.log_index)
+    found = await tx.execute(select(claims).where(there).order_by(*order).with_for_update())
+    return {(each.transaction, each.log_index): Key(*(getattr(each, name) for name in _NAMES)) for each in found}
+
+
+def _must_be_ours(key: Key, seen: PaidTransfer, holder: Key | None) -> bool:
+    """Whether it can be nobody else's transfer: its log names the nonce, or its payer and not the holder's. Who has the
+    place all the same has it from before a reorganisation. Not asked of the books: what is in them was final."""
+    return seen.is_named or (holder is not None and (holder.asset, holder.payer) != (key.asset, key.payer))
+
+
+def _replacing(tx: Transaction, claims: Table) -> Insert:
+    return upsert(tx, claims, _PLACE, lambda new: {name: new[name] for name in _NAMES if name not in _PLACE})
+
+
+def _own(key: Key) -> dict[str, str]:
+    return {f"of_{name}": value for name, value in asdict(key).items()}
+
+
+def _is(claims: Table, key: Key) -> ColumnElement[bool]:
+    return and_(*(claims.c[name] == value for name, value in asdict(key).items()))
 
 
 async def _is_anothers(tx: Transaction, row: PaymentRow, seen: PaidTransfer, transfers: Sequence[PaidTransfer]) -> bool:

@@ -106,7 +106,7 @@ async def carry_out(ledger: Ledger, row: PaymentRow, verdict: Verdict) -> str:
         log.warning("a payment's transfer is gone from the chain", network=row.key.network, transaction=row.mined)
         return (await ledger.unsettle(row)).state
     if verdict.act == "see":
-        await ledger.see(row, verdict.transfers[0])
+        await ledger.see(row, verdict.transfers)
     elif verdict.act == "close":
         await ledger.close(row)
         return "closed"

@@ -14,6 +14,8 @@ AUTHORIZATION_USED: Final = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209
 AUTHORIZATION_CANCELED: Final = "0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81"
 NONCES_INVALIDATED: Final = "0x3704902f963766a4e561bbaab6e6cdc1b1dd12f6e9e99648da8843b3f46b918d"
 """Permit2's UnorderedNonceInvalidation(address,uint256,uint256)."""
+_WORDS_AT: Final = len("0x12345678")
+"""Where the words of a call begin, after the name of what is called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +28,23 @@ class PaidTransfer:
     block_hash: str
     calldata: str | None = None
     """What its transaction was asked, where the log itself does not name the nonce."""
+    asked: str | None = None
+    """Whom it asked."""
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the log itself names the nonce: then it is the transfer of one payment and of no other."""
+        return self.calldata is None
 
     def names(self, row: PaymentRow) -> bool:
         """Whether it is this very payment's, as far as its transaction says."""
         return self.calldata is None or permit_words(row.key, row.amount_raw, row.valid_before) in self.calldata
+
+    def is_call_of(self, row: PaymentRow, spender: Address) -> bool:
+        """Whether its transaction is nothing but this payment: the proxy's own call, its permit in the first words.
+        One that names it anywhere else may be a batch that went through without it, or somebody's lie."""
+        words = permit_words(row.key, row.amount_raw, row.valid_before)
+        return self.asked == spender and (self.calldata or "").startswith(words, _WORDS_AT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@
     settled, seen before   unused, or told, block there   unknown again: the chain was reorganised
     settled, never seen    unused, final deadline         missing
     any                    spent, and nothing says how    as if told, after many looks that found just that
+    any                    states against a passing word  as the states say, after as many and a final deadline
     any                    anything else                  looked at again later
 
 A used nonce without any log proves nothing by itself: a node may keep its logs to itself, and who is told "not paid"
@@ -20,7 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from tickyard.payments.books.row import PaymentRow
-from tickyard.payments.proof.chain import Finding, Paid, Spent, Tip, Unclear, Unused
+from tickyard.payments.proof.finding import Finding, Paid, Spent, Tip, Unclear, Unused
 from tickyard.payments.proof.transfer import PaidTransfer
 from tickyard.payments.refusal import EXPIRED, NONCE_SPENT
 
@@ -28,7 +29,7 @@ EXPIRY_MARGIN_S: Final = 30
 """How long after its deadline a payment is given up, for blocks that are reorganised."""
 
 LOOKS_MIN: Final = 10
-"""So often a used nonce must have been found without anything that says how: minutes apart, by whatever node answers.
+"""So often the same must have been found that proves nothing by itself: minutes apart, by whatever node answers.
 Looks at which a node said nothing do not count."""
 
 Act = Literal["settle", "refuse", "close", "credit", "see", "unsettle", "missing", "wait"]
@@ -42,7 +43,7 @@ class Verdict:
     reason: str = ""
     """Of a settlement: why it is refused should all of them be others'. Empty: that must be looked at again."""
     is_unexplained: bool = False
-    """Whether a wait is for a nonce that is used, and nothing says how."""
+    """Whether a wait is for something that a true node may say for ever: these looks are counted."""
 
 
 _WAIT: Final = Verdict("wait")
@@ -50,12 +51,17 @@ _WAIT: Final = Verdict("wait")
 
 def judge(row: PaymentRow, found: Finding, tip: Tip, final_s: int) -> Verdict:
     """`final_s` is the time of the newest block that will not change."""
-    verdict = _judge(row, found, tip, is_closed=final_s > row.valid_before)
+    is_closed = final_s > row.valid_before
     is_unexplained = isinstance(found, Spent) and not found.is_told
+    if isinstance(found, Unclear) and found.states_say is not None:
+        is_unexplained = True
+        if is_closed and (row.unexplained or 0) >= LOOKS_MIN:
+            found = found.states_say
+    verdict = _judge(row, found, tip, is_closed)
     return replace(verdict, is_unexplained=True) if verdict.act == "wait" and is_unexplained else verdict
 
 
-def _judge(row: PaymentRow, found: Finding, tip: Tip, *, is_closed: bool) -> Verdict:
+def _judge(row: PaymentRow, found: Finding, tip: Tip, is_closed: bool) -> Verdict:
     if row.state == "settled":
         return _judge_settled(row, found, tip, is_closed)
     if isinstance(found, Paid):

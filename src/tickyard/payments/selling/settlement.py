@@ -2,7 +2,8 @@
 
     facilitator says                  the chain says               so the payment is
     settled, with a hash of its own   (not asked)                  settled
-    no, and it has sent nothing       not paid, or no answer       failed, and watched
+    no, and it has sent nothing       unused, or no answer         failed, and watched
+    no, and it has sent nothing       used, nothing says by what   unknown: never refused, never served
     anything else                     paid                         settled
                                       spent otherwise              failed, and watched
                                       unused, deadline passed      failed, and watched
@@ -24,7 +25,7 @@ from tickyard.payments.books.ledger import Ledger
 from tickyard.payments.books.row import PaymentRow
 from tickyard.payments.facilitators.facilitator import FacilitatorRefused, Settled, Unknown
 from tickyard.payments.facilitators.till import Till
-from tickyard.payments.proof.chain import Finding, Tip, Unused
+from tickyard.payments.proof.finding import Finding, Tip, Unused
 from tickyard.payments.proof.reconcile import carry_out
 from tickyard.payments.proof.verdict import Verdict, is_sure, judge
 from tickyard.payments.refusal import TooManyPayments, outcome_unknown
@@ -59,10 +60,13 @@ class Settlement:
                 return settled
         kind = _kind(outcome)
         log.warning("a settlement was not confirmed", network=row.key.network, kind=kind, settles=row.settles)
-        verdict = await self._look(row)
+        seen = await self._read(row)
+        verdict = _verdict(row, seen)
         if verdict is not None and verdict.act in ("settle", "refuse"):
             return await self._follow(row, verdict)
-        if isinstance(outcome, FacilitatorRefused) and row.settles == 1 and outcome.has_sent_nothing:
+        # A nonce that is used, while nothing says by what, may have been used by the very money that it says it left.
+        is_unused = seen is None or isinstance(seen[0], Unused)
+        if isinstance(outcome, FacilitatorRefused) and row.settles == 1 and outcome.has_sent_nothing and is_unused:
             return await self._ledger.refuse(row, outcome.reason)
         return await self._ledger.doubt(row)
 
@@ -79,7 +83,7 @@ class Settlement:
         if row.state != "unknown":
             return row
         await self._allow_look(row)
-        verdict = await self._look(row)
+        verdict = _verdict(row, await self._read(row))
         if verdict is None:
             return row
         if verdict.act != "wait":
@@ -114,13 +118,8 @@ class Settlement:
         await carry_out(self._ledger, row, verdict)
         return await self._ledger.find(row.key) or row
 
-    async def _look(self, row: PaymentRow) -> Verdict | None:
-        """What the chain means for the row; None when it does not answer."""
-        seen = await self._read(row)
-        # What is final is the worker's business: here nothing is closed and nothing is credited.
-        return None if seen is None else judge(row, *seen, final_s=0)
-
     async def _read(self, row: PaymentRow) -> tuple[Finding, Tip] | None:
+        """What the chain shows of the row; None when it does not answer."""
         proof = self._tills[row.key.network].proof
         try:
             async with asyncio.timeout(self._look_s):
@@ -129,6 +128,11 @@ class Settlement:
         except (UpstreamDown, TimeoutError):
             log.warning("the chain of a payment does not answer", network=row.key.network)
             return None
+
+
+def _verdict(row: PaymentRow, seen: tuple[Finding, Tip] | None) -> Verdict | None:
+    """What that means for the row. What is final is the worker's business: here nothing is closed or credited."""
+    return None if seen is None else judge(row, *seen, final_s=0)
 
 
 def _kind(outcome: Settled | FacilitatorRefused | Unknown) -> str:

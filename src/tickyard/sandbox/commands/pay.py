@@ -9,6 +9,8 @@ import aiohttp
 import msgspec
 
 from tickyard.client.routes import Request
+from tickyard.config.web_address import is_web_address
+from tickyard.payments.refusal import NOTHING_TAKEN
 from tickyard.sandbox.commands.reference_payer import CannotPay, PaidAnswer, pay_once
 
 KEPT: Final = Path(".run/payments.json")
@@ -18,6 +20,10 @@ KEPT: Final = Path(".run/payments.json")
 async def pay_command(base_url: str, url: str, network: str | None, data: str | None) -> int:
     """Print the answer on standard output and the receipt on standard error; 0 when the call was served."""
     address = urljoin(base_url + "/", url.lstrip("/")) if "://" not in url else url
+    # Its beginning: what follows is for the service to judge.
+    if not is_web_address("/".join(address.split("/")[:3])):
+        print("neither a path such as /v1/x402/research/AAPL nor an address of a service", file=sys.stderr)
+        return 2
     parts = urlsplit(address)
     path = parts.path + (f"?{parts.query}" if parts.query else "")
     try:
@@ -34,6 +40,7 @@ async def pay_command(base_url: str, url: str, network: str | None, data: str | 
             network=f"eip155:{network}" if network else None,
             file=KEPT,
             show=_show,
+            tell=lambda said: print(said, file=sys.stderr),
         )
     except CannotPay as trouble:
         print(str(trouble), file=sys.stderr)
@@ -41,9 +48,17 @@ async def pay_command(base_url: str, url: str, network: str | None, data: str | 
     if _is_bought(paid):
         return 0
     _print(paid)
-    known = "its outcome is not known: run the same command again" if paid.is_uncertain else "nothing was taken"
-    print(f"status {paid.status}, {known}", file=sys.stderr)
+    print(f"status {paid.status}, {_outcome(paid)}", file=sys.stderr)
     return 1
+
+
+def _outcome(paid: PaidAnswer) -> str:
+    if not paid.is_uncertain:
+        return "nothing was taken"
+    known = "its outcome is not known"
+    if paid.is_untaken:
+        known = NOTHING_TAKEN + ("" if paid.is_all_untaken else ", but an earlier one may have been")
+    return f"{known}: run the same command again"
 
 
 def _show(paid: PaidAnswer) -> None:

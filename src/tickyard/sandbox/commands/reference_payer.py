@@ -20,13 +20,14 @@ from x402.http.clients.httpx import PaymentError, x402AsyncTransport
 from x402.mechanisms.evm.exact import ExactEvmClientScheme
 from x402.mechanisms.evm.signers import EthAccountSigner
 
-from tickyard.client.caller import Caller, RawReply
+from tickyard.client.caller import Caller, RawReply, failure_of
 from tickyard.client.errors import KeptUnreadable, TickyardError
 from tickyard.client.payer import Payer
 from tickyard.client.routes import Request
 from tickyard.client.sandbox_time import scheme_ahead
 from tickyard.config.pinned import CHAIN_ID, MAINNET
 from tickyard.kernel.clock import Clock, WallClock
+from tickyard.payments.refusal import NOTHING_TAKEN
 
 FIRST_NETWORK = f"eip155:{CHAIN_ID}"
 _MOST_PER_CALL = "1000000"
@@ -50,6 +51,10 @@ class PaidAnswer:
     headers: Mapping[str, str]
     is_uncertain: bool = False
     """Whether a payment is out of our hands, and its end not known."""
+    is_untaken: bool = False
+    """Whether the service says that nothing was taken by this request."""
+    is_all_untaken: bool = False
+    """Whether it has said so each time that this payment was presented."""
 
 
 async def pay(
@@ -104,6 +109,7 @@ async def pay_once(
     network: str | None,
     file: Path,
     show: Callable[[PaidAnswer], None],
+    tell: Callable[[str], None],
 ) -> PaidAnswer:
     """One request with the house's own client. What it paid and got no answer to is presented again the next time, and
     what it got and did not finish to `show`."""
@@ -113,6 +119,9 @@ async def pay_once(
         raise CannotPay(str(error)) from None
     caller = Caller(base_url, payer=payer, timeout_s=_WAIT_S)
     try:
+        begun_on = caller.begun_on(request)
+        if begun_on is not None:
+            tell(f"repeating the payment begun on {begun_on}")
         reply = await caller.fetch(
             request, is_repeatable=request.method == "GET", on_paid=lambda reply: show(_answer(reply))
         )
@@ -124,7 +133,21 @@ async def pay_once(
         raise CannotPay(f"the payment was not made: {error}") from None
     finally:
         await caller.close()
-    return replace(_answer(reply), is_uncertain=caller.is_uncertain(request))
+    is_sure = begun_on is None and all(each is not None and _is_untaken(each) for each in reply.before)
+    return replace(
+        _answer(reply),
+        is_uncertain=caller.is_uncertain(request),
+        is_untaken=_is_untaken(reply),
+        is_all_untaken=is_sure and _is_untaken(reply),
+    )
+
+
+def _is_untaken(reply: RawReply) -> bool:
+    """Whether the service itself says that nothing was taken by this request. What a 4xx means the payer judges."""
+    if reply.status != 502:
+        return False
+    failure = failure_of(reply)
+    return failure.code == "upstream_error" and failure.message.endswith(NOTHING_TAKEN)
 
 
 def _answer(reply: RawReply) -> PaidAnswer:
