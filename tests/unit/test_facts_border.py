@@ -6,7 +6,7 @@ from decimal import Decimal
 import msgspec
 import pytest
 
-from tickyard.features.research.filed import concepts
+from tickyard.features.research.filed import concepts, costs
 from tickyard.sources.filings.border import Broken, Registrant, read_company, read_facts, read_tickers
 from tickyard.sources.filings.concepts import WANTED
 from tickyard.sources.filings.facts import read_number
@@ -207,17 +207,25 @@ def test_every_concept_we_choose_from_is_decoded():
     assert wanted == {
         *concepts.REVENUE,
         *concepts.CHECKS,
+        *concepts.INTEREST_SPENT,
         *concepts.NET_INCOME,
         *concepts.MINORITY,
         *concepts.MINORITY_DIVIDED,
+        concepts.CONTINUING_PER_SHARE,
         *concepts.MINORITY_SIGNS,
+        *concepts.OWNERS_COMPREHENSIVE,
+        *concepts.OTHER_COMPREHENSIVE,
         *concepts.PREFERRED_DIVIDENDS,
         *concepts.SET_ASIDE,
+        concepts.PREFERRED_PER_SHARE,
         *concepts.PER_SHARE,
         *concepts.DILUTED_PER_SHARE,
         *concepts.COUNTS,
         *concepts.DILUTED_COUNTS,
+        *concepts.ISSUED_COUNTS,
         concepts.PUBLIC_FLOAT,
         concepts.DEPOSITARY_RATIO,
         concepts.EXCISE_OWED,
+        concepts.TAXES,
+        *costs.TRADE_COSTS,
     }

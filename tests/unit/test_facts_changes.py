@@ -78,6 +78,19 @@ def test_a_company_that_only_begins_to_sell_keeps_its_year():
     assert ask(SHELL.replace("-210000", "-4m")).net_income.value == -21_892_000
 
 
+def in_a_row(text, today=TODAY):
+    return series(read_facts(company_facts(1, "Example", rows_of(text)), 1), "1231", today)
+
+
+def test_the_series_have_no_year_of_a_shell_either():
+    told = in_a_row(SHELL)
+    year = told.annual[0].net_income
+    assert (year.value, year.reason) == (None, ask(SHELL).notes[-2])
+    assert [said.value for said in year.earlier] == [-21_892_000]
+    assert (told.trailing.net_income.value, told.trailing.net_income.reason[:22]) == (None, "The report of 2024-05-")
+    assert in_a_row(SHELL, today=date(2024, 4, 1)).annual[0].net_income.value == -21_892_000
+
+
 # A shell that was listed in autumn, so that nobody told its second quarter: only the company that merged with it did.
 LATE_SHELL = """
     NetIncomeLoss USD -612345 2020-01-01 2020-12-31 10-K 2021-03-25
@@ -125,6 +138,54 @@ def test_the_year_of_a_smaller_company_is_not_that_of_the_one_it_merged_with(bef
     assert ("revenue: the report of 2024-05-06 tells quite other amounts" in (found.note or "")) is is_anothers
     assert any("merged" in each.reason for each in found.candidates.revenue) is is_anothers
     assert ask(text, today=date(2024, 4, 1)).revenue.value == 40_000_000
+
+
+def test_the_series_tell_the_years_of_the_company_that_was_merged_with_apart():
+    text = (
+        MERGED.format(sales="Revenues", before="9m", now="225m", profit="25m")
+        + """
+        Revenues USD 30m 2022-01-01 2022-12-31 10-K 2023-03-01
+        NetIncomeLoss USD -9m 2022-01-01 2022-12-31 10-K 2023-03-01
+        EarningsPerShareDiluted USD/shares -2 2023-01-01 2023-12-31 10-K 2024-03-01
+    """
+    )
+    told, found = in_a_row(text), ask(text)
+    newest, before = told.annual
+    assert (newest.revenue.value, newest.net_income.value) == (None, None)
+    assert (newest.revenue.reason, newest.net_income.reason) == found.notes[:2]
+    assert (before.revenue.value, before.net_income.value) == (30_000_000, -9_000_000)
+    remark = "It was told before the report of 2024-05-06, of the company with which this one merged."
+    assert {before.revenue.reason, before.net_income.reason, newest.diluted_eps.reason} == {remark}
+    # What the merger's own report tells is the company's.
+    assert [(each.revenue.value, each.revenue.reason) for each in told.quarterly] == [
+        (250_000_000, None),
+        (225_000_000, None),
+    ]
+    assert (told.trailing.revenue.value, told.trailing.net_income.value) == (None, None)
+    assert "merger" in told.trailing.revenue.reason
+
+
+@pytest.mark.parametrize("name", ["AAPL@2021", "HD@2021"])
+def test_research_and_the_series_refuse_the_same_year_of_a_real_filer(name):
+    """Its quarterly reports since the year are tripled, as if a larger company had gone on under its name."""
+    case = next(each for each in cases() if each["id"] == name)
+    facts, today = case.filer.facts, case.today
+    annual = max(row.filed for units in facts.concepts.values() for rows in units.values() for row in rows
+                 if row.form == "10-K")  # fmt: skip
+
+    def tripled(row):
+        is_later = row.filed > annual and row.value is not None
+        return Entry(row.start, row.end, row.value * 3, row.accession, row.form, row.filed) if is_later else row
+
+    larger = {
+        concept: {unit: tuple(map(tripled, rows)) if unit == "USD" else rows for unit, rows in units.items()}
+        for concept, units in facts.concepts.items()
+    }
+    merged = CompanyFacts(facts.cik, larger)
+    found, told = study(case.filer.company, merged, today), series(merged, case.filer.company.fiscal_year_end, today)
+    assert (found.revenue, found.net_income) == (None, None)
+    assert (told.annual[0].revenue.value, told.annual[0].net_income.value) == (None, None)
+    assert (told.trailing.revenue.value, told.trailing.net_income.value) == (None, None)
 
 
 @pytest.mark.parametrize(("profit", "is_anothers"), [("25m", True), ("-4m", False)])

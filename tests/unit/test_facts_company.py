@@ -186,6 +186,13 @@ def test_the_ratio_belongs_to_the_security_and_not_to_the_form():
     assert market_cap(SHARES, Price(100, 1), "TSM", is_foreign=True, tagged_ratio=4).market_cap.value == 20_000_020
 
 
+def test_a_newcomer_from_abroad_without_a_float_may_have_listed_receipts():
+    worth = market_cap(SHARES, Price(100, 1), "EXM", is_foreign=False, is_abroad=True)
+    assert worth.market_cap is None
+    assert "no public float bears out" in worth.notes[0]
+    assert market_cap(SHARES, Price(100, 1), "QSR", is_foreign=False, is_abroad=True).market_cap is not None
+
+
 @pytest.mark.parametrize(
     ("value", "is_believed"),
     [(100_000_100, True), (300_000_300, True), (300_000_301, False), (33_333_367, True), (33_333_366, False)],

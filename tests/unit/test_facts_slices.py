@@ -7,9 +7,8 @@ from msgspec import structs
 
 from tickyard.features.research.filed.concepts import PRETAX
 from tickyard.features.research.study import study
-from tickyard.sandbox.filings.rows import company_facts, rows_of
-from tickyard.sources.filings.border import CompanyFacts, read_facts
-from yards.filings import cases
+from tickyard.sources.filings.border import CompanyFacts
+from yards.filings import cases, study_small
 
 CASES = {case["id"]: case for case in cases()}
 YEAR = "2023-01-01 2023-12-31 10-K 2024-02-20"
@@ -23,8 +22,7 @@ def ask_without(name, *names):
 
 
 def made(text):
-    facts = read_facts(company_facts(1, "Example", rows_of(text)), 1)
-    return study(CASES["AAPL@2021"].filer.company, facts, date(2024, 9, 1))
+    return study_small(text, date(2024, 9, 1))
 
 
 @pytest.mark.parametrize(("name", "concepts"), [

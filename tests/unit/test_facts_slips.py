@@ -5,9 +5,7 @@ from datetime import date
 import pytest
 
 from tickyard.features.research.study import study
-from tickyard.sandbox.filings.rows import company_facts, rows_of
-from tickyard.sources.filings.border import read_facts
-from yards.filings import cases, companies, slipped
+from yards.filings import cases, companies, slipped, study_small
 
 CASES = {case["id"]: case for case in cases()}
 COMPANIES = companies()
@@ -19,8 +17,7 @@ def ask(name, facts=None, today=None):
 
 
 def made(text):
-    facts = read_facts(company_facts(1, "Example", rows_of(text)), 1)
-    return study(CASES["AAPL@2021"].filer.company, facts, date(2024, 9, 1))
+    return study_small(text, date(2024, 9, 1))
 
 
 @pytest.mark.slow

@@ -347,3 +347,35 @@ def test_a_restated_year_is_known_by_the_name_it_had_before(line, old, new):
     year, last = line.of(found.annual[1]), line.of(quarter(found, "2024-12-31"))
     assert (year.value, [said.value for said in year.earlier]) == (1_261_000_000, [1_201_000_000])
     assert (last.value, last.reason) == (None, "The year was restated after its first nine months were reported.")
+
+
+# The quarters are tagged as contracts too, and newer: they are strangers to a year of another name.
+STRANGERS = """
+    RevenuesNetOfInterestExpense USD 400m 2024-01-01 2024-12-31 10-K 2025-02-14
+    NetIncomeLoss USD 40m 2024-01-01 2024-12-31 10-K 2025-02-14
+    RevenuesNetOfInterestExpense USD {year} 2024-01-01 2024-12-31 10-K 2026-02-14
+    NetIncomeLoss USD 40m 2024-01-01 2024-12-31 10-K 2026-02-14
+    RevenuesNetOfInterestExpense USD 480m 2025-01-01 2025-12-31 10-K 2026-02-14
+    NetIncomeLoss USD 44m 2025-01-01 2025-12-31 10-K 2026-02-14
+    RevenuesNetOfInterestExpense USD 100m 2024-01-01 2024-03-31 10-Q 2024-05-10
+    RevenuesNetOfInterestExpense USD 101m 2024-04-01 2024-06-30 10-Q 2024-08-10
+    RevenuesNetOfInterestExpense USD 99m 2024-07-01 2024-09-30 10-Q 2024-11-10
+    RevenuesNetOfInterestExpense USD {fourth} 2024-10-01 2024-12-31 10-K 2025-02-14
+    contracts USD 60m 2024-01-01 2024-03-31 10-Q 2025-05-10
+    NetIncomeLoss USD 10m 2024-01-01 2024-03-31 10-Q 2025-05-10
+"""
+
+
+@pytest.mark.parametrize(
+    ("year", "fourth", "values", "reason"),
+    [
+        ("400m", "100m", [100, 99, 101, 100], None),
+        ("450m", "100m", [100, 99, 101, 100], "as it was told before the year was restated"),
+        ("450m", "120m", [None] * 4, "does not add up to it"),
+    ],
+)
+def test_quarters_under_the_name_of_the_year_make_it_up_or_say_why_not(year, fourth, values, reason):
+    found = told(STRANGERS.format(year=year, fourth=fourth))
+    items = [each.revenue for each in found.quarterly if each.end.year == 2024]
+    assert [item.value and item.value // 1_000_000 for item in items] == values
+    assert all((reason in item.reason) if reason else item.reason is None for item in items)

@@ -6,12 +6,13 @@ from fractions import Fraction
 from itertools import pairwise
 
 import pytest
+from msgspec.structs import replace
 
 from tickyard.features.research.company.worth import MarketCap
 from tickyard.features.research.financials import ratio
 from tickyard.features.research.series.series import Item, series
 from tickyard.sandbox.filings.rows import company_facts, rows_of
-from tickyard.sources.filings.border import read_facts
+from tickyard.sources.filings.border import Entry, read_facts
 from yards.filings import cases, companies
 
 TODAY = date(2026, 9, 16)
@@ -305,3 +306,17 @@ def test_a_trailing_year_before_a_transition_period_says_that_more_is_told():
     assert changed.trailing.end == date(2026, 3, 31)
     assert changed.trailing.revenue.value == found(text).trailing.revenue.value
     assert "The filing of 2026-08-10 tells of the time to 2026-06-30 too" in changed.trailing.revenue.reason
+
+
+def test_a_quarter_of_which_hundreds_of_filings_tell_only_the_profit_per_share_has_a_place_and_a_reason():
+    facts = read_facts(company_facts(1, "Example", rows_of(ORDINARY)), 1)
+    name = "us-gaap:EarningsPerShareDiluted"
+    rows = facts.units(name)["USD/shares"]
+    start, end, filed = date(2026, 4, 1), date(2026, 6, 30), date(2026, 8, 20)
+    many = tuple(Entry(start, end, 2, f"9999999999-26-{number:06}", "10-Q", filed) for number in range(600))
+    told = series(replace(facts, concepts={**facts.concepts, name: {"USD/shares": (*rows, *many)}}), "1231", TODAY)
+    newest = told.quarterly[0]
+    assert (newest.start, newest.end, newest.diluted_eps.value) == (start, end, 2)
+    assert (newest.revenue.value, newest.net_income.value) == (None, None)
+    assert "2026-06-30" in newest.revenue.reason
+    assert (told.trailing.end, told.trailing.revenue.value) == (end, None)

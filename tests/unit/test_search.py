@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tickyard.features.search import Known, SearchAsk, find_match, search_assets
+from tickyard.features.search import Known, SearchAsk, find_match, read_query, search_assets
 
 TOKEN = "0xaf3d76f1834a1d425780943c99ea8a608f8a93f9"
 OTHER = "0x875f7121a37a8af309b8e85f297b46aa19d85dad"
@@ -32,7 +32,12 @@ def best(query, *assets):
         ("US03783310", None),
         (TOKEN, (0, "address")),
         (TOKEN.upper().replace("0X", "0x"), (0, "address")),
+        (TOKEN.upper(), (0, "address")),
+        (f"{TOKEN[:10]} {TOKEN[10:]}", (0, "address")),
+        ("US 0378331005", (0, "isin")),
+        ("us03 7833 1005", (0, "isin")),
         (OTHER, None),
+        (OTHER.upper(), None),
         (TOKEN[:-1], None),
     ],
 )
@@ -55,6 +60,26 @@ def test_the_legal_form_may_be_missing_from_the_name(query):
 @pytest.mark.parametrize("query", ["inc", "the company", "Apple Bank Inc"])
 def test_a_legal_form_alone_or_beside_another_name_finds_nothing(query):
     assert find_match(query, APPLE) is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "read"),
+    [
+        ("  Apple \t Inc\n", "Apple Inc"),
+        ("\uff21\uff21\uff30\uff2c", "AAPL"),  # as a Japanese keyboard has it
+        ("A\u200bAPL\ufeff", "AAPL"),  # what copying brings along
+        ("US\u00a00378331005", "US 0378331005"),
+        ("\u3000", ""),
+    ],
+)
+def test_a_query_is_read_as_a_person_means_it(typed, read):
+    assert read_query(typed) == read
+
+
+def test_a_control_character_separates_no_words():
+    """It was between two words, each the beginning of another company's name."""
+    for sign in "\x00\x1b\x7f\x85\x1f":
+        assert read_query(f"a{sign}b") == "ab"
 
 
 def test_the_better_match_comes_first():

@@ -12,6 +12,8 @@ import msgspec
 
 from proof import MODE, SEED
 from tickyard.features.research.portrait import Filer
+from tickyard.features.research.study import study
+from tickyard.sandbox.filings.rows import company_facts, rows_of
 from tickyard.sources.filings.border import CompanyFacts, Entry, read_company, read_facts
 
 FOLDER = Path(__file__).parents[1] / "filings"
@@ -61,6 +63,16 @@ def companies():
     """The names of the cases that are companies; of these one in six in a quick run, others each time."""
     names = [case["id"] for case in cases() if not case.told.get("noUnderlying")]
     return names[SEED % 6 :: 6] if MODE == "quick" else names
+
+
+def small(text):
+    """A document of a few lines, as the sandbox's filers are written."""
+    return read_facts(company_facts(1, "Example", rows_of(text)), 1)
+
+
+def study_small(text, today=date(2021, 7, 24)):
+    """What is chosen of it, where a company like Apple has filed it."""
+    return study(next(case for case in cases() if case["id"] == "AAPL@2021").filer.company, small(text), today)
 
 
 def slipped(facts, concept, accession, change, period=None):

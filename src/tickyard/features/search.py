@@ -1,6 +1,7 @@
 """Finding an asset by what somebody knows of it: a ticker, a name, an ISIN or an address."""
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from typing import Annotated, Final, Literal, NamedTuple
 
@@ -17,6 +18,9 @@ from tickyard.market.listing.view import Isin, Name
 Match = Literal["symbol", "name", "isin", "address"]
 
 _ADDRESS: Final = re.compile(ADDRESS_PATTERN)
+_BLANKS: Final = "\t\n\r"
+_UNSEEN: Final = frozenset({"Cc", "Cf"})
+"""Control characters, and signs that only say how to set others: copying brings them along."""
 _WORDS: Final = re.compile(r"[^\W_]+")
 _LEGAL: Final = re.compile(
     r"(inc|incorporated|corp|corporation|co|company|ltd|limited|plc|llc|lp|sa|ag|nv|se|holdings|group|the)"
@@ -68,13 +72,15 @@ def find_match(query: str, known: Known) -> tuple[int, Match] | None:
     An address is compared whole and with nothing else: a token is its address, and one that is not listed must find
     nothing, however much it looks like a name.
     """
-    if _ADDRESS.fullmatch(query):
-        return (0, "address") if known.address is not None and query.lower() == known.address.lower() else None
+    # Both are printed in groups, and some write an address in capitals from its first letter on.
+    compact = "".join(query.split()).lower()
+    if _ADDRESS.fullmatch(compact):
+        return (0, "address") if known.address is not None and compact == known.address.lower() else None
+    if known.isin and compact == known.isin.lower():
+        return 0, "isin"
     wanted, name = query.casefold(), known.name.casefold()
     if wanted == known.symbol.casefold():
         return 0, "symbol"
-    if known.isin and wanted == known.isin.casefold():
-        return 0, "isin"
     if wanted == name:
         return 1, "name"
     if known.symbol.casefold().startswith(wanted):
@@ -90,6 +96,13 @@ def find_match(query: str, known: Known) -> tuple[int, Match] | None:
     return None
 
 
+def read_query(text: str) -> str:
+    """What was typed or pasted, with one blank between words: wide letters as letters, and nothing that is not seen."""
+    read = unicodedata.normalize("NFKC", text)
+    seen = (each for each in read if each in _BLANKS or unicodedata.category(each) not in _UNSEEN)
+    return " ".join("".join(seen).split())
+
+
 async def search_assets(deps: Deps, ask: SearchAsk) -> Kept[FoundAssets]:
     """Find assets by ticker, name, ISIN or token address, the best match first. An address finds the one asset whose
     token it is, or nothing: this is how to check that an address is really the token of a ticker.
@@ -98,7 +111,7 @@ async def search_assets(deps: Deps, ask: SearchAsk) -> Kept[FoundAssets]:
     Limits: at most 50 assets a call.
     Advice: Use this before any other tool when a ticker is not certain.
     """
-    query = ask.q.strip()
+    query = read_query(ask.q)
     # Blanks are as long as the description wants it, and are in no name.
     found = _ranked(query, deps.market.registry.all())[: ask.limit] if query else []
     answer = FoundAssets(

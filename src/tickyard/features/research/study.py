@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from enum import Enum
+from typing import Final
 
 from tickyard.features.research.company.places import is_overseas
 from tickyard.features.research.company.profile import cik_text
@@ -13,6 +14,7 @@ from tickyard.features.research.filed.amounts import are_close
 from tickyard.features.research.filed.facts import Candidate, Fact, Figure, passed_over
 from tickyard.features.research.filed.mergers import unless_of_another
 from tickyard.features.research.filed.periods import (
+    ANNUAL_FORMS,
     FIGURE_AGE,
     TRANSITION_FORMS,
     YEAR_DAYS,
@@ -25,6 +27,7 @@ from tickyard.features.research.filed.reports import (
     implied_count,
     is_foreign,
     listed_ratio,
+    newest_report,
     public_float,
 )
 from tickyard.features.research.filed.statement import Years
@@ -34,6 +37,15 @@ from tickyard.features.research.income.choice import choose_net_income
 from tickyard.features.research.revenue.choice import choose_revenue
 from tickyard.features.research.shares.choice import Count, Shares, choose_shares
 from tickyard.sources.filings.border import Company, CompanyFacts
+
+# Who reports last has four months after the year that follows.
+_OVERDUE: Final = timedelta(days=550)
+# What an annual report tells of the weeks since its year is no year of its own.
+_A_YEAR: Final = timedelta(days=330)
+_UNREAD: Final = (
+    "The annual report of {filed} tells of the time to {end}, but no revenue or profit of its year that could be read: "
+    "the year ended {year} is the newest of which one could."
+)
 
 
 class Absence(Enum):
@@ -95,6 +107,7 @@ def study(company: Company, facts: CompanyFacts | Absence, today: date) -> Study
         *revenue.notes,
         *net_income.notes,
         *_on_transition(facts, filings, revenue, net_income, today),
+        *(_on_newer(facts, filings, revenue, net_income) or _on_age(revenue, net_income, today)),
         *count.notes,
     )
     if facts.unread or _has_no_start(facts):
@@ -179,6 +192,36 @@ def _on_transition(
         return ()
     row = max(newer, key=lambda each: (each.end, days_of(each)))
     return (f"The filer changed its year end: {row.start} to {row.end} is a transition period and no annual figure.",)
+
+
+def _on_newer(facts: CompanyFacts, filings: Sequence[Report], revenue: Figure, net_income: Figure) -> tuple[str, ...]:
+    """A newer annual report, by any line of a later year in it, of which no figure of that year could be read."""
+    ends = [figure.fact.period_end for figure in (revenue, net_income) if figure.fact is not None]
+    report = newest_report(filings, ANNUAL_FORMS - TRANSITION_FORMS)
+    if not ends or report is None:
+        return ()
+    told = (
+        row.end
+        for concept, units in facts.concepts.items()
+        if concept != concepts.COVER_COUNT
+        for rows in units.values()
+        for row in rows
+        if row.accession == report.accession and row.end <= row.filed
+    )
+    end = max(told, default=max(ends))
+    if end - max(ends) < _A_YEAR:
+        return ()
+    return (_UNREAD.format(filed=report.filed, end=end, year=max(ends)),)
+
+
+def _on_age(revenue: Figure, net_income: Figure, today: date) -> tuple[str, ...]:
+    """A year that ended so long ago that the one after it was reported too, if the filer still reports."""
+    ends = [figure.fact.period_end for figure in (revenue, net_income) if figure.fact is not None]
+    if not ends or today - max(ends) < _OVERDUE:
+        return ()
+    return (
+        f"The year ended {max(ends)} is the newest in the company facts: a later one is missing, or none was filed.",
+    )
 
 
 def _sources(company: Company, revenue: Figure, net_income: Figure, count: Count) -> tuple[str, ...]:

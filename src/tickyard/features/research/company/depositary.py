@@ -10,9 +10,11 @@ from datetime import date
 from typing import Final
 
 _ITSELF: Final = (
-    "ACN ALLE AMCR AON APTV BG CB CCL CRH ETN FLEX GRMN IREN JCI LIN LYB MDT NCLH NXPI PNR RCL SLB STE STX TEL TT WTW"
+    "ACGL ACN AGO ALKS ALLE AMBA AMCR AON APTV AXS AXTA BG CB CCL CLVT CNH CPRI CRDO CRH EG ENB ESNT ESTC ETN "
+    "FLEX FLUT FN FTI G GRMN IMO IREN IVZ JAZZ JCI JHG KNSA LBTYA LIN LIVN LYB MDT NBR NCLH NE NVCR NVT NXPI OTEX "
+    "PNR PRGO QSR RBA RCL RIG RNR ROIV RPRX SIG SLB SN STE STX SW TEL TROX TT VAL WCN WFRD WTW"
 )
-"""Incorporated overseas, on 10-K, with the share itself listed: nobody else of their kind is told from a receipt."""
+"""Incorporated abroad, on 10-K, with the share itself listed: nobody else of their kind is told from a receipt."""
 _BY_RATIO: Final = {
     1: (
         "ABEV ALC ARGX ARM ASML AUTL BBD BBVA BCYC BILI BNTX BTI BUD CCEP CHKP CMPS CNTA CYBR DB EQNR ERIC GFI GRAB "

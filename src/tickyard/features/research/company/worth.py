@@ -82,10 +82,8 @@ def market_cap(
         return Worth(None, (f"marketCap: {reason}.",))
     # A ratio that is not known makes too much of the shares, never too little.
     is_assumed = is_abroad and not (listed or tagged_ratio)
-    if is_assumed and public_float is not None and value * 10 > public_float.value * _NEAR_TENTHS:
-        reason = (
-            "the filer is incorporated abroad, and its public float does not bear out that the share itself is listed"
-        )
+    if is_assumed and (public_float is None or value * 10 > public_float.value * _NEAR_TENTHS):
+        reason = "the filer is incorporated abroad, and no public float bears out that the share itself is listed"
         return Worth(None, (f"marketCap: {reason}.",))
     divided = f", {per_security} to one depositary share," if per_security > 1 else ""
     basis = (

@@ -33,6 +33,11 @@ OUTSIDE_CONTRACTS = (
 """Revenue that is by definition no part of contracts with customers."""
 
 GOODS, SERVICES = "us-gaap:SalesRevenueGoodsNet", "us-gaap:SalesRevenueServicesNet"
+ONE_BUSINESS = (
+    "us-gaap:InvestmentBankingRevenue",
+    *(f"ifrs-full:RevenueFromSaleOf{metal}" for metal in ("Gold", "Silver", "Copper")),
+)
+"""All that an adviser or a mine earns, and a slice of what any other does: it is the total with proof only."""
 IFRS_GOODS, IFRS_SERVICES = "ifrs-full:RevenueFromSaleOfGoods", "ifrs-full:RevenueFromRenderingOfServices"
 IFRS_OIL = "ifrs-full:RevenueFromSaleOfOilAndGasProducts"
 IFRS_TELECOM = "ifrs-full:RevenueFromRenderingOfTelecommunicationServices"
@@ -61,11 +66,13 @@ REVENUE = (
     CONTRACTS_GROSS,
     SALES,
     "us-gaap:RealEstateRevenueNet",
+    "us-gaap:HealthCareOrganizationRevenueNetOfPatientServiceRevenueProvisions",
     "us-gaap:HealthCareOrganizationRevenue",
     INVESTMENTS,
     "us-gaap:OilAndGasRevenue",
     REGULATED_PART,
     "us-gaap:ElectricUtilityRevenue",
+    "us-gaap:RegulatedOperatingRevenueWater",
     GOODS,
     SERVICES,
     *LEASES,
@@ -75,8 +82,10 @@ REVENUE = (
     IFRS_SERVICES,
     IFRS_OIL,
     IFRS_TELECOM,
+    "ifrs-full:RevenueFromRenderingOfTransportServices",
     IFRS_INSURANCE,
     IFRS_WITH_OTHER,
+    *ONE_BUSINESS,
 )
 """Best first, within one filing and one year. Revenue after interest expense is what a bank calls its revenue: where
 it stands beside a total before interest, it is the one."""
@@ -93,6 +102,7 @@ GROSS_INTEREST = (
     "ifrs-full:RevenueFromInterest",
     "ifrs-full:InterestRevenueCalculatedUsingEffectiveInterestMethod",
 )
+INTEREST_SPENT = tuple(f"us-gaap:Interest{each}" for each in ("Expense", "ExpenseBorrowings", "PaidNet"))
 PREMIUMS = "us-gaap:PremiumsEarnedNet"
 GROSS_PROFITS = ("us-gaap:GrossProfit", "ifrs-full:GrossProfit")
 COSTS_OF_SALES = (
@@ -112,10 +122,14 @@ PRETAX = (
     "us-gaap:IncomeLossFromContinuingOperationsBeforeIncomeTaxesExtraordinaryItemsNoncontrollingInterest",
     "us-gaap:IncomeLossFromContinuingOperationsBeforeIncomeTaxesMinorityInterestAndIncomeLossFromEquityMethodInvestments",
 )
+TAXES = "us-gaap:IncomeTaxExpenseBenefit"
 IFRS_LEFT = ("ifrs-full:ProfitLossFromOperatingActivities", "ifrs-full:ProfitLossBeforeTax")
 """What was left abroad, with what investment property gained in value: more than all of revenue may be."""
 ALL_COSTS, BENEFITS = "us-gaap:CostsAndExpenses", "us-gaap:BenefitsLossesAndExpenses"
 EXPENSES = (ALL_COSTS, BENEFITS, "us-gaap:OperatingExpenses")
+OPERATING_COSTS = "us-gaap:OperatingCostsAndExpenses"
+"""All that was spent in operation, to some; to others, what was spent besides. It proves, and refutes nothing."""
+BESIDE_OPERATION = "us-gaap:NonoperatingIncomeExpense"
 EXCISE = "us-gaap:ExciseAndSalesTaxes"
 EXCISE_OWED = "us-gaap:SalesAndExciseTaxPayableCurrent"
 INVESTMENT_GAINS = (
@@ -139,6 +153,8 @@ CHECKS = (
     OPERATING_INCOME,
     *PRETAX,
     *EXPENSES,
+    OPERATING_COSTS,
+    BESIDE_OPERATION,
     PROPERTY_GAINS,
     OTHERS_PROFITS,
     *INVESTMENT_GAINS,
@@ -169,18 +185,34 @@ OWNERS_PROFITS = (NET_INCOME_LOSS, IFRS_OWNERS_PROFIT)
 WHOLE_PROFITS = (PROFIT_LOSS, IFRS_PROFIT)
 COMMON_PROFITS = (AVAILABLE_TO_COMMON, IFRS_ORDINARY_PROFIT)
 
-MINORITY_CONTINUING = "us-gaap:IncomeLossFromContinuingOperationsAttributableToNoncontrollingEntity"
+MINORITY_CONTINUING = (
+    "us-gaap:IncomeLossFromContinuingOperationsAttributableToNoncontrollingEntity",
+    "ifrs-full:ProfitLossFromContinuingOperationsAttributableToNoncontrollingInterests",
+)
 MINORITY = (
     "us-gaap:NetIncomeLossAttributableToNoncontrollingInterest",
     "us-gaap:MinorityInterestInNetIncomeLossOfConsolidatedEntities",
     "us-gaap:IncomeLossAttributableToNoncontrollingInterest",
-    MINORITY_CONTINUING,
     "ifrs-full:ProfitLossAttributableToNoncontrollingInterests",
+    *MINORITY_CONTINUING,
 )
 """The minority owners' part of the profit, the most general concept first."""
+MINORITY_PARTNERS = tuple(
+    f"us-gaap:NoncontrollingInterestInNetIncomeLoss{whose}{kind}"
+    for whose in (
+        "OperatingPartnerships",
+        "LimitedPartnerships",
+        "JointVenturePartners",
+        "PreferredUnitHolders",
+        "OtherNoncontrollingInterests",
+    )
+    for kind in ("Redeemable", "Nonredeemable")
+)
+"""Each the part of some of them: others may have a name of the filer's own."""
 MINORITY_DIVIDED = (
     "us-gaap:NetIncomeLossAttributableToRedeemableNoncontrollingInterest",
     "us-gaap:NetIncomeLossAttributableToNonredeemableNoncontrollingInterest",
+    *MINORITY_PARTNERS,
 )
 MINORITY_SIGNS = (
     "us-gaap:ComprehensiveIncomeNetOfTaxAttributableToNoncontrollingInterest",
@@ -188,21 +220,35 @@ MINORITY_SIGNS = (
     "us-gaap:MinorityInterestDecreaseFromDistributionsToNoncontrollingInterestHolders",
     "us-gaap:PaymentsToMinorityShareholders",
     "us-gaap:PaymentsOfDividendsMinorityInterest",
+    "ifrs-full:ComprehensiveIncomeAttributableToNoncontrollingInterests",
 )
 """What only those tag who have minority owners, whatever they call their part of the profit."""
+OWNERS_COMPREHENSIVE = (
+    "us-gaap:ComprehensiveIncomeNetOfTax",
+    "ifrs-full:ComprehensiveIncomeAttributableToOwnersOfParent",
+)
+OTHER_COMPREHENSIVE = (
+    "us-gaap:OtherComprehensiveIncomeLossNetOfTaxPortionAttributableToParent",
+    "us-gaap:OtherComprehensiveIncomeLossNetOfTax",
+    "ifrs-full:OtherComprehensiveIncome",
+)
+"""What the owners earned in all, and what of it is no profit: the rest is their profit, whatever that is called."""
 PREFERRED_DIVIDENDS = (
     "us-gaap:PreferredStockDividendsAndOtherAdjustments",
     "us-gaap:PreferredStockDividendsIncomeStatementImpact",
+    "ifrs-full:AdjustmentToProfitLossForPreferenceShareDividends",
 )
+PREFERRED_DECLARED = "us-gaap:DividendsPreferredStockCash"
+PREFERRED_PER_SHARE = "us-gaap:PreferredStockDividendsPerShareDeclared"
 SET_ASIDE = (
     "us-gaap:DividendsPreferredStock",
-    "us-gaap:DividendsPreferredStockCash",
+    PREFERRED_DECLARED,
     "us-gaap:DividendsPreferredStockStock",
     "us-gaap:RedeemablePreferredStockDividends",
-    "us-gaap:UndistributedEarningsLossAllocatedToParticipatingSecuritiesBasic",
-    "us-gaap:UndistributedEarningsLossAllocatedToParticipatingSecuritiesDiluted",
-    "us-gaap:ParticipatingSecuritiesDistributedAndUndistributedEarningsLossBasic",
-    "us-gaap:ParticipatingSecuritiesDistributedAndUndistributedEarningsLossDiluted",
+    *(f"us-gaap:PreferredStock{each}" for each in ("RedemptionPremium", "AccretionOfRedemptionDiscount")),
+    *(f"us-gaap:TemporaryEquityAccretionToRedemptionValue{each}" for each in ("Adjustment", "")),
+    *(f"us-gaap:UndistributedEarningsLossAllocatedToParticipatingSecurities{kind}" for kind in ("Basic", "Diluted")),
+    *(f"us-gaap:ParticipatingSecuritiesDistributedAndUndistributedEarningsLoss{kind}" for kind in ("Basic", "Diluted")),
 )
 """What preferred shares, and others that take part, have of the owners' profit before common shares."""
 PER_SHARE = (
@@ -211,6 +257,7 @@ PER_SHARE = (
     "ifrs-full:BasicEarningsLossPerShare",
     "ifrs-full:BasicAndDilutedEarningsLossPerShare",
 )
+CONTINUING_PER_SHARE = "ifrs-full:BasicEarningsLossPerShareFromContinuingOperations"
 DILUTED_PER_SHARE = (
     "us-gaap:EarningsPerShareDiluted",
     "us-gaap:EarningsPerShareBasicAndDiluted",
@@ -226,6 +273,9 @@ BALANCE_COUNTS = (
     "ifrs-full:NumberOfSharesOutstanding",
     "us-gaap:SharesOutstanding",
 )
+ISSUED_COUNT = "ifrs-full:NumberOfSharesIssued"
+"""Of all classes, with what the company holds itself: never the answer, but it tells what a count leaves out."""
+ISSUED_COUNTS = (ISSUED_COUNT, "us-gaap:CommonStockSharesIssued")
 AVERAGE_COUNTS = (
     "us-gaap:WeightedAverageNumberOfSharesOutstandingBasic",
     "us-gaap:WeightedAverageNumberOfShareOutstandingBasicAndDiluted",
@@ -247,22 +297,3 @@ def size(value: Number) -> Number:
 def short(concept: str) -> str:
     """Its name without the taxonomy."""
     return concept.partition(":")[2]
-
-
-def dwarfs(larger_concept: str, larger: Number, concept: str, value: Number) -> bool:
-    """Whether one concept is so much larger than another of the same filing that the other is only a slice of it.
-
-    Twice as much is more than rounding, hedges, other income or rebates explain. Contract revenue with and without
-    assessed tax is a pair apart: excise alone can be several times the net (tobacco). Interest may take more than half
-    of a broker's revenue, but hardly three quarters: what is left of more is that of a lender in the house. Contracts
-    are a part of revenue after interest by definition.
-    """
-    if concept == NET_OF_INTEREST:
-        return larger > (4 if larger_concept in TOTALS else 2) * value
-    if larger_concept == NET_OF_INTEREST and concept not in TOTALS:
-        return larger > value
-    if larger_concept == REGULATED and concept == REVENUES:
-        return larger > value
-    if larger_concept == CONTRACTS_GROSS and concept == CONTRACTS_NET:
-        return larger > 5 * value
-    return larger > 2 * value

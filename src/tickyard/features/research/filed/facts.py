@@ -91,6 +91,9 @@ REPEATED = "Its filing tells little of the year: this is a line of a whole state
 """A table of what was paid for which performance, for one."""
 
 
+OF_ANOTHER = "Its filing adds the statements of another company, in which this one holds a part."
+
+
 def unheard(lone: Statement, value: Number, taken: Number, lines: Iterable[Number]) -> str | None:
     """Why a filing that tells some lines of a year is not heard beside a whole statement of it, of which this was taken
     and these are lines: it says nothing new, or of one line quite another thing. None when it restates the line."""

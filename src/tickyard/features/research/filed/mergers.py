@@ -5,7 +5,7 @@ told twice, and quite differently: what the annual report says is of somebody el
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Final
 
@@ -22,6 +22,8 @@ _TIMES_THE_YEAR: Final = 5
 _TOLD_MAX: Final = 64
 # A smaller company that is taken over without a new telling of the past adds less; what is spun off takes away.
 _GROWS: Final = 2
+# Where a profit became a loss, or a loss a profit, less is told by the lines beside it.
+_MOVES_HALVES: Final = 3
 _OF_SHELL_NOTE: Final = (
     "netIncome: the report of {filed} tells revenue and another profit for a part of the year ended {end}, of which "
     "the annual report knows no revenue: that is of the shell with which the company merged."
@@ -38,35 +40,49 @@ _OF_OTHER: Final = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Merger:
+    """That the newest year is another company's, by the first quarterly report which shows it."""
+
+    filed: date
+    is_with_shell: bool
+
+    def note(self, name: str, end: date) -> str:
+        if self.is_with_shell:
+            return _OF_SHELL_NOTE.format(filed=self.filed, end=end)
+        return _OF_OTHER_NOTE.format(name=name, filed=self.filed, end=end)
+
+
 def unless_of_another(facts: CompanyFacts, revenue: Figure, net_income: Figure, today: date) -> tuple[Figure, Figure]:
     """Both figures, unless a later quarterly report shows that the year is another company's."""
-    fact = net_income.fact
-    if fact is None:
+    merger = merger_since(facts, revenue.fact, net_income.fact, today)
+    if merger is None:
         return revenue, net_income
+    reason = _OF_SHELL if merger.is_with_shell else _OF_OTHER
+    return _refused(revenue, merger, "revenue", reason), _refused(net_income, merger, "netIncome", reason)
+
+
+def merger_since(facts: CompanyFacts, revenue: Fact | None, net_income: Fact | None, today: date) -> Merger | None:
+    """The merger that quarterly reports tell of since the year that these are the figures of."""
+    if net_income is None:
+        return None
     wanted = (*concepts.NET_INCOME, *concepts.REVENUE)
-    if not any(row.filed > fact.filed for name in wanted for row in facts.units(name).get(fact.unit, ())):
-        return revenue, net_income
-    profits = list(_inside(facts, concepts.NET_INCOME, fact, today))
-    if revenue.fact is None:
-        sales = (row for row in _later(facts, concepts.REVENUE, fact, today) if row.value)
-        sold = next((row for row in sales if _is_told_otherwise(profits, row, fact)), None)
-        if sold is not None:
-            note = _OF_SHELL_NOTE.format(filed=sold.filed, end=fact.period_end)
-            return revenue, _refused(net_income, note, _OF_SHELL)
-        later = next(
-            (row for row in _later(facts, concepts.NET_INCOME, fact, today) if _is_anothers_profit(profits, row, fact)),
-            None,
-        )
-    else:
-        later = next(_grown(facts, revenue.fact, fact, profits, today), None)
-    if later is None:
-        return revenue, net_income
-    note = _OF_OTHER_NOTE.format(name="netIncome", filed=later.filed, end=fact.period_end)
-    refused = _refused(net_income, note, _OF_OTHER)
-    if revenue.fact is None:
-        return revenue, refused
-    note = _OF_OTHER_NOTE.format(name="revenue", filed=later.filed, end=fact.period_end)
-    return _refused(revenue, note, _OF_OTHER), refused
+    if not any(row.filed > net_income.filed for name in wanted for row in facts.units(name).get(net_income.unit, ())):
+        return None
+    profits = list(_inside(facts, concepts.NET_INCOME, net_income, today))
+    retold = next(_retold(facts, net_income, profits, today), None)
+    if retold is not None:
+        return Merger(retold.filed, is_with_shell=False)
+    if revenue is not None:
+        later = next(_grown(facts, revenue, net_income, profits, today), None)
+        return Merger(later.filed, is_with_shell=False) if later is not None else None
+    sales = (row for row in _later(facts, concepts.REVENUE, net_income, today) if row.value)
+    sold = next((row for row in sales if _is_told_otherwise(profits, row, net_income)), None)
+    if sold is not None:
+        return Merger(sold.filed, is_with_shell=True)
+    losses = _later(facts, concepts.NET_INCOME, net_income, today)
+    lost = next((row for row in losses if _is_anothers_profit(profits, row, net_income, losses)), None)
+    return Merger(lost.filed, is_with_shell=False) if lost is not None else None
 
 
 def _grown(facts: CompanyFacts, sold: Fact, fact: Fact, profits: Sequence[Entry], today: date) -> Iterator[Entry]:
@@ -82,14 +98,57 @@ def _grown(facts: CompanyFacts, sold: Fact, fact: Fact, profits: Sequence[Entry]
                 yield row
 
 
-def _refused(figure: Figure, note: str, reason: str) -> Figure:
+def _retold(facts: CompanyFacts, fact: Fact, profits: Sequence[Entry], today: date) -> Iterator[Entry]:
+    """The later profits of a part of the year that are over twice or half of what was told, or of another sign, where
+    no line beside them stayed. A restatement leaves the number of shares, a business given up the profit, and a new
+    rule for revenue its amount, if not its name."""
+    lines = [list(_inside(facts, names, fact, today, unit)) for names, unit in _beside(fact.unit)]
+    for row in _later(facts, concepts.NET_INCOME, fact, today):
+        before = _before(profits, row)
+        if not row.value or not before or not all(_is_far(row.value, each, 2 * _GROWS) for each in before):
+            continue
+        halves = 2 * _GROWS if all((row.value > 0) == (each > 0) for each in before) else _MOVES_HALVES
+        stays = [
+            not all(_is_far(now.value, each, halves) for each in then)
+            for line in lines
+            for now in line
+            if (now.accession, now.start, now.end) == (row.accession, row.start, row.end) and now.value is not None
+            if (then := _before(line, now))
+        ]
+        if stays and not any(stays):
+            yield row
+
+
+def _outdoes(part: Number, year: Fact) -> bool:
+    """Whether a part is more than five times the year, or over twice with the other sign."""
+    times = _TIMES_THE_YEAR if (part > 0) == (year.value > 0) else _GROWS
+    return concepts.size(part) > times * concepts.size(year.value)
+
+
+def _beside(currency: str) -> Iterator[tuple[Sequence[str], str]]:
+    yield concepts.REVENUE, currency
+    yield (concepts.OPERATING_INCOME,), currency
+    yield from (((name,), "shares") for name in concepts.AVERAGE_COUNTS)
+
+
+def _is_far(one: Number, other: Number, halves: int) -> bool:
+    """Whether two amounts of one time are of different signs or so many halves apart, and neither is a slip."""
+    low, high = sorted((concepts.size(one), concepts.size(other)))
+    return slip(one, other, 4) is None and ((one > 0) != (other > 0) or 2 * high > halves * low)
+
+
+def _refused(figure: Figure, merger: Merger, name: str, reason: str) -> Figure:
+    if figure.fact is None:
+        return figure
     losers = (replace(each, is_chosen=False, reason=reason) if each.is_chosen else each for each in figure.candidates)
-    return Figure(None, (note,), tuple(losers))
+    return Figure(None, (merger.note(name, figure.fact.period_end),), tuple(losers))
 
 
-def _inside(facts: CompanyFacts, wanted: Sequence[str], fact: Fact, today: date) -> Iterator[Entry]:
+def _inside(
+    facts: CompanyFacts, wanted: Sequence[str], fact: Fact, today: date, unit: str | None = None
+) -> Iterator[Entry]:
     for concept in wanted:
-        for row in facts.units(concept).get(fact.unit, ()):
+        for row in facts.units(concept).get(unit or fact.unit, ()):
             if _is_inside(row, fact) and is_known(row, today):
                 yield row
 
@@ -125,14 +184,22 @@ def _is_anothers_revenue(told: Sequence[Entry], row: Entry, year: Fact) -> bool:
     return all(value > _GROWS * each and slip(value, each, _GROWS * 2) is None for each in before)
 
 
-def _is_anothers_profit(profits: Sequence[Entry], row: Entry, year: Fact) -> bool:
+def _is_anothers_profit(profits: Sequence[Entry], row: Entry, year: Fact, later: Iterable[Entry]) -> bool:
     """The same where nothing is sold: a profit or loss of a part that is far more than was told of it before, and than
-    that of the year. Losses of one company even out over a year, but not to a half of what was told of a part."""
+    that of the year. Losses of one company even out over a year, but not to a half of what was told of a part, nor
+    where two parts of one report lost more each than the year."""
     if not row.value:
         return False
     value, before = concepts.size(row.value), [concepts.size(each) for each in _before(profits, row)]
-    far = [value > _GROWS * each and slip(value, each, _GROWS * 2) is None for each in (*before, year.value) if each]
-    return bool(before) and all(far) and value > _GROWS * concepts.size(year.value)
+    far = [value > _GROWS * each and slip(value, each, _GROWS * 2) is None for each in before if each]
+    parts = {(each.start, each.end) for each in later if each.accession == row.accession and _is_more(each, year)}
+    is_more = value > _GROWS * concepts.size(year.value) or (len(parts) > 1 and _is_more(row, year))
+    return bool(before) and all(far) and is_more and slip(value, year.value, _GROWS * 2) is None
+
+
+def _is_more(row: Entry, year: Fact) -> bool:
+    """Whether a part of the year lost or earned more than all of it."""
+    return concepts.size(row.value or 0) > concepts.size(year.value) and (row.value or 0) * year.value > 0
 
 
 def _is_told_otherwise(profits: Sequence[Entry], sold: Entry, year: Fact) -> bool:
@@ -143,6 +210,6 @@ def _is_told_otherwise(profits: Sequence[Entry], sold: Entry, year: Fact) -> boo
     now = [row.value for row in same if row.accession == sold.accession and row.value is not None]
     before = _before(profits, sold)
     if not before:
-        return any(concepts.size(value) > _TIMES_THE_YEAR * concepts.size(year.value) for value in now)
+        return any(_outdoes(value, year) for value in now)
     apart = [concepts.size(one - other) * 5 > concepts.size(other) for one in now for other in before]
     return bool(apart) and all(apart)

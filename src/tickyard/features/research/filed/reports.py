@@ -28,6 +28,8 @@ _RATIO_MAX = 1000
 _CANADIAN_FORMS = frozenset({"40-F", "40-F/A"})
 _SLIP_OF_DATE = timedelta(days=400)
 """The year is what is written wrong most often."""
+_LATE = timedelta(days=45)
+"""So much earlier ends the period of a report that is no newer, whenever it is filed: less than a quarter."""
 _LEAST_PER_SHARE, _MOST_PER_SHARE = Decimal("0.01"), Decimal(100_000)
 """Below the one the rounding of a profit per share is all that is left of it, above the other it is none."""
 
@@ -65,8 +67,11 @@ def count_forms(filings: Iterable[Report]) -> frozenset[str]:
 
 
 def newest_report(filings: Iterable[Report], forms: frozenset[str]) -> Report | None:
-    """The newest periodic report. An amendment repeats an older one and is none of its own."""
-    return next((each for each in filings if each.form in forms and not each.form.endswith("/A")), None)
+    """The newest periodic report. An amendment repeats an older one and is none of its own; a report of an earlier
+    period that is filed later is late, not newer."""
+    reports = [each for each in filings if each.form in forms and not each.form.endswith("/A")]
+    newest = max((each.end for each in reports if each.end is not None), default=None)
+    return next((each for each in reports if newest is None or each.end is None or newest - each.end <= _LATE), None)
 
 
 def newcomers_report(facts: CompanyFacts, filings: Iterable[Report], forms: frozenset[str]) -> Report | None:
@@ -103,17 +108,24 @@ def newest_average(facts: CompanyFacts, accession: str) -> tuple[str, Entry] | N
     return None
 
 
-def implied_count(facts: CompanyFacts, accession: str) -> int | None:
-    """How many shares profit and profit per share of one filing and one period make: good to tell a slip of scale."""
+def implied_count(facts: CompanyFacts, accession: str, *, is_of_owners: bool = False) -> int | None:
+    """How many shares profit and profit per share of one filing and one period make: good to tell a slip of scale.
+
+    `is_of_owners`: only by a profit that is called the owners' and has the sign of the one per share: good to tell a
+    class. What is called available to common is the whole profit at times.
+    """
     profits: dict[tuple[str, date | None, date], Number] = {}
     # What is divided among the shares is the common shareholders' part; the next best comes before it.
-    for concept in (*concepts.WHOLE_PROFITS, *concepts.OWNERS_PROFITS, *concepts.COMMON_PROFITS):
+    every = (*concepts.WHOLE_PROFITS, *concepts.OWNERS_PROFITS, *concepts.COMMON_PROFITS)
+    for concept in concepts.OWNERS_PROFITS if is_of_owners else every:
         for unit, rows in facts.units(concept).items():
             for row in rows:
                 if row.accession == accession and row.value:
                     profits[unit, row.start, row.end] = row.value
     best: tuple[bool, Decimal, int] | None = None
-    for concept in dict.fromkeys((*concepts.PER_SHARE, *concepts.DILUTED_PER_SHARE)):
+    for concept in dict.fromkeys((*concepts.PER_SHARE, *concepts.DILUTED_PER_SHARE, concepts.CONTINUING_PER_SHARE)):
+        if concept == concepts.CONTINUING_PER_SHARE and best is not None:
+            break  # what was given up is not in it
         for unit, rows in facts.units(concept).items():
             currency = unit.partition("/")[0]
             for row in rows:
@@ -125,6 +137,8 @@ def implied_count(facts: CompanyFacts, accession: str) -> int | None:
                     continue
                 # Some tag a loss per share without its sign: that is good enough where nothing better is.
                 is_alike = (row.value > 0) == (profit > 0)
+                if is_of_owners and not is_alike:
+                    continue
                 # Exact: a quotient may have more digits than a decimal keeps.
                 found = (is_alike, per_share, abs(Fraction(profit)) // Fraction(per_share))
                 # The larger the profit per share, the less its rounding matters.

@@ -6,6 +6,7 @@ from datetime import date, timedelta
 from itertools import islice
 
 from tickyard.features.research.filed import concepts
+from tickyard.features.research.filed.amounts import are_alike
 from tickyard.features.research.filed.concepts import Number
 from tickyard.features.research.filed.neighbours import Vote, votes_of
 from tickyard.features.research.filed.periods import (
@@ -64,6 +65,17 @@ class Statement:
         """Whether another filing tells the period as a whole, and this one, or this amendment, some lines of it."""
         is_slight = self.is_fragment or (self.form.endswith("/A") and 2 * len(self.rows) < len(other.rows))
         return is_slight and not other.is_fragment
+
+    def is_of_another(self, other: "Statement") -> bool:
+        """Whether this amendment adds the statements of a company in which the filer holds a part: another business,
+        that divides nothing among shares, and of the lines that both tell none is the same and most are far off."""
+        if not self.form.endswith("/A") or self.first(_PER_SHARE) is not None or other.first(_PER_SHARE) is None:
+            return False
+        sold, held = self.first(concepts.REVENUE), other.first(concepts.REVENUE)
+        shared = [(value, other.values[name]) for name, value in self.values.items() if name in other.values]
+        far = sum(not are_alike(value, told) for value, told in shared)
+        is_other = sold is not None and held is not None and not are_alike(sold, held)
+        return is_other and len(shared) > 1 and 2 * far > len(shared) and all(one != two for one, two in shared)
 
     def first(self, wanted: Iterable[str]) -> Number | None:
         for concept in wanted:

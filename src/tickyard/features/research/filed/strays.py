@@ -1,11 +1,14 @@
 """Periods that an annual report tells beside its own years: the weeks since, twelve months to another day."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, timedelta
 from itertools import pairwise
 from typing import Final
 
+from msgspec import structs
+
+from tickyard.features.research.filed import concepts
 from tickyard.features.research.filed.periods import (
     ANNUAL_FORMS,
     SAME_YEAR,
@@ -25,6 +28,7 @@ _APART: Final = timedelta(days=340)
 
 Money = dict[str, dict[str, list[Entry]]]
 """Rows by concept, by currency."""
+Period = tuple[date | None, date]
 
 
 def broken_end(rows: Iterable[Entry], today: date) -> date | None:
@@ -69,6 +73,62 @@ def without_strays(money: Money) -> Money:
         for end in _strays({end: len(each) for end, each in names.items()})
     }
     return {unit: dict(_kept(by_concept, strays)) for unit, by_concept in money.items()}
+
+
+def aligned(money: Money) -> Money:
+    """The rows with those of a period that is some days off the one in which the statement stands, by at least twice as
+    many lines of the same filing, or of another one where the last day is. Passed over, but for the only revenue that
+    the filing tells, or the only line of a profit: that is read with the statement's period. A slip of the pen, or a
+    table by calendar years; what an investee sold stands there as well."""
+    told: dict[tuple[str, Period], set[tuple[str, str]]] = {}
+    for unit, by_concept in money.items():
+        for concept, rows in by_concept.items():
+            for row in rows:
+                told.setdefault((row.accession, (row.start, row.end)), set()).add((unit, concept))
+    moves = dict(_moves(told))
+    if not moves:
+        return money
+
+    def moved(unit: str, concept: str, row: Entry) -> Entry | None:
+        period = moves.get((row.accession, (row.start, row.end)))
+        if period is None:
+            return row
+        lines = told.get((row.accession, period), ())
+        alike = concepts.REVENUE if concept in concepts.REVENUE else (concept,)
+        if not _is_figure(concept) or any((unit, name) in lines for name in alike):
+            return None
+        return row if row.end == period[1] else structs.replace(row, start=period[0], end=period[1])
+
+    return {
+        unit: {
+            concept: kept
+            for concept, rows in by_concept.items()
+            if (kept := [each for row in rows if (each := moved(unit, concept, row)) is not None])
+        }
+        for unit, by_concept in money.items()
+    }
+
+
+def _is_figure(concept: str) -> bool:
+    return concept in concepts.REVENUE or concept in concepts.NET_INCOME
+
+
+def _moves(told: Mapping[tuple[str, Period], set[tuple[str, str]]]) -> Iterator[tuple[tuple[str, Period], Period]]:
+    """The periods that are some days off, by filing, and those of the statements that they are read with."""
+    ends = sorted({end for _, (_, end) in told})
+    starts: dict[tuple[str, date], list[Period]] = {}
+    fullest: dict[date, tuple[int, Period]] = {}
+    for (accession, period), names in told.items():
+        starts.setdefault((accession, period[1]), []).append(period)
+        fullest[period[1]] = max(fullest.get(period[1], (0, period)), (len(names), period), key=lambda each: each[0])
+    for (accession, period), names in told.items():
+        end = period[1]
+        near = ends[bisect_left(ends, end - SAME_YEAR) : bisect_right(ends, end + SAME_YEAR)]
+        statements = [(len(told[accession, each]), each) for each in starts[accession, end] if each != period]
+        statements += [fullest[each] for each in near if each != end]
+        most, statement = max(statements, key=lambda each: each[0], default=(0, period))
+        if most >= 2 * len(names):
+            yield (accession, period), statement
 
 
 def _kept(by_concept: Mapping[str, list[Entry]], strays: set[tuple[str, date]]) -> Iterator[tuple[str, list[Entry]]]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date
 
-from tickyard.features.research.filed import concepts
+from tickyard.features.research.filed import concepts, costs
 from tickyard.features.research.filed.concepts import Number
 from tickyard.features.research.filed.periods import (
     ANNUAL_FORMS,
@@ -15,20 +15,25 @@ from tickyard.features.research.filed.periods import (
     same_day_of_year,
 )
 from tickyard.features.research.filed.statement import Years, arrange
-from tickyard.features.research.filed.strays import broken_end, without_strays
+from tickyard.features.research.filed.strays import aligned, broken_end, without_strays
 from tickyard.sources.filings.border import CompanyFacts, Entry
 
 _READ = (
     *concepts.REVENUE,
     *concepts.NET_INCOME,
     *concepts.CHECKS,
+    *concepts.INTEREST_SPENT,
     *concepts.MINORITY,
     *concepts.MINORITY_DIVIDED,
     *concepts.MINORITY_SIGNS,
+    *concepts.OWNERS_COMPREHENSIVE,
+    *concepts.OTHER_COMPREHENSIVE,
     *concepts.PREFERRED_DIVIDENDS,
     *concepts.SET_ASIDE,
+    concepts.TAXES,
+    *costs.TRADE_COSTS,
 )
-_PER_SHARE = tuple(dict.fromkeys((*concepts.PER_SHARE, *concepts.DILUTED_PER_SHARE)))
+_PER_SHARE = tuple(dict.fromkeys((*concepts.PER_SHARE, *concepts.DILUTED_PER_SHARE, concepts.PREFERRED_PER_SHARE)))
 _COUNTED = (*concepts.AVERAGE_COUNTS, *concepts.DILUTED_COUNTS)
 _YEAR_FORMS = ANNUAL_FORMS | INTERIM_FOREIGN_FORMS
 
@@ -42,7 +47,7 @@ def years_of(facts: CompanyFacts, today: date, year_end: str | None) -> Years | 
             if len(unit) == 3 and unit.isupper():
                 _sort_out(concept, unit, entries, today, money, loose)
     _admit_interim(money, loose, year_end)
-    money = without_strays(money)
+    money = without_strays(aligned(money))
     figures = (*concepts.REVENUE, *concepts.NET_INCOME)
     currency = _reporting_currency(
         {unit: {key: rows for key, rows in by.items() if key in figures} for unit, by in money.items()}
@@ -140,17 +145,22 @@ def _admit_interim(
 
 
 def _reporting_currency(found: dict[str, dict[str, list[Entry]]]) -> str | None:
-    """The currency of the newest year. A convenience translation covers fewer years of a report, and loses; between
-    equals it is the dollar, into which others translate for American readers."""
-    rows = {unit: [row for entries in by_concept.values() for row in entries] for unit, by_concept in found.items()}
+    """The currency of the newest year. A convenience translation covers fewer years of a report, or fewer lines, and
+    loses; only between equals what was told before counts, and then it is the dollar, into which others translate for
+    American readers."""
+    rows = {
+        unit: [(concept, row) for concept, entries in by_concept.items() for row in entries]
+        for unit, by_concept in found.items()
+    }
     rows = {unit: entries for unit, entries in rows.items() if entries}
     if not rows:
         return None
-    newest = max(row.end for entries in rows.values() for row in entries)
-    filing = max((row.filed, row.accession) for entries in rows.values() for row in entries if row.end == newest)
+    newest = max(row.end for entries in rows.values() for _, row in entries)
+    filing = max((row.filed, row.accession) for entries in rows.values() for _, row in entries if row.end == newest)
 
-    def weight(unit: str) -> tuple[int, int, int, bool, str]:
-        in_filing = {row.end for row in rows[unit] if (row.filed, row.accession) == filing}
-        return len(in_filing), len({row.end for row in rows[unit]}), len(rows[unit]), unit != "USD", unit
+    def weight(unit: str) -> tuple[int, int, int, int, bool, str]:
+        lines = {(concept, row.end) for concept, row in rows[unit] if (row.filed, row.accession) == filing}
+        years, ever = {end for _, end in lines}, {row.end for _, row in rows[unit]}
+        return len(years), len(lines), len(ever), len(rows[unit]), unit != "USD", unit
 
-    return max((unit for unit in rows if any(row.end == newest for row in rows[unit])), key=weight)
+    return max((unit for unit in rows if any(row.end == newest for _, row in rows[unit])), key=weight)

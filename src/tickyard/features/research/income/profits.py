@@ -26,6 +26,7 @@ _TIMES_SOLD: Final = 8
 _PART_ROOM: Final = 4
 _FAR_OFF: Final = 4
 _PROFITS: Final = (*concepts.OWNERS_PROFITS, *concepts.WHOLE_PROFITS, *concepts.COMMON_PROFITS)
+_BEFORE_TAXES: Final = (*concepts.PRETAX, *reversed(concepts.IFRS_LEFT))
 _FIGURES: Final = frozenset((*concepts.REVENUE, *concepts.NET_INCOME))
 _SOLD: Final = frozenset((*concepts.REVENUE, *concepts.NET_INTEREST, *concepts.GROSS_INTEREST))
 WRONG_SCALE: Final = "A slip: the whole filing is in another scale than its neighbours, or than profit per share."
@@ -143,11 +144,16 @@ def is_turned(statement: Statement, profit: Number) -> bool:
     if profit < 0 and per_share is not None and per_share > 0:
         # What is left of the whole profit is no witness for itself.
         above = (
-            statement.first((*concepts.PRETAX, concepts.OPERATING_INCOME)),
+            statement.first((*_BEFORE_TAXES, concepts.OPERATING_INCOME)),
+            statement.first(concepts.OWNERS_COMPREHENSIVE),
             common,
             rest if rest != profit else None,
         )
         return not any(each is not None and each < 0 for each in above)
+    operating = statement.get(concepts.OPERATING_INCOME)
+    if per_share is None and common is None and whole is None and operating is not None and pretax is not None:
+        # With nothing below to bear it out: a profit of the size of the loss that the lines above come to.
+        return max(operating, pretax) < 0 < profit and are_close(profit, -pretax)
     preferred = statement.first(concepts.PREFERRED_DIVIDENDS)
     if preferred and common is not None and is_equal(profit - preferred, common):
         return False  # preferred dividends took as much, and the filing says so
@@ -157,7 +163,9 @@ def is_turned(statement: Statement, profit: Number) -> bool:
     if not against:
         return False
     ours = len(like) - against + bool(pretax and (pretax > 0) == (profit > 0))
-    return against + bool(pretax and (pretax > 0) != (profit > 0)) > ours
+    # Abroad a loss before taxes tells a loss; a profit may as well have lost its sign with the other lines.
+    left = pretax or min(statement.first(_BEFORE_TAXES) or 0, 0)
+    return against + bool(left and (left > 0) != (profit > 0)) > ours
 
 
 def find_slip(years: Years, statement: Statement, concept: str, profit: Number) -> int | None:
@@ -175,6 +183,8 @@ def find_slip(years: Years, statement: Statement, concept: str, profit: Number) 
     beside = [value for name in names if (value := statement.get(name)) is not None and value != profit]
     if any(are_alike(value, profit) for value in beside):
         return None
+    if any(power_off(profit, all_of_it) == power for all_of_it in _on_the_side_of_shares(statement, profit)):
+        return power  # two witnesses: the year before may have slipped as this one did
     before = years.before(statement, concepts.NET_INCOME)
     last = before.first(concepts.NET_INCOME) if before is not None else None
     if before is not None and last:
@@ -186,6 +196,13 @@ def find_slip(years: Years, statement: Statement, concept: str, profit: Number) 
     if sold and is_usual(profit, sold) and not is_usual(made_of(statement), sold):
         return None
     return power
+
+
+def _on_the_side_of_shares(statement: Statement, profit: Number) -> list[Number]:
+    """What the owners earned in all, where that is as far from the profit as profit per share times shares is."""
+    told = [value for name in concepts.OWNERS_COMPREHENSIVE if (value := statement.get(name)) is not None]
+    made = concepts.size(made_of(statement))
+    return [value for value in told if (concepts.size(value) > concepts.size(profit)) == (made > concepts.size(profit))]
 
 
 def _slip_beside(years: Years, statement: Statement, concept: str, profit: Number) -> int | None:

@@ -9,6 +9,7 @@ from itertools import chain
 
 from tickyard.features.research.filed import concepts
 from tickyard.features.research.filed.facts import (
+    OF_ANOTHER,
     Candidate,
     Figure,
     candidate,
@@ -53,6 +54,8 @@ def revenue_of(years: Years, end: date) -> Figure:
         trial = _judge(years, statement, sliced)
         whole = next((each for each in statements[place:] if statement.is_slight_beside(each)), None)
         reason = _oddity(statement, trial, whole, _judge(years, whole, sliced)) if whole is not None else None
+        if any(statement.is_of_another(each) for each in statements[place:]):
+            reason = OF_ANOTHER
         if reason is not None:
             trial = _refused(statement, reason, ())
         judged += _candidates(statement, trial)

@@ -56,6 +56,17 @@ def sum_of_parts(statement: Statement, losers: dict[str, str], before: Statement
     return _twice_proved(statement, losers)
 
 
+def made_of_parts(statement: Statement, concept: str, value: Number) -> str | None:
+    """The words for two parts that exclude each other and come to what is tagged as the whole; None without them."""
+    if concept not in concepts.TOTALS:
+        return None
+    for one, other in concepts.COUNTERPARTS:
+        first, second = statement.get(one), statement.get(other)
+        if first is not None and second is not None and min(first, second) > 0 and is_equal(first + second, value):
+            return f"{concepts.short(one)} and {concepts.short(other)}"
+    return None
+
+
 def less_excise(statement: Statement, concept: str, rest: Number, losers: dict[str, str]) -> Trial:
     row = statement.rows[concept]
     whole = Entry(row.start, row.end, rest, row.accession, row.form, row.filed)
@@ -70,7 +81,7 @@ def _has_slipped(statement: Statement, part: str, before: Statement | None) -> b
 
 def _twice_proved(statement: Statement, losers: dict[str, str]) -> Trial | None:
     """A total that stands under a name of the filer's own, when two different sums inside the filing come to it."""
-    if any(concept in statement.rows for concept in concepts.REVENUE):
+    if any(name in statement.rows for name in concepts.REVENUE if name not in concepts.ONE_BUSINESS):
         return None
     sums = list(sums_of(statement))
     for words, total in sums:

@@ -7,10 +7,12 @@ from tickyard.features.research.filed import concepts
 from tickyard.features.research.filed.amounts import are_close, is_equal, power_off, slip
 from tickyard.features.research.filed.concepts import Number
 from tickyard.features.research.filed.statement import Statement
+from tickyard.features.research.revenue.slices import dwarfs
 
 SALES_PROOF: Final = "gross profit and cost of sales"
 _CONTRACTS: Final = (concepts.CONTRACTS_NET, concepts.CONTRACTS_GROSS)
 _OPERATING: Final = "operating income"
+WITHOUT_GAINS: Final = "expenses and income before taxes, without what was gained beside operation,"
 _WITHOUT_OTHERS: Final = "operating income and expenses, without a part in others' profits,"
 
 
@@ -33,7 +35,7 @@ def _sums_of(statement: Statement) -> Iterator[tuple[str, Number]]:
         if gross is not None and (spent := get(cost)) is not None:
             yield SALES_PROOF, gross + spent
     operating, gains = get(concepts.OPERATING_INCOME), get(concepts.PROPERTY_GAINS)
-    others = get(concepts.OTHERS_PROFITS)
+    others, beside = get(concepts.OTHERS_PROFITS), get(concepts.BESIDE_OPERATION)
     for expense in concepts.EXPENSES:
         spent = get(expense)
         if spent is None:
@@ -44,10 +46,16 @@ def _sums_of(statement: Statement) -> Iterator[tuple[str, Number]]:
                 yield "operating income and expenses, without gains on property,", operating + spent - gains
             if others is not None:
                 yield _WITHOUT_OTHERS, operating + spent - others
+        left = first(concepts.PRETAX)
+        if operating is None and left is not None and beside:
+            yield WITHOUT_GAINS, left - beside + spent
         if expense != "us-gaap:OperatingExpenses":
             for pretax in concepts.PRETAX:
                 if (profit := get(pretax)) is not None:
                     yield "income before taxes and expenses", profit + spent
+    costs = get(concepts.OPERATING_COSTS)
+    if operating is not None and costs is not None:
+        yield "costs and income of operation", operating + costs
     interest, other = first(concepts.NET_INTEREST), get(concepts.OTHER_BANKING)
     if interest is not None and other is not None:
         yield "net interest and non-interest income", interest + other
@@ -76,6 +84,9 @@ def net_of_excise(statement: Statement, value: Number, *, has_excise: bool) -> N
         is_proved = 0 < excise < value and prove(statement, value - excise) == SALES_PROOF
         return value - excise if is_proved else None
     sold = [total for words, total in sums_of(statement) if words == SALES_PROOF] if has_excise else []
+    # Costs that stand beside the cost of sales, as those of services do, are spent and not collected for others.
+    apart = {statement.get(name) for name in concepts.COSTS_APART}
+    sold = [total for total in sold if value - total not in apart]
     # More than as much again is not what a maker of drinks or fuels collects, but another line of business.
     return max((total for total in sold if total < value < 2 * total), default=None)
 
@@ -106,13 +117,19 @@ def banking_income(statement: Statement, value: Number) -> Number | None:
     return net + other if 0 < (net + other) * 105 < value * 100 else None
 
 
+def is_less_than_banking(statement: Statement, value: Number) -> bool:
+    """Whether a bank's net interest and other income together are clearly more."""
+    net, other = statement.first(concepts.NET_INTEREST), statement.get(concepts.OTHER_BANKING)
+    return net is not None and net > 0 and other is not None and (net + other) * 98 > value * 100
+
+
 def is_before_interest(concept: str, value: Number, readable: Iterable[tuple[str, Number]]) -> bool:
     """Whether revenue after interest expense stands beside a proved total: then interest is among the expenses that
     prove it."""
     net = dict(readable).get(concepts.NET_OF_INTEREST)
     if concept != concepts.REVENUES or net is None:
         return False
-    return 0 < net < value and not concepts.dwarfs(concept, value, concepts.NET_OF_INTEREST, net)
+    return 0 < net < value and not dwarfs(concept, value, concepts.NET_OF_INTEREST, net)
 
 
 def total_above(

@@ -8,16 +8,15 @@ the rest is taken.
 from collections.abc import Iterable
 
 from tickyard.features.research.filed import concepts
+from tickyard.features.research.filed.amounts import are_close
 from tickyard.features.research.filed.concepts import Number
 from tickyard.features.research.filed.facts import (
     unread,
 )
 from tickyard.features.research.filed.statement import Statement
-from tickyard.features.research.revenue.parts import OFF_SCALE, Trial, less_excise, sum_of_parts
+from tickyard.features.research.revenue.parts import OFF_SCALE, Trial, less_excise, made_of_parts, sum_of_parts
 from tickyard.features.research.revenue.proofs import (
     SALES_PROOF,
-    after_interest,
-    banking_income,
     find_slip,
     has_sales,
     is_before_interest,
@@ -25,58 +24,35 @@ from tickyard.features.research.revenue.proofs import (
     is_beside_the_sum,
     is_disproved,
     is_less_by_losses,
+    is_less_than_banking,
     is_less_than_before_taxes,
     is_less_than_goods_cost,
     is_less_than_left_abroad,
     is_outdone,
     left_and_spent,
-    left_of_more,
     net_of_excise,
     prove,
     sums_of,
     total_above,
-    without_excise,
 )
+from tickyard.features.research.revenue.remarks import TOTAL_ABOVE, remarks_on
+from tickyard.features.research.revenue.slices import dwarfs, is_margin, is_nothing_sold
 from tickyard.sources.filings.border import Entry
 
 Readable = list[tuple[str, Number]]
 
+_SAME_BUSINESS = 3
 _SALES = (concepts.SALES, concepts.GOODS, concepts.CONTRACTS_GROSS)
 _CONTRACTS = (concepts.CONTRACTS_NET, concepts.IFRS_CONTRACTS)
 _COSTS = "Less than was spent on the goods sold, or left over: the larger number beside it is likelier the total."
 _DISPROVED = "A slice: more was left over, or with what was spent twice as much, than this."
+_NOTHING_SOLD = "No revenue: what was lost in operation is all that was spent."
 _BESIDE_THE_SUM = "No total: what was left over and spent comes to another amount."
+_MARGIN = "A margin: far more than interest is taken off it."
 _INTEREST = "Interest of a comparable size lies outside it, so it is only a part of revenue."
-_WITH_EXCISE = "revenue may include excise: gross profit and cost of sales make {rest} without it."
-_BEFORE_INTEREST = "revenue is before interest expense: net interest and non-interest income make {rest}."
-_MAYBE_BEFORE_INTEREST = (
-    "revenue may be before interest expense: net interest and non-interest income make {rest}, which is less."
-)
-_LESS_THAN_CONTRACTS = (
-    "revenue may be only a part: contracts with customers are {more}, unless those are told before something is taken "
-    "off them."
-)
-_BESIDE = (
-    "revenue may be only a part: what was left over and spent makes {rest}, of which the rest was gained beside it or "
-    "stands under another name."
-)
-_LEFT_OF_MORE = (
-    "revenue may be told before something was taken off it: what was left over and spent makes {rest}, unless a cost "
-    "stands under another name."
-)
-_TOTAL_ABOVE = (
-    "revenue may be without other revenue: the filing tags a total of {whole}, unless sales between its own segments "
-    "are in that."
-)
-_LESS_THAN_LEFT = (
-    "revenue may be only a part: more was left of all income than this, as when investments gained in value or "
-    "interest is not in it."
-)
-_REMARKS = {
-    concepts.IFRS_WITH_OTHER: ("revenue includes other income: the filing tags no narrower total.",),
-    concepts.IFRS_INSURANCE: ("revenue is that of insurance: what investments earned is not in it.",),
-}
+_ONE_BUSINESS = "One business of several, unless something else in the filing comes to it."
 ONLY_A_PART = "revenue: only a part of it is reported"
+_NO_SALES = "revenue: the loss in operation of the year ended {end} is all that was spent, so nothing was sold."
 _PART_OF_TOTAL = ONLY_A_PART + " for the year ended {end}, the total is not."
 
 
@@ -96,6 +72,8 @@ def try_total(statement: Statement, sliced: frozenset[str], before: Statement | 
     if (rows[0][1].value is None and rows[0][0] in concepts.TOTALS) or not readable:
         losers |= _left(rows, losers, "The total could not be read or is given more than once.")
         return Trial(None, "", (unread("revenue", end),), losers, is_final=True)
+    losers |= {concept: _MARGIN for concept, _ in readable if is_margin(statement, concept)}
+    readable = [each for each in readable if each[0] not in losers]
     if (trial := _borne_out(statement, readable, losers)) is not None:
         return trial
     if (net := _less_taxes(statement, readable, has_excise=has_excise)) is not None:
@@ -119,14 +97,21 @@ def try_total(statement: Statement, sliced: frozenset[str], before: Statement | 
             return parts  # something proves them together, and not the one alone
     if standing:
         return _best_of(statement, standing, losers, before, has_excise=has_excise)
-    reason = (OFF_SCALE if is_odd else _PART_OF_TOTAL).format(end=end)
+    is_none_sold = _NOTHING_SOLD in losers.values()
+    reason = (OFF_SCALE if is_odd else _NO_SALES if is_none_sold else _PART_OF_TOTAL).format(end=end)
     return sum_of_parts(statement, losers, before) or Trial(None, "", (reason,), losers)
 
 
 def _borne_out(statement: Statement, readable: Readable, losers: dict[str, str]) -> Trial | None:
     """The total that other lines of the statement come to as well, if there is one."""
-    proved = [(concept, value, proof) for concept, value in readable if (proof := prove(statement, value))]
+    proved = [
+        (concept, value, proof)
+        for concept, value in readable
+        if (proof := prove(statement, value) or made_of_parts(statement, concept, value))
+    ]
     proved = [each for each in proved if each[2] != SALES_PROOF or not is_outdone(statement, each[1])]
+    # A bank's segments may be told by rules of their own, with what was spent and left by those.
+    proved = [each for each in proved if not is_less_than_banking(statement, each[1])]
     if proved and not is_before_interest(*proved[0][:2], readable):
         concept, value, proof = proved[0]
         for other, amount in readable:
@@ -134,7 +119,7 @@ def _borne_out(statement: Statement, readable: Readable, losers: dict[str, str])
         trial = _win(statement, concept, value, f"The total: {proof} give the same amount.", losers)
         trial.is_proved = True
         if proof == SALES_PROOF and (whole := total_above(statement, concept, value, readable)) is not None:
-            trial.notes += (_TOTAL_ABOVE.format(whole=whole),)
+            trial.notes += (TOTAL_ABOVE.format(whole=whole),)
         return trial
     return None
 
@@ -161,8 +146,13 @@ def _sift(
         slipped = find_slip(statement, concept, value, before)
         is_odd |= slipped is not None
         trouble = slipped or _trouble(statement, concept, value, sliced)
-        if trouble is None and is_disproved(statement, value):
+        is_refuted = is_disproved(statement, value) and not _is_year_of_gains(
+            statement, concept, value, before, readable
+        )
+        if trouble is None and is_refuted:
             trouble = _DISPROVED
+        if trouble is None and is_nothing_sold(statement, value):
+            trouble = _NOTHING_SOLD
         if trouble is None and concept not in concepts.TOTALS and _is_beside(statement, concept, value, before):
             trouble = _BESIDE_THE_SUM
         if trouble is None:
@@ -170,6 +160,23 @@ def _sift(
         else:
             losers[concept] = trouble
     return standing, is_odd
+
+
+def _is_year_of_gains(
+    statement: Statement, concept: str, value: Number, before: Statement | None, readable: Readable
+) -> bool:
+    """Whether more was left than this total because of something that is no revenue, such as a sale of buildings: the
+    same name told about as much in the year before, when less than half of it was left, and nothing larger stands
+    beside it."""
+    last = before.get(concept) if before is not None else None
+    if concept not in concepts.TOTALS or before is None or last is None or max(other for _, other in readable) > value:
+        return False
+    spent = statement.get(concepts.ALL_COSTS)
+    if spent is not None and spent > 2 * value:
+        return False  # a slice of what costs so much
+    profit = before.first(concepts.NET_INCOME)
+    is_alike = 0 < value <= _SAME_BUSINESS * last and last <= _SAME_BUSINESS * value
+    return is_alike and profit is not None and 2 * profit <= last and not is_disproved(before, last)
 
 
 def _is_beside(statement: Statement, concept: str, value: Number, before: Statement | None) -> bool:
@@ -190,7 +197,7 @@ def _best_of(
         standing = likely
     concept, value = standing[0]
     for other, larger in standing[1:]:
-        if concepts.dwarfs(other, larger, concept, value):
+        if dwarfs(other, larger, concept, value) and not _was_told(before, concept, value, other):
             losers[concept] = f"A slice: {concepts.short(other)} of the same filing is far larger."
             concept, value = other, larger
     for other, amount in standing:
@@ -200,26 +207,15 @@ def _best_of(
         parts = {other: statement.get(other) for other, reason in losers.items() if reason == _INTEREST}
         losers |= {other: _beside(other, part, concept, value) for other, part in parts.items() if part is not None}
     trial = _win(statement, concept, value, "The best concept of the filing that no part contradicts.", losers)
-    rest = without_excise(statement, concept, value, has_excise=has_excise)
-    trial.notes = (_WITH_EXCISE.format(rest=rest),) if rest else _REMARKS.get(concept, ())
-    if (after := after_interest(statement, value)) is not None:
-        trial.notes = (_BEFORE_INTEREST.format(rest=after),)
-    elif (after := banking_income(statement, value)) is not None:
-        trial.notes = (_MAYBE_BEFORE_INTEREST.format(rest=after),)
-    # Hedges that lost may bring a total a little below its contracts.
-    if concept in concepts.TOTALS and more * 10 > value * 11:
-        trial.notes += (_LESS_THAN_CONTRACTS.format(more=more),)
-    trial.notes += _on_parts(statement, concept, value, before)
+    trial.notes = remarks_on(statement, concept, value, before, contracts=more, has_excise=has_excise)
     return trial
 
 
-def _on_parts(statement: Statement, concept: str, value: Number, before: Statement | None) -> tuple[str, ...]:
-    """What must be said of a number that nothing refutes, but of which more seems to have come in."""
-    if (rest := left_and_spent(statement, concept, value, before)) is not None:
-        return (_BESIDE.format(rest=rest),)
-    if (rest := left_of_more(statement, concept, value, before)) is not None:
-        return (_LEFT_OF_MORE.format(rest=rest),)
-    return (_LESS_THAN_LEFT,) if is_less_than_left_abroad(statement, concept, value, before) else ()
+def _was_told(before: Statement | None, concept: str, value: Number, larger: str) -> bool:
+    """Whether the year before bears a total abroad out and knows nothing of the larger number: by those standards
+    contracts are in the total, so what is more is a table of another kind."""
+    last = before.get(concept) if before is not None and larger not in before.values else None
+    return concept == concepts.IFRS_REVENUE and last is not None and are_close(value, last)
 
 
 def _win(statement: Statement, concept: str, value: Number, why: str, losers: dict[str, str]) -> Trial:
@@ -241,8 +237,8 @@ def _trouble(statement: Statement, concept: str, value: Number, sliced: frozense
             and not (part == concepts.PREMIUMS and is_less_by_losses(statement, value, amount))
         ):
             return f"Smaller than {concepts.short(part)}, a part of revenue, so it is no total."
-    interest, other = statement.first(concepts.NET_INTEREST), statement.get(concepts.OTHER_BANKING)
-    if interest is not None and interest > 0 and other is not None and (interest + other) * 98 > value * 100:
+    interest = statement.first(concepts.NET_INTEREST)
+    if is_less_than_banking(statement, value):
         return "Smaller than net interest and non-interest income together, so it is no total."
     sold = next((total for words, total in sums_of(statement) if words == SALES_PROOF), None)
     # What is taken in beside the sales, such as royalties, is in a gross profit too: it is less than a tenth of them.
@@ -250,6 +246,8 @@ def _trouble(statement: Statement, concept: str, value: Number, sliced: frozense
         return "Smaller than gross profit and cost of sales together, so it is no total."
     if concept in concepts.TOTALS:
         return None
+    if concept in concepts.ONE_BUSINESS:
+        return _ONE_BUSINESS
     # Before what it costs a lender, where that is all it tags: as far outside contracts as net interest.
     interest = interest if interest is not None else statement.first(concepts.GROSS_INTEREST)
     is_outside = not has_sales(statement) and concept != concepts.INVESTMENTS
@@ -259,8 +257,9 @@ def _trouble(statement: Statement, concept: str, value: Number, sliced: frozense
         return "It was not the total where this filer tagged both."
     for part, beside in concepts.COUNTERPARTS:
         amount = statement.get(beside)
-        # Hedges and the like may be tagged apart although the filer calls its total contracts: those are little.
-        least = 10 if beside in concepts.OUTSIDE_CONTRACTS else 100
+        # Hedges and the like may be tagged apart although the filer calls its total contracts, and a landlord's fees
+        # although rent is its revenue: those are little.
+        least = 10 if beside in concepts.OUTSIDE_CONTRACTS else 20 if part in concepts.LEASES else 100
         if concept == part and amount is not None and amount * least > value:
             return f"A part: {concepts.short(beside)} stands beside it, and no total."
     return None

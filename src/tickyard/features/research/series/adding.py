@@ -136,22 +136,25 @@ def settle_year(
             }
     # The newest year is what the trailing one is made of: it is as restated, or unknown.
     is_past = year.end != years.newest_end(FIGURES)
-    if is_past and (before := _as_first_told(whole, inside, newest, line, spans, nine)):
-        return before
+    if is_past and (first := _as_first_told(whole, inside, newest, line, spans, nine)):
+        return first
     if any(item.value is None for item in newest):
         return {}
-    if any(_makes(newest, said.value) for said in line.told(years, year.end, "year") if said.value is not None):
-        return {
-            end: replace(item, reason=_BEFORE.format(end=year.end)) for end, item in zip(inside, newest, strict=True)
-        }
-    reason = _APART.format(end=year.end)
-    # Where some stand under another name than the year, they are the ones that do not belong.
-    strangers = [item for item in newest if not item.alike & whole.alike]
-    return {
-        end: (_kin(line.told(spans, end, "quarter"), whole) if strangers else None) or unknown(item, reason)
+    tellings = [said.value for said in line.told(years, year.end, "year") if said.value is not None]
+    before, reason = _BEFORE.format(end=year.end), _APART.format(end=year.end)
+    if any(_makes(newest, value) for value in tellings):
+        return {end: replace(item, reason=before) for end, item in zip(inside, newest, strict=True)}
+    # Where some stand under another name than the year, they are the ones that do not belong; but those that do must
+    # make up the year like any others.
+    kin = [
+        item if item.alike & whole.alike else _kin(line.told(spans, end, "quarter"), whole) or unknown(item, reason)
         for end, item in zip(inside, newest, strict=True)
-        if not strangers or item in strangers
-    }
+    ]
+    if _makes(kin, whole.value) or any(item.value is None for item in kin):
+        return {end: item for end, item in zip(inside, kin, strict=True) if item not in newest}
+    if any(_makes(kin, value) for value in tellings):
+        return {end: replace(item, reason=before) for end, item in zip(inside, kin, strict=True)}
+    return {end: unknown(item, reason) for end, item in zip(inside, kin, strict=True)}
 
 
 def _as_first_told(

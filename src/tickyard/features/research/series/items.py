@@ -10,7 +10,8 @@ from tickyard.features.research.filed.concepts import Number
 from tickyard.features.research.filed.facts import Figure, unheard
 from tickyard.features.research.filed.periods import fiscal_year
 from tickyard.features.research.filed.statement import Statement, Years
-from tickyard.features.research.income.choice import SUBTRACTED, income_of
+from tickyard.features.research.income.choice import income_of
+from tickyard.features.research.income.owners import SUBTRACTED
 from tickyard.features.research.revenue.choice import REVENUE_WANTED, revenue_of
 from tickyard.features.research.series import scales
 from tickyard.sources.filings.border import Entry
@@ -107,7 +108,9 @@ NET_INCOME: Final = StatementLine("netIncome", concepts.NET_INCOME, income_of, l
 
 def period_of(spans: Years, end: date, word: str, covers: Sequence[Entry] = ()) -> Period:
     statements = spans.statements(FIGURES, end)
-    rows = [row for statement in statements for row in statement.rows.values() if row.start is not None]
+    told = [row for statement in statements for row in statement.rows.values()]
+    # Of a period that hundreds of filings tell not all are looked at: those that are may tell something else of it.
+    rows = told or [row for _, row in spans.by_end[end]]
     start = min(row.start for row in rows if row.start is not None)
     everything = spans.statements((*scales.PER_SHARE, *scales.COUNTS), end)
     cover = scales.nearest(covers, end)

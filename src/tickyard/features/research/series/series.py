@@ -12,6 +12,7 @@ from typing import Final
 
 from tickyard.features.research.filed import concepts
 from tickyard.features.research.filed.concepts import Number
+from tickyard.features.research.filed.mergers import merger_since
 from tickyard.features.research.filed.periods import (
     COUNT_FORMS,
     INTERIM_FOREIGN_FORMS,
@@ -22,6 +23,8 @@ from tickyard.features.research.filed.periods import (
 from tickyard.features.research.filed.reports import known
 from tickyard.features.research.filed.statement import Years
 from tickyard.features.research.filed.years import spans_of, years_of
+from tickyard.features.research.income.choice import choose_net_income
+from tickyard.features.research.revenue.choice import choose_revenue
 from tickyard.features.research.series.adding import (
     GAP,
     adds_up,
@@ -40,6 +43,7 @@ from tickyard.features.research.series.items import (
     StatementLine,
     period_of,
 )
+from tickyard.features.research.series.merged import NO_YEAR, told_apart, without_newest
 from tickyard.sources.filings.border import CompanyFacts
 
 __all__ = ["NO_SERIES", "Item", "Period", "Said", "Series", "Trailing", "series"]
@@ -95,7 +99,12 @@ def series(facts: CompanyFacts, year_end: str | None, today: date) -> Series:
     settled = _settled(annual, reported, years, quarters, {2: halves, 3: nine_months})
     quarterly = [settled[end] for end in sorted(settled, reverse=True)][:_QUARTERS_MAX]
     trailing = _trailing(annual, quarterly, reported, (quarters, halves, nine_months), years.unit)
-    if trailing.end is not None and (reason := _outdated(trailing.end, years)) is not None:
+    merger = merger_since(facts, choose_revenue(years, today).fact, choose_net_income(years, today).fact, today)
+    if merger is not None:
+        annual, quarterly = without_newest(annual, merger), told_apart(quarterly, merger)
+        nothing = Item(None, years.unit, reason=NO_YEAR.format(filed=merger.filed))
+        trailing = Trailing(None, trailing.end, nothing, nothing)
+    elif trailing.end is not None and (reason := _outdated(trailing.end, years)) is not None:
         nothing = Item(None, years.unit, reason=reason)
         trailing = Trailing(None, trailing.end, nothing, nothing)
     elif trailing.end is not None and (remark := _told_since(facts, trailing.end, years.unit, today)) is not None:

@@ -5,7 +5,7 @@ against the others (`doubts.py`). What a new filer's first report says of the ti
 shares were converted and issued when it was listed, and only the cover knows. So it is when the cover falls silent.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -15,11 +15,11 @@ from tickyard.features.research.filed.facts import Candidate, candidate
 from tickyard.features.research.filed.periods import COUNT_AGE
 from tickyard.features.research.filed.reports import Report, implied_count, known, newest_average, public_float
 from tickyard.features.research.filed.settling import latest
+from tickyard.features.research.shares.classes import classes_on, is_lone, left_out
 from tickyard.features.research.shares.desk import (
     SILENT,
     UNIT,
     Desk,
-    copied_from,
     counts_elsewhere,
     is_as_before,
     is_silent,
@@ -27,18 +27,22 @@ from tickyard.features.research.shares.desk import (
     late,
     lay_out,
     of_newest_day,
+    short_of_the_first,
+    slip_of_the_first,
     too_early,
     witnesses_of,
 )
 from tickyard.features.research.shares.doubts import (
     LEAST,
     MOST,
+    SET_RIGHT,
     ShareVerdict,
-    balance_in,
+    cured,
     doubt,
     is_tens_off,
     sides_with,
 )
+from tickyard.features.research.shares.standing import above_all, left_standing
 from tickyard.sources.filings.border import CompanyFacts, Entry
 
 _ABOVE_AVERAGE = (
@@ -76,6 +80,8 @@ class _Try:
     judged: tuple[str, Entry] | None = None
     remark: str | None = None
     """What must be said although it was taken."""
+    set_right: Entry | None = None
+    """The same in the scale of all others, where it was refused for its own."""
     is_final: bool = False
     """Whether the other counts must not be asked: they contradict it, and nothing tells who is right."""
 
@@ -90,6 +96,10 @@ def choose_shares(facts: CompanyFacts, filings: Sequence[Report], today: date) -
     if balance.shares is not None:
         remark = (balance.remark,) if balance.remark else ()
         return _count(desk, [balance, cover], (*_explain(cover, "the count of the balance sheet"), *remark))
+    if (right := cover.set_right) is not None:
+        basis = f"the cover of the {right.form}"
+        healed = _Try(_shares(concepts.COVER_COUNT, right, basis), None, (concepts.COVER_COUNT, right))
+        return _count(desk, [healed, balance], (SET_RIGHT,))
     average = _average(desk) if not cover.is_final and not balance.is_final else _Try(None, None)
     if average.shares is not None:
         fallback = "the weighted average of basic shares over the latest period reported"
@@ -122,39 +132,29 @@ def _cover(desk: Desk) -> _Try:
 
 def _one_cover(desk: Desk, rows: list[Entry], row: Entry) -> _Try:
     judged = (concepts.COVER_COUNT, row)
-    report, is_final = desk.report, False
-    trouble = _trouble(row, desk.today, classes := _classes(desk.facts, rows, row))
+    report, is_final, right = desk.report, False, None
+    trouble = _trouble(row, desk.today, classes := classes_on(desk.facts, rows, row))
     if trouble is None and report is not None and row.filed < report.filed:
         trouble = f"is not repeated in the later {report.form} of {report.filed}"
-    if trouble is None and (copied := copied_from(desk, row)) is not None:
-        trouble = f"is that of {copied.end} to the last digit, although others were given since"
+    trouble = trouble or left_standing(desk, row)
     if trouble is None and classes is None and row.value is not None:
-        doubted = doubt(row.value, witnesses_of(desk, row), is_cover=True)
+        doubted = doubt(row.value, seen := witnesses_of(desk, row), is_cover=True)
         if doubted is not None:
             trouble, is_final = doubted.why, doubted.verdict is ShareVerdict.DISPUTE
+            right = cured(row, doubted, seen)
+        elif is_lone(desk, row, seen):
+            trouble = "is the only single one after reports that gave none, nothing bears it out: it may be a class"
+    if trouble is None and (right := slip_of_the_first(desk, row)) is not None:
+        trouble = "is a thousand or a million times its own table, digit for digit"
     if trouble is not None:
-        return _Try(None, f"the count on the cover ({row.form}, {row.end}) {trouble}", judged, is_final=is_final)
+        return _Try(None, f"the count on the cover ({row.form}, {row.end}) {trouble}", judged, None, right, is_final)
     if classes is None:
-        return _Try(_shares(concepts.COVER_COUNT, row, f"the cover of the {row.form}"), None, judged)
+        alone = _shares(concepts.COVER_COUNT, row, f"the cover of the {row.form}")
+        return _Try(alone, None, judged, short_of_the_first(desk, row) or above_all(desk, row))
     whole = Entry(row.start, row.end, sum(classes), row.accession, row.form, row.filed)
     basis = f"the sum of {len(classes)} classes on the cover of the {row.form}"
     remark = f"sharesOutstanding is {basis}."
     return _Try(_shares(concepts.COVER_COUNT, whole, basis), None, (concepts.COVER_COUNT, whole), remark)
-
-
-def _classes(facts: CompanyFacts, rows: Iterable[Entry], row: Entry) -> list[int] | None:
-    """The classes on one cover, when their sum is borne out by the rest of the filing: then all of them are there."""
-    if row.value is not None:
-        return None
-    values = [each.value for each in rows if each.accession == row.accession and each.filed == row.filed]
-    counts = sorted({int(value) for value in values if value is not None})
-    if len(counts) < 2 or None in values:
-        return None
-    average = newest_average(facts, row.accession)
-    witnesses = [average[1].value if average is not None else None, balance_in(facts, row.accession)]
-    whole = sum(counts)
-    fits = [concepts.size(whole - witness) * 10 <= witness for witness in witnesses if witness is not None]
-    return counts if fits and all(fits) else None
 
 
 def _balance(desk: Desk) -> _Try:
@@ -166,7 +166,7 @@ def _balance(desk: Desk) -> _Try:
     if not found:
         return _Try(None, None)
     _, _, concept, row = max(found, key=lambda each: each[:3])
-    trouble, is_final = _trouble(row, desk.today) or late(desk, row) or too_early(desk, row.end), False
+    trouble, is_final = _trouble(row, desk.today) or late(desk, row) or too_early(desk, row), False
     if trouble is None and is_silent(desk, row.end) and not is_as_before(desk, row):
         trouble = f"is of a time before {SILENT}"
     if trouble is None and row.value is not None:
@@ -179,6 +179,7 @@ def _balance(desk: Desk) -> _Try:
         complaint = f"the count on the balance sheet ({row.form}, {row.end}) {trouble}"
         return _Try(None, complaint, (concept, row), is_final=is_final)
     average = witnesses_of(desk, row).average or 0
+    average *= slip(row.value or 0, average) or 1  # many tell an average in thousands
     # Who gives no single count on its cover may count its treasury here, or partners' shares: nothing tells which.
     remark = _ABOVE_AVERAGE.format(average=average) if row.value and 0 < average * 13 < row.value * 10 else None
     return _Try(_shares(concept, row, f"the balance sheet of the {row.form}"), None, (concept, row), remark)
@@ -205,7 +206,7 @@ def _average(desk: Desk) -> _Try:
             trouble = f"is a factor of {scale} off what profit per share makes, and nothing tells which is right"
     if trouble is None and row.value is not None and implied and is_tens_off(row.value, implied):
         trouble = "is ten or a hundred times off what profit and profit per share make"
-    trouble = trouble or _trouble(row, desk.today) or late(desk, row) or too_early(desk, row.start or row.end)
+    trouble = trouble or _trouble(row, desk.today) or late(desk, row) or too_early(desk, row)
     if trouble is None and is_silent(desk, row.start or row.end):
         trouble = f"is of a time before {SILENT}"
     if trouble is None and not is_as_before(desk, row):
@@ -260,6 +261,8 @@ def _count(desk: Desk, tries: list[_Try], notes: tuple[str, ...]) -> Count:
         if concept not in seen
         and (row := latest(of_newest_day(known(desk.facts.units(concept).get(UNIT, ()), desk.forms, desk.today))))
     ]
+    if shares is not None:
+        notes = (*notes, *left_out(desk, shares.value))
     return Count(shares, notes, (*judged, *others))
 
 

@@ -1,13 +1,13 @@
 """A filer's reports laid out to count its shares: which is the newest, who was new when, whose cover fell silent."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import date
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
 
 from tickyard.features.research.filed import concepts
 from tickyard.features.research.filed.amounts import slip
 from tickyard.features.research.filed.concepts import Number
-from tickyard.features.research.filed.periods import COUNT_AGE, SAME_YEAR
+from tickyard.features.research.filed.periods import COUNT_AGE, FIGURE_AGE, SAME_YEAR
 from tickyard.features.research.filed.reports import (
     Report,
     count_forms,
@@ -16,6 +16,7 @@ from tickyard.features.research.filed.reports import (
     is_foreign,
     known,
     newcomers_report,
+    newest_average,
     newest_report,
 )
 from tickyard.features.research.filed.settling import latest
@@ -24,6 +25,11 @@ from tickyard.sources.filings.border import CompanyFacts, Entry
 
 UNIT = "shares"
 SILENT = "the covers of the reports no longer gave a single count, as when classes are added"
+
+SHORT = (
+    "sharesOutstanding may leave out a class: the cover counts far fewer than shared the profit of the time before the "
+    "first report, unless those were exchanged."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +43,13 @@ class Desk:
     silent_since: Report | None
     """The first report without a count on its cover, after reports that had one."""
     covers: tuple[Entry, ...]
-    before: date | None
-    """When the report before the newest was filed."""
+    reports: tuple[Report, ...]
+    """The periodic reports, the newest first, without amendments."""
+
+    @property
+    def before(self) -> date | None:
+        """When the report before the newest was filed."""
+        return self.reports[1].filed if len(self.reports) > 1 else None
 
 
 def lay_out(facts: CompanyFacts, filings: Sequence[Report], today: date) -> Desk:
@@ -59,37 +70,54 @@ def lay_out(facts: CompanyFacts, filings: Sequence[Report], today: date) -> Desk
         newcomers_report(facts, filings, forms),
         min(silent, key=lambda each: each.filed, default=None),
         tuple(covers),
-        later[1].filed if len(later) > 1 else None,
+        tuple(later),
     )
 
 
 def witnesses_of(desk: Desk, row: Entry) -> Witnesses:
     """What the filing says besides, or the report that it amends. A newcomer's first tables are of another time."""
-    before = _cover_before(desk, row)
+    before = cover_before(desk, row)
     seen = witnesses(desk.facts, desk.today, row.accession, before)
     if seen.average is None and seen.balance is None and seen.implied is None and desk.report is not None:
         seen = witnesses(desk.facts, desk.today, desk.report.accession, before)
+    if before is not None and before.end == row.end:
+        seen = replace(seen, of_owners=None)  # an amendment says nothing of another year
     if desk.first is not None and row.accession == desk.first.accession:
         return Witnesses(None, None, None, None, seen.float_value)
-    return seen
+    older = cover_before(desk, row, FIGURE_AGE)
+    return replace(seen, older=older.value if older is not None else None)
 
 
-def _cover_before(desk: Desk, row: Entry) -> Entry | None:
-    """The newest cover of another filing within the time in which a count is no older than too old."""
+def short_of_the_first(desk: Desk, row: Entry) -> str | None:
+    """What must be said of a newcomer's cover that counts far fewer than shared the profit before it was listed."""
+    if desk.first is None or row.accession != desk.first.accession or row.value is None:
+        return None
+    newest, implied = newest_average(desk.facts, row.accession), implied_count(desk.facts, row.accession)
+    average = newest[1].value if newest is not None else None
+    if average and implied and slip(average, implied):
+        average = implied
+    told = (average, implied)
+    return SHORT if all(each is not None and row.value * 10 < each * 7 for each in told) else None
+
+
+def slip_of_the_first(desk: Desk, row: Entry) -> Entry | None:
+    """A newcomer's cover in the scale of its own table, where it is a thousand or a million times that, digit for
+    digit, and only the table shows every share. Shares are issued and split at a listing, but not to such a number."""
+    if desk.first is None or row.accession != desk.first.accession or row.value is None:
+        return None
+    average = newest_average(desk.facts, row.accession)
+    told = (balance_in(desk.facts, row.accession), average[1].value if average is not None else None)
+    exact = next((each for each in told if each and each % 1000 and row.value in (each * 10**3, each * 10**6)), None)
+    is_count = exact is not None and exact >= LEAST
+    return Entry(row.start, row.end, exact, row.accession, row.form, row.filed) if is_count else None
+
+
+def cover_before(desk: Desk, row: Entry, age: timedelta = COUNT_AGE) -> Entry | None:
+    """The newest cover of another filing within the time in which a count is no older than too old. A placeholder is
+    none."""
     rows = [each for each in desk.covers if each.accession != row.accession and each.end <= row.end]
-    return latest(of_newest_day([each for each in rows if row.end - each.end <= COUNT_AGE]))
-
-
-def copied_from(desk: Desk, row: Entry) -> Entry | None:
-    """The cover that this one repeats to the last digit although others between them differ: nobody counted again. A
-    rounded count may well come back."""
-    if row.value is None or not row.value % 1000:
-        return None
-    earlier = [each for each in desk.covers if each.filed < row.filed and each.end < row.end]
-    same = max((each for each in earlier if each.value == row.value), key=lambda each: each.end, default=None)
-    if same is None or all(each.value == row.value for each in earlier if each.end > same.end):
-        return None
-    return same
+    told = [each for each in rows if each.value is None or each.value >= LEAST]
+    return latest(of_newest_day([each for each in told if row.end - each.end <= age]))
 
 
 def counts_elsewhere(desk: Desk, row: Entry) -> list[Number | None]:
@@ -122,11 +150,21 @@ def late(desk: Desk, row: Entry) -> str | None:
     return f"is not repeated in the later {report.form} of {report.filed}"
 
 
-def too_early(desk: Desk, since: date) -> str | None:
-    first = desk.first
-    if first is None or since >= first.filed:
+def too_early(desk: Desk, row: Entry) -> str | None:
+    first, since = desk.first, row.start or row.end
+    if first is None or since >= first.filed or _is_mostly_after(desk.facts, first, row):
         return None
     return f"is of the time before the filer's first report of {first.filed}"
+
+
+def _is_mostly_after(facts: CompanyFacts, first: Report, row: Entry) -> bool:
+    """Whether two thirds of an average, or more, are of the time after the first report, and the average in that one
+    is three quarters of it, or more: then no listing that it may still know of changed much."""
+    if row.start is None or (row.end - first.filed) * 3 < (row.end - row.start) * 2:
+        return False
+    then = newest_average(facts, first.accession)
+    before = then[1].value if then is not None else None
+    return before is not None and row.value is not None and before * 4 >= row.value * 3
 
 
 def is_silent(desk: Desk, since: date) -> bool:

@@ -20,6 +20,7 @@ from tickyard.sources.filings.border import CompanyFacts, Entry
 # Subsidiaries and shells file 1, 100 or 1000; the smallest listed company has close to a million shares.
 LEAST: Final = 100_000
 MOST: Final = 10**13
+SET_RIGHT: Final = "sharesOutstanding: the cover is tagged in a wrong scale and was set right by others."
 _UNIT: Final = "shares"
 # Dollars. No listed share but one has ever been worth more, and none that is worth less stays listed.
 _DEAREST, _CHEAPEST_PER_DOLLAR = 50_000, 1_000
@@ -36,6 +37,7 @@ _SHELL: Final = 50
 # In tenths of a lone average, which a fresh listing leaves far behind.
 _FAR_MORE: Final = 3000
 _POWERS: Final = (10, 100)
+_HUNDREDS: Final = 200
 
 
 class ShareVerdict(Enum):
@@ -49,6 +51,8 @@ class ShareVerdict(Enum):
 class Doubt:
     verdict: ShareVerdict
     why: str
+    cure: Fraction | None = None
+    """What a count that is too large by a thousand would have to be multiplied by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,10 @@ class Witnesses:
     float_value: Number | None
     before_average: Number | None = None
     """The average in the report before."""
+    of_owners: int | None = None
+    """The owners' profit over profit per share."""
+    older: Number | None = None
+    """The newest cover before that counts anything, be it two years old: good to tell a scale."""
 
     @property
     def in_table(self) -> tuple[Number, ...]:
@@ -81,6 +89,7 @@ def witnesses(facts: CompanyFacts, today: date, accession: str, before: Entry | 
         before.value if before is not None else None,
         held.value if held is not None else None,
         then[1].value if then is not None else None,
+        implied_count(facts, accession, is_of_owners=True),
     )
 
 
@@ -94,9 +103,13 @@ def doubt(count: Number, seen: Witnesses, *, is_cover: bool) -> Doubt | None:
         average = seen.implied
     table = [each for each in (average, seen.balance) if each is not None and each >= LEAST and not slip(each, count)]
     if not table:
+        if is_cover and seen.of_owners is not None and _is_short_again(count, seen.of_owners, seen.before):
+            why = "is far below what profit and profit per share make, as the one before was, and may leave out a class"
+            return Doubt(ShareVerdict.SLIP, why)
         is_borne_out = seen.implied is not None and are_close(count, seen.implied)
         held = None if is_borne_out else seen.float_value
-        return _against_before(count, seen.before) or _against_float(count, held)
+        far = None if is_borne_out else _against_older(count, seen.older)
+        return _against_before(count, seen.before) or far or _against_float(count, held)
     if is_cover and seen.balance is not None and _is_within(count, seen.balance, 9, 11):
         return None  # two counts of one day each; the average is of a time before
     if is_cover and (fallen := _against_fall(count, seen.before, table)) is not None:
@@ -146,6 +159,13 @@ def _against_before(count: Number, before: Number | None) -> Doubt | None:
     return Doubt(ShareVerdict.DISPUTE, "is ten or a hundred times off the cover before")
 
 
+def _against_older(count: Number, older: Number | None) -> Doubt | None:
+    """Shares are not put together or split into hundreds unless more is told of it than one number."""
+    if older is None or max(count, older) < min(count, older) * _HUNDREDS:
+        return None
+    return Doubt(ShareVerdict.DISPUTE, "is hundreds of times off the cover before, and nothing bears it out")
+
+
 def _is_ever_short(count: Number, average: Number, seen: Witnesses) -> bool:
     """Whether this cover and the one before count at least a tenth fewer than the averages of their reports, though
     those stay. What is bought back or exchanged at once brings the next average down."""
@@ -153,6 +173,13 @@ def _is_ever_short(count: Number, average: Number, seen: Witnesses) -> bool:
     if before is None or then is None or not _is_within(average, then, 9, 11):
         return False
     return count * _TENTHS < average * _SHORT and before * _TENTHS < then * _SHORT
+
+
+def _is_short_again(count: Number, shared: Number, before: Number | None) -> bool:
+    """Whether this cover, and the one before with about as many, count far fewer than shared the profit. After a
+    reverse split the one before counts more."""
+    is_same = before is not None and _is_within(count, before, 9, 11)
+    return is_same and count * _TENTHS < shared * _LESS and not is_tens_off(count, shared)
 
 
 def is_tens_off(count: Number, other: Number) -> bool:
@@ -172,11 +199,12 @@ def _against_average(count: Number, average: Number, *, most: int) -> Doubt | No
 
 def _against_scale(count: Number, seen: Witnesses, *, is_cover: bool) -> Doubt | None:
     """A factor of a thousand or a million, with the voices for either side counted."""
-    alone = [each for each in (seen.implied, seen.before) if each is not None]
+    alone = [each for each in (seen.implied, seen.older or seen.before) if each is not None]
     # A count of the table is held against the others only: the table slips as a whole.
     table = seen.in_table if is_cover else ()
     against = [each for each in alone if slip(count, each)]
-    is_table_against = any(slip(count, each) for each in table) and not any(are_close(count, each) for each in table)
+    # One voice, unless its two counts are of two scales: then each has its own.
+    is_table_against = any(slip(count, each) for each in table)
     if not against and not is_table_against:
         return None
     other = against[0] if against else next(each for each in table if slip(count, each))
@@ -185,9 +213,23 @@ def _against_scale(count: Number, seen: Witnesses, *, is_cover: bool) -> Doubt |
     theirs = len(against) + is_table_against + _is_likelier(other, count, seen.float_value)
     if ours > theirs:
         return None
-    factor = "a thousand" if slip(count, other) == 1000 else "a million"
-    why = f"is {factor} times off what the other counts or profit and profit per share make"
-    return Doubt(ShareVerdict.DISPUTE if ours == theirs else ShareVerdict.SLIP, why)
+    factor = slip(count, other)
+    why = "is {} times off what the other counts or profit and profit per share make"
+    why = why.format("a thousand" if factor == 1000 else "a million")
+    if ours == theirs or factor is None:
+        return Doubt(ShareVerdict.DISPUTE, why)
+    return Doubt(ShareVerdict.SLIP, why, Fraction(1, factor) if count > other else None)
+
+
+def cured(row: Entry, doubted: Doubt, seen: Witnesses) -> Entry | None:
+    """A cover in the scale that outweighs its own, if nothing is said against it there."""
+    if doubted.cure is None or row.value is None:
+        return None
+    value = int(Fraction(row.value) * doubted.cure)
+    is_told = any(are_close(value, each) for each in seen.in_table)  # profit per share slips too
+    if not is_told or value < LEAST or doubt(value, seen, is_cover=True) is not None:
+        return None
+    return Entry(row.start, row.end, value, row.accession, row.form, row.filed)
 
 
 def sides_with(one: Number, other: Number, counts: Iterable[Number | None], value: Number | None) -> int:
