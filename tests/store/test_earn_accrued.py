@@ -42,6 +42,7 @@ def test_what_is_in_a_pool_is_not_read_again_and_what_became_known_late_is_count
                     await tx.execute(insert(revenue), row)
                 for name in ("long ago", "before its pool"):
                     await tx.execute(insert(earn_credit), {"settlement": name, "epoch": YESTERDAY})
+                await tx.execute(insert(earn_epoch), {"id": YESTERDAY - 10, "state": "closed", "pool_raw": 0})
                 await tx.execute(insert(earn_epoch), {"id": YESTERDAY, "state": "closed", "pool_raw": 20_000})
             event.listen(Engine, "before_cursor_execute", note)
             try:

@@ -87,7 +87,7 @@ async def tell(town, story, **more):
         ("nothing", None, False, None, None),
         ("claimed", 0, True, None, "reserved"),
         ("sent", 0, True, "0xsent0", "sent"),
-        ("due", 0, True, "0xdue0", "sent"),
+        ("due", 0, True, None, "reserved"),
         ("paid", 0, True, "0xconfirmed0", "confirmed"),
         ("failed", 0, False, None, "failed"),
         ("refused", 0, False, None, "failed"),

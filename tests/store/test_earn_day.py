@@ -14,6 +14,7 @@ from eth_account import Account
 from sqlalchemy import func, insert, select
 
 from tickyard.features.earn import rules
+from tickyard.features.earn.books.pools import read_pools
 from tickyard.features.earn.books.public import BooksAsk, FileAsk, get_epoch_books, get_epoch_file
 from tickyard.features.earn.books.reserves import get_earn_reserves
 from tickyard.features.earn.days.closing import DeskView, close
@@ -246,6 +247,34 @@ def test_a_failure_after_the_closing_goes_to_the_next_pool_once(run):
         await town.to(rules.snapshot_at(third))
         await town.open_claims(third)
         assert (await town.books(third))["poolUsd"] == "0.030000"
+
+    run(work)
+
+
+def test_what_was_paid_before_the_program_began_is_in_no_pool_of_it(run):
+    """A service may have sold for months before it gets a desk: those days had no pool, and nobody a snapshot."""
+
+    async def work(town):
+        began = rules.starts_at(EPOCH)
+        paid = {"months ago": (90, began - timedelta(days=90)), "just before": (9, began - timedelta(microseconds=1))}
+        async with town.store.begin() as tx:
+            for name, (amount, settled) in paid.items():
+                await credit(tx, f"eip155:4663/{name}/0", amount, settled, settled)
+            # Seen late, and no more this day's for that.
+            await credit(tx, "eip155:4663/seen late/0", 900, began - timedelta(days=1), town.clock.now())
+            await credit(tx, "eip155:4663/the first/0", 1, began, town.clock.now())
+        is_told = {"revenueUsd": "0.000001", "calls": 1, "rolloverUsd": "0.000000"}
+        assert (await town.program())["accruing"] == {"epoch": EPOCH, **is_told}, "no worker has begun yet"
+        await run_due(town, town.clock.now())
+        assert (await town.program())["accruing"] == {"epoch": EPOCH, **is_told}
+        await town.to(rules.snapshot_at(EPOCH))
+        await town.to(rules.opens_at(EPOCH))
+        books = await town.books()
+        assert (books["poolUsd"], books["calls"]) == ("0.000001", 1)
+        assert (await town.program())["accruing"]["revenueUsd"] == "0.000000"
+        pools = await read_pools(town.store, began - timedelta(days=99), began + timedelta(days=1))
+        days = [pools.day(f"eip155:4663/{name}/0", settled) for name, (_, settled) in paid.items()]
+        assert (days, pools.day("eip155:4663/the first/0", began)) == (["", ""], "2026-11-14")
 
     run(work)
 

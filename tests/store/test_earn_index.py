@@ -262,6 +262,38 @@ def test_two_nodes_that_date_the_blocks_before_the_snapshot_differently_are_not_
     run(work)
 
 
+@pytest.mark.parametrize("is_second", [False, True])
+def test_two_nodes_that_count_the_tokens_decimals_differently_are_not_believed(run, is_second):
+    async def work(town):
+        honest, process = town.rpc, Process("second", random.Random(2), Faults())
+        await run_due(town, town.clock.now())
+        # A tenth of what is needed, unless a token has a digit less.
+        town.chain.give(TOKEN, CAROL.address, THRESHOLD // 10)
+        liar = FrailRpc(town.chain, town.clock, process, [View(decimals=17)])
+        town.rpc, town.earn.second_logs = (honest, liar) if is_second else (liar, honest)
+        done = await town.to(rules.snapshot_at(EPOCH))
+        assert (done.taken, done.waiting) == ([], {EPOCH: "snapshot: two chain nodes show different decimals"})
+        town.rpc, town.earn.second_logs = honest, honest
+        assert (await run_due(town, town.clock.now())).taken == [EPOCH]
+        books = await town.books()
+        assert [line["address"].lower() for line in books["wallets"]] == sorted([ALICE.address, BOB.address])
+
+    run(work)
+
+
+def test_what_a_node_said_of_the_decimals_earlier_decides_no_snapshot(run):
+    async def work(town):
+        honest, process = town.rpc, Process("garbled", random.Random(2), Faults())
+        await run_due(town, town.clock.now())
+        town.rpc = FrailRpc(town.chain, town.clock, process, [View(decimals=0)])
+        assert (await town.program())["token"]["decimals"] == 0
+        town.rpc = honest
+        await town.to(rules.snapshot_at(EPOCH))
+        assert (await town.books())["eligibleWallets"] == 2, "Poor lacks one unit"
+
+    run(work)
+
+
 def test_a_chain_that_has_not_come_to_the_snapshot_is_not_said_to_by_one_of_two_nodes(run):
     async def work(town):
         honest, process = town.rpc, Process("second", random.Random(2), Faults())

@@ -126,6 +126,22 @@ def test_the_cap_of_a_day_counts_what_the_same_agent_has_sent_in_its_batches_bef
     run(work)
 
 
+def test_the_cap_of_a_day_counts_nothing_that_has_failed(run):
+    async def work(town):
+        town.caps = PayoutCaps(10**9, 10**9, 29_999)
+        await town.open_day()
+        agent = town.agent()
+        town.chain.frozen.add(ALICE.address)
+        await reserve(town, ALICE)
+        assert (await town.pay(agent)).sent == 1
+        town.mine()
+        assert (await town.pay(agent)).failed == 1
+        await reserve(town, BOB)
+        assert (await town.pay(agent)).sent == 1, "whoever USDG does not pay keeps nobody else from being paid"
+
+    run(work)
+
+
 def test_books_that_do_not_add_up_stop_everybody_though_their_digest_is_right(run):
     async def work(town):
         await town.open_day()

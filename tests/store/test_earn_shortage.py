@@ -130,6 +130,27 @@ def test_an_account_that_runs_short_while_a_payout_is_on_its_way_releases_no_cla
     run(work)
 
 
+def test_a_payout_that_came_to_nothing_is_told_by_no_transaction_until_it_goes_again(run):
+    async def work(town):
+        await town.open_day()
+        first = (await town.ask(ALICE)).tx
+        allow(town, 0)
+        await rounds(town)
+        # It is final, and says on the chain that it has paid nobody.
+        assert (await town.status(ALICE))["epoch"]["claimed"] is True
+        assert (await town.status(ALICE))["epoch"]["claimTx"] is None
+        with pytest.raises(UpstreamDown, match="is reserved, repeat"):
+            await town.ask(ALICE, agent=False)
+        told = (await town.books())["wallets"]
+        assert [(line["claim"], line["tx"]) for line in told if line["claim"]] == [("reserved", None)]
+        allow(town, 10**30)
+        second = (await town.ask(ALICE)).tx
+        assert second != first
+        assert (await town.status(ALICE))["epoch"]["claimTx"] == second
+
+    run(work)
+
+
 def test_nothing_is_sent_while_usdg_is_paused_and_claims_are_paid_when_it_moves_again(run):
     """Each try would fail for everybody, at the cost of its gas."""
 

@@ -125,18 +125,20 @@ def test_an_event_is_read_to_its_place_and_transaction(topic, word):
 
 
 @pytest.mark.parametrize(
-    ("settlement", "hour", "newest", "day"),
+    ("settlement", "hour", "newest", "first", "day"),
     [
-        ("in a pool", 5, EPOCH, "2026-11-16"),
-        ("new", 5, EPOCH, "2026-11-15"),
-        ("new", 0, EPOCH, "2026-11-15"),
-        ("new", 5, EPOCH + 1, ""),
-        ("new", -1, EPOCH, ""),
-        ("new", -1, 0, "2026-11-14"),
+        ("in a pool", 5, EPOCH, EPOCH, "2026-11-16"),
+        ("new", 5, EPOCH, EPOCH, "2026-11-15"),
+        ("new", 0, EPOCH, EPOCH, "2026-11-15"),
+        ("new", 5, EPOCH + 1, EPOCH, ""),
+        ("new", -1, EPOCH, EPOCH, ""),
+        ("new", -1, 0, EPOCH, "2026-11-14"),
+        ("new", -1, 0, EPOCH + 1, ""),
+        ("new", -1, 0, 0, "2026-11-14"),
     ],
 )
-def test_a_settlement_is_of_its_own_days_pool_unless_that_is_fixed_without_it(settlement, hour, newest, day):
-    pools = Pools({"in a pool": EPOCH + 2}, newest)
+def test_a_settlement_is_of_its_own_days_pool_unless_that_is_fixed_without_it(settlement, hour, newest, first, day):
+    pools = Pools({"in a pool": EPOCH + 2}, newest, first)
     assert pools.day(settlement, OPENS + timedelta(hours=hour)) == day
 
 

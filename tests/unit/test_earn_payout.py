@@ -130,6 +130,26 @@ def test_a_keystore_opens_with_its_password_only(tmp_path):
         open_keystore(tmp_path / "nothing", password)
 
 
+def test_a_key_that_systemd_hands_over_by_an_access_list_is_taken(tmp_path, monkeypatch):
+    keystore, password = tmp_path / "key.json", tmp_path / "password"
+    write_keystore(keystore, password, KEY, "correct horse", rounds=2**12)
+    for path in (keystore, password):
+        # What such a list looks like to who asks for the rights: its mask in the place of the group's.
+        path.chmod(0o440)
+    with pytest.raises(KeystoreRefused, match="owner only"):
+        open_keystore(keystore, password)
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
+    assert open_keystore(keystore, password).address == Account.from_key(KEY).address.lower()
+    for mode in (0o444, 0o460, 0o450):
+        keystore.chmod(mode)
+        with pytest.raises(KeystoreRefused, match="owner only"):
+            open_keystore(keystore, password)
+    keystore.chmod(0o440)
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path / "elsewhere"))
+    with pytest.raises(KeystoreRefused, match="owner only"):
+        open_keystore(keystore, password)
+
+
 def test_a_key_that_any_other_account_could_read_write_or_run_is_refused(tmp_path):
     keystore, password = tmp_path / "key.json", tmp_path / "password"
     write_keystore(keystore, password, KEY, "correct horse", rounds=2**12)

@@ -156,6 +156,9 @@ class Agent:
             self._final_at = self.store.clock.monotonic() + pause_s
             await self._endings.end_batches(lease, final, batches, did.ended)
             await self._endings.find_hidden(lease, final, did.ended)
+            if did.failed:
+                # What has failed was not spent, and is claimed again.
+                self._day = None
 
     async def _serve(self, lease: Lease, epoch: int, state: str, did: Did, on_their_way: set[int]) -> None:
         """Open the desk for an epoch, and pay what is claimed of it. What is on its way may come back."""

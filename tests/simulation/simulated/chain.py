@@ -46,6 +46,8 @@ class View:
     """Logs of what never happened."""
     dates: Mapping = field(default_factory=dict)
     """Times that it gives blocks, by their numbers."""
+    decimals: int = 18
+    """Of the tokens, as it says."""
 
     def shows(self, log):
         if not self.hides:
@@ -141,7 +143,7 @@ class Chain(Blocks):
         if name == "95d89b41":
             return raw(32) + raw(4) + b"TICK".ljust(32, b"\0")
         values = {
-            "313ce567": lambda: 18,
+            "313ce567": lambda: self._view.decimals,
             "18160ddd": lambda: self.supply(state),
             "70a08231": lambda: state.balances(to).get(account_at(rest, 0), 0),
             "dd62ed3e": lambda: state.allowances.get(account_at(rest, 0), 0),

@@ -62,14 +62,14 @@ EARN, PAYOUT = "features/earn", "payout"
 
 SABOTAGES = (
     # --- whose day money belongs to
-    one("tomorrow's revenue in today's pool", f"{EARN}/days/pool.py", "_uncredited(revenue.c.settled_at < opens_at(epoch))",
-        "_uncredited(revenue.c.settled_at.is_not(None))"),
+    one("tomorrow's revenue in today's pool", f"{EARN}/days/pool.py", "tx, epoch), revenue.c.settled_at < opens_at(epoch))",
+        "tx, epoch), revenue.c.settled_at.is_not(None))"),
     many("credit before final",
         ("payments/proof/verdict.py", "        if seen.block <= tip.final:", "        if seen.block <= tip.number:"),
         ("payments/proof/reconcile.py", "if row.mined_block is not None and row.mined_block > tip.final", "if False"),
     ),
-    one("forget what became known after the sealing", f"{EARN}/days/pool.py", "_uncredited(revenue.c.settled_at < opens_at(epoch))",
-        "_uncredited(and_(revenue.c.settled_at < opens_at(epoch), revenue.c.settled_at >= starts_at(epoch)))"),
+    one("forget what became known after the sealing", f"{EARN}/days/pool.py", "_uncredited(await _began(tx, epoch), revenue",
+        "_uncredited(starts_at(epoch), revenue"),
     many("fix the pool before the day is over",
         (f"{EARN}/days/epochs.py", 'if state == "taken" and now >= opens_at(epoch):', 'if state == "taken":'),
         (f"{EARN}/days/pool.py", "        if now < opens_at(epoch):\n            return False\n", ""),

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from tickyard.config.settings import SettingsError
-from tickyard.kernel.files import read_named
+from tickyard.kernel.files import is_open_to_others, read_named
 from tickyard.payout.signing.signer import LocalSigner
 
 
@@ -40,10 +40,10 @@ def write_keystore(keystore: Path, password_file: Path, key: bytes, password: st
 
 def _read(path: Path, name: str) -> str:
     try:
-        mode = path.stat().st_mode
+        is_open = is_open_to_others(path)
         text = read_named(path).decode()
     except (OSError, UnicodeDecodeError):
         raise KeystoreRefused(f"the payout {name} cannot be read") from None
-    if mode & 0o077:
+    if is_open:
         raise KeystoreRefused(f"the payout {name} is open to other accounts: it must be readable by its owner only")
     return text

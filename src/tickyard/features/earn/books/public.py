@@ -35,7 +35,7 @@ _FOREVER_S: Final = 31_536_000
 State = Literal["snapshot", "sealed", "open", "closed"]
 ClaimState = Literal["reserved", "sent", "confirmed", "failed"]
 _STATES: Final[dict[str, State]] = {"taken": "snapshot", "pooled": "snapshot", "closing": "open"}
-_SHOWN: Final[dict[str | None, ClaimState]] = {"sent": "sent", "due": "sent", "confirmed": "confirmed"}
+_SHOWN: Final[dict[str | None, ClaimState]] = {"sent": "sent", "confirmed": "confirmed"}
 
 
 class BooksAsk(Ask):
@@ -222,7 +222,7 @@ def _line(epoch: Row[Any], row: Row[Any]) -> BookLine:
             share(epoch.pool_raw, row.balance, epoch.eligible_total)
         ),
         claim=claim,
-        tx=row.hash,
+        tx=None if claim == "reserved" else row.hash,
     )  # fmt: skip
 
 

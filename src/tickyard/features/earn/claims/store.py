@@ -160,6 +160,7 @@ def _read(row: Row[Any]) -> WalletStanding:
         share_raw=share(row.pool_raw, row.balance or 0, row.eligible_total) if sealed else None,
         attempt=row.attempt,
         payout_state=row.payout_state,
-        tx=row.hash if row.payout_state not in ENDED_UNPAID else None,
+        # One that came to nothing, and goes again, is no longer the claim's.
+        tx=row.hash if row.payout_state in ("sent", "confirmed") else None,
         payout_raw=row.amount_raw,
     )

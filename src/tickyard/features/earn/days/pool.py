@@ -5,7 +5,7 @@ becomes known after the sealing is simply found by the next one.
 """
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Select, and_, bindparam, func, insert, select, text, update
@@ -102,7 +102,7 @@ async def accrued(tx: Transaction, epoch: int) -> Accrued:
     if unsealed is None and (newest := (await tx.execute(_newest_pool(epoch))).scalar()) is not None:
         # Asked all day: what was known well before that pool was fixed is in one, and need not be looked at again.
         theirs = revenue.c.credited_at >= opens_at(newest) - _CLOCKS_DIFFER
-    found = await tx.execute(_sum_of(_uncredited(theirs), revenue.c.amount_raw))
+    found = await tx.execute(_sum_of(_uncredited(await _began(tx, epoch), theirs), revenue.c.amount_raw))
     amount, calls = found.one()
     rest = (await tx.execute(_sum_of(_unrolled(), earn_epoch.c.rolled_raw))).one()
     return Accrued(int(amount or 0), calls, int(rest[0] or 0) + await late_raw(tx))
@@ -116,7 +116,7 @@ async def late_raw(tx: Transaction) -> int:
 
 async def _credit(tx: Transaction, epoch: int) -> int:
     """Put every settlement that is in no pool yet into this one."""
-    found = (await tx.execute(_uncredited(revenue.c.settled_at < opens_at(epoch)))).all()
+    found = (await tx.execute(_uncredited(await _began(tx, epoch), revenue.c.settled_at < opens_at(epoch)))).all()
     if found:
         await tx.execute(insert(earn_credit), [{"settlement": row.settlement, "epoch": epoch} for row in found])
     return sum(row.amount_raw for row in found)
@@ -143,9 +143,18 @@ async def _collect_late(tx: Transaction, epoch: int) -> int:
     return sum(row.amount_raw for row in found)
 
 
-def _uncredited(which: ColumnElement[bool]) -> Select[Any]:
+async def _began(tx: Transaction, epoch: int) -> datetime:
+    """When the program did: the days before had no pool and no snapshot, so what they earned is shared out to nobody.
+
+    A service may have sold for months before it gets a desk.
+    """
+    first = (await tx.execute(select(func.min(earn_epoch.c.id)))).scalar()
+    return starts_at(epoch if first is None else first)
+
+
+def _uncredited(since: datetime, which: ColumnElement[bool]) -> Select[Any]:
     is_new = ~select(earn_credit.c.settlement).where(earn_credit.c.settlement == revenue.c.settlement).exists()
-    return select(revenue.c.settlement, revenue.c.amount_raw).where(which, is_new)
+    return select(revenue.c.settlement, revenue.c.amount_raw).where(revenue.c.settled_at >= since, which, is_new)
 
 
 def _newest_pool(epoch: int) -> Select[Any]:

@@ -19,8 +19,8 @@ from tickyard.chain.blocks import Header, final_header, header, last_before
 from tickyard.chain.erc20 import balance_of, read_amount
 from tickyard.chain.multicall import Call, aggregate
 from tickyard.features.earn.days.holders import BrokenIndex, HeldBalance, forget_before, newest_mark, pages_at
-from tickyard.features.earn.days.token import supply_in_hands
-from tickyard.features.earn.room import EarnDeps, holder_index, token_facts
+from tickyard.features.earn.days.token import decimals, supply_in_hands
+from tickyard.features.earn.room import EarnDeps, holder_index
 from tickyard.features.earn.rules import snapshot_at, threshold_raw
 from tickyard.features.earn.tables import earn_epoch, earn_share
 from tickyard.kernel.errors import UpstreamDown
@@ -81,9 +81,19 @@ async def _last_before(deps: EarnDeps, moment_s: int, final: Header) -> Header |
     return block
 
 
+async def _threshold(deps: EarnDeps, final: Header) -> int:
+    """Who counts. A digit less lets in whoever holds a tenth of it, so it is asked anew: with two nodes, of both."""
+    token, second = deps.earn.terms.token, deps.earn.second_logs
+    digits = await decimals(deps.rpc, token, final.hash)
+    if second is not None and await decimals(second, token) != digits:
+        log.error("two nodes show different decimals of the service token", decimals=digits)
+        raise UpstreamDown("two chain nodes show different decimals")
+    return threshold_raw(digits)
+
+
 async def _prove_and_freeze(deps: EarnDeps, epoch: int, final: Header, block: Header | None) -> str:
     supply = await supply_in_hands(deps.rpc, deps.earn.multicall, deps.earn.terms.token, final.hash)
-    threshold = threshold_raw((await token_facts(deps)).decimals)
+    threshold = await _threshold(deps, final)
     async with deps.store.read() as view:
         if await newest_mark(view) != (final.number, final.hash):
             return "moved"

@@ -21,11 +21,15 @@ class TokenFacts:
     @classmethod
     async def read(cls, rpc: Rpc, token: Address) -> Self:
         symbol = await rpc.eth_call(token, SYMBOL)
-        return cls(_text(symbol), read_decimals(await rpc.eth_call(token, DECIMALS)))
+        return cls(_text(symbol), await decimals(rpc, token))
 
     def whole(self, raw: int) -> str:
         """Base units as whole tokens, exact."""
         return ratio_text(raw, 10**self.decimals, self.decimals)
+
+
+async def decimals(rpc: Rpc, token: Address, block: Block = "latest") -> int:
+    return read_decimals(await rpc.eth_call(token, DECIMALS, block=block))
 
 
 async def balance(rpc: Rpc, token: Address, owner: Address, block: Block = "latest") -> int:
