@@ -122,6 +122,65 @@ def test_each_trouble_is_foretold_with_its_reason(service, ready, trouble, code,
         ready.send(sent["to"], sent["data"])
 
 
+def block_both(yard, ready):
+    block(yard, ready)
+    freeze(yard, ready)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "words"),
+    [
+        (block, "The contract of AAPL blocks the recipient"),
+        (freeze, "The contract of USDG blocks the recipient"),
+        (block_both, "The contracts of AAPL and USDG block the recipient"),
+    ],
+    ids=lambda value: value.__name__ if callable(value) else "",
+)
+@pytest.mark.parametrize("side", ["buy", "sell"])
+def test_a_build_alone_warns_of_a_recipient_to_whom_nothing_moves(service, ready, trouble, words, side):
+    trouble(service.yard, ready)
+    told = service.build(symbol="AAPL", side=side, denom="token", amount="0.05", recipient=ready.address)
+    assert words in told.json()["note"]
+
+
+@pytest.mark.parametrize("trouble", [pause, pause_dollar, block_pools], ids=lambda value: value.__name__)
+@pytest.mark.parametrize("side", ["buy", "sell"])
+def test_what_nobody_can_trade_is_refused_with_the_reason_unless_it_is_to_be_checked(service, ready, trouble, side):
+    trouble(service.yard, ready)
+    trade = {"symbol": "AAPL", "side": side, "denom": "token", "amount": "0.05"}
+    for answer in (service.get("/v1/quote", **trade), service.build(**trade, recipient=ready.address)):
+        assert (answer.status, answer.error["code"]) == (422, "no_liquidity")
+        assert "nothing can be traded now" in answer.error["message"]
+    [item] = service.yard.run(service.ask("POST", "/v1/quotes", {"quotes": [trade]})).json()["quotes"]
+    assert item["error"]["code"] == "no_liquidity"
+    assert check(service, ready, **trade)["simulation"]["success"] is False
+
+
+@pytest.mark.parametrize("by", ["token", "dollar"])
+@pytest.mark.parametrize(("side", "denom"), [("buy", "usd"), ("sell", "usd"), ("buy", "token"), ("sell", "token")])
+def test_a_pool_from_which_a_token_does_not_move_is_passed_over(service, ready, by, side, denom):
+    """The quoter alone does not see it where the pool would have to be paid: it never pays."""
+    yard = service.yard
+    trade = {"symbol": "AAPL", "side": side, "denom": denom, "amount": "1"}
+    best = service.get("/v1/quote", **trade).json()["feeTier"]
+    pool = next(pool for pool in yard.world.pools if (pool.symbol, pool.fee) == ("AAPL", best))
+    if by == "token":
+        as_admin(yard, pool.token, "setBlocked(address,bool)", pool.pool, True)
+    else:
+        as_admin(yard, USDG, "freeze(address)", pool.pool)
+    told = check(service, ready, **trade)
+    assert told["simulation"]["success"] is True
+    built = service.build(**trade, recipient=ready.address).json()
+    [item] = yard.run(service.ask("POST", "/v1/quotes", {"quotes": [trade]})).json()["quotes"]
+    tiers = {
+        each["feeTier"]
+        for each in (service.get("/v1/quote", **trade).json(), built["quote"], told["build"]["quote"], item["quote"])
+    }
+    assert len(tiers) == 1
+    assert best not in tiers
+    assert ready.send(built["steps"][-1]["to"], built["steps"][-1]["data"])
+
+
 def test_a_wallet_without_gas_money_is_told_so(service, ready):
     yard = service.yard
     yard.rpc("hardhat_setBalance", ready.address, "0x1")

@@ -26,6 +26,8 @@ class Crew:
         self._started = 0
         self.workers = [self.start("work") for _ in range(2)]
         self.apis = [self.start("serve") for _ in range(2)]
+
+    def wait_ready(self):
         for api in self.apis:
             api.wait_ready()
 
@@ -58,6 +60,7 @@ def test_killed_processes_lose_nothing_and_repeat_nothing(running, up, tmp_path)
     settings = json.loads((up.run_dir / "settings.json").read_text())
     crew = Crew(running, settings, tmp_path)
     try:
+        crew.wait_ready()
         slots, alerts = live(up, crew, dice)
     finally:
         crew.stop()

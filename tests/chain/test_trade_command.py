@@ -99,12 +99,151 @@ def test_a_keystore_signs_elsewhere(up, tmp_path):
         assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--limit", "abc"), "limit must be digits"),
+        (("--slippage-bps", "0"), "slippage must be from 1 to 5000"),
+        (("--slippage-bps", "6000"), "slippage must be from 1 to 5000"),
+    ],
+)
+def test_what_no_order_can_be_is_named(up, words, says):
+    done = trade(up.base, "buy", "AAPL", "25", "--yes", *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(says)
+
+
+def unread(up, *words, after=b""):
+    """Type a trade into a pipe whose reader goes away, at once or when it has read so much."""
+    demo = up.get("/sandbox")[1]
+    reader, writer = os.pipe()
+    if not after:
+        os.close(reader)
+    before = nonce(demo)
+    child = subprocess.Popen(
+        [sys.executable, "-m", "tickyard", "trade", "buy", "AAPL", "25", *words],
+        cwd=ROOT,
+        env={**os.environ, "TICKYARD_BASE_URL": up.base},
+        stdin=subprocess.DEVNULL,
+        stdout=writer,
+        stderr=subprocess.PIPE,
+    )
+    os.close(writer)
+    if after:
+        read = b""
+        while after not in read:
+            read += os.read(reader, 4096)
+        os.close(reader)
+    _, complaint = child.communicate(timeout=STUCK_S)
+    return child.returncode, nonce(demo) - before, complaint.decode()
+
+
+def nonce(demo):
+    body = {"jsonrpc": "2.0", "id": 1, "method": "eth_getTransactionCount"}
+    body["params"] = [demo["wallets"][0]["address"], "latest"]
+    headers = {"content-type": "application/json"}
+    asked = urllib.request.Request(demo["rpcUrl"], json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(asked, timeout=STUCK_S) as answer:
+        return int(json.load(answer)["result"], 16)
+
+
+@pytest.mark.parametrize("words", [(), ("--yes",)])
+def test_nothing_is_sent_and_nothing_called_sent_for_a_reader_who_has_gone(up, words):
+    code, sent, complaint = unread(up, *words)
+    assert (code, sent) == (1, 0)
+    assert "nothing was sent" in complaint
+    assert "Traceback" not in complaint
+
+
+def test_what_was_sent_is_called_sent_although_its_reader_has_gone(up):
+    code, sent, complaint = unread(up, "--yes", after=b"what you sign")
+    assert code == 0, complaint
+    assert sent == complaint.count("sending 0x") > 0
+
+
+@pytest.mark.parametrize("rpc", ["wss://your.node", "127.0.0.1:8545", "http://", "http://[::1", "http://node:99999"])
+def test_an_address_that_no_node_can_have_is_told_before_anything_is_asked(up, rpc):
+    done = trade(up.base, "buy", "KO", "10", "--rpc", rpc, "--yes")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("--rpc is not an address of a node")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_silent_or_foreign_node_is_not_told_as_the_service(up):
+    foreign = up.get("/sandbox")[1]["rpcUrl8453"]
+    for rpc, why in (("http://127.0.0.1:1/key", "did not answer"), (foreign, "serves another chain")):
+        done = trade(up.base, "buy", "KO", "10", "--rpc", rpc, "--yes")
+        assert done.returncode == 1
+        assert done.stderr == f"the node to send through: the chain node {why}; nothing was signed\n"
+
+
 def test_where_there_is_no_sandbox_it_says_what_is_missing(up):
     done = trade("http://127.0.0.1:1", "buy", "KO", "10")
     assert done.returncode == 2
     assert "there is no service at" in done.stderr
     assert trade(up.base, "buy", "NOPE", "10").returncode == 1
     assert trade(up.base, "hold", "KO", "10").returncode == 2
+
+
+def test_one_interrupt_ends_it_while_it_asks(up, tmp_path):
+    (tmp_path / "key.json").write_text("{}")
+    own = ("--keystore", str(tmp_path / "key.json"), "--rpc", "http://127.0.0.1:1")
+    heeded = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    for words, prompt, told in (((), "[y/N] ", "stdout"), (own, "password: ", "stderr")):
+        command = [sys.executable, "-m", "tickyard", "trade", "buy", "AAPL", "25", "--url", up.base, *words]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        # In a session of its own there is no terminal that a password could be asked on but these pipes.
+        with subprocess.Popen(command, cwd=ROOT, preexec_fn=heeded, start_new_session=True, **pipes) as running:
+            said = b""
+            while not said.endswith(prompt.encode()):
+                each = getattr(running, told).read(1)
+                assert each, said
+                said += each
+            # Python hears a signal that comes between its prompt and its reading only once something was read.
+            while not subprocess.check_output(["ps", "-o", "stat=", "-p", str(running.pid)]).startswith(b"S"):
+                pass
+            running.send_signal(signal.SIGINT)
+            try:
+                assert running.wait(STUCK_S) == 130
+            finally:
+                running.kill()
+
+
+class _Odd(BaseHTTPRequestHandler):
+    said = b""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(self.said)))
+        self.end_headers()
+        self.wfile.write(self.said)
+
+    def log_message(self, *_words):
+        pass
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "[]",
+        "null",
+        '{"wallets":[',
+        '{"wallets":[],"rpcUrl":""}',
+        '{"wallets":null}',
+        '{"wallets":[{"privateKey":5}]}',
+        "[" * 200_000,
+        '{"wallets":[{"privateKey":"0x00"}],"rpcUrl":"x"}',
+    ],
+    ids=range(8),
+)
+def test_whoever_answers_something_else_than_a_sandbox_is_none(said):
+    with ThreadingHTTPServer(("127.0.0.1", 0), type("Said", (_Odd,), {"said": said.encode()})) as odd:
+        threading.Thread(target=odd.serve_forever, daemon=True).start()
+        done = trade(f"http://127.0.0.1:{odd.server_port}", "buy", "KO", "10", "--yes")
+        odd.shutdown()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("there is no service at")
 
 
 class _Forgetful(ThreadingHTTPServer):

@@ -157,6 +157,20 @@ def test_an_allowance_that_suffices_leaves_one_step_and_one_unit_less_leaves_two
 
 
 @pytest.mark.slow
+def test_a_run_that_contradicts_the_quote_is_not_served(tmp_path):
+    async def work(yard, runner):
+        for more in (1, -1, 10**18):
+            runner.more_got = more
+            answer = await yard.post("/v1/trade/check", BODY)
+            assert (answer.status, answer.json()["error"]["code"]) == (502, "upstream_error")
+            assert "moved something else than its own quote says" in answer.json()["error"]["message"]
+        runner.more_got = 0
+        assert (await check(yard))["simulation"]["success"]
+
+    in_yard(tmp_path, work)
+
+
+@pytest.mark.slow
 def test_a_run_that_fails_moves_nothing_and_its_reason_is_told(tmp_path):
     async def work(yard, runner):
         runner.fails = bytes.fromhex("08c379a0") + encode(["string"], ["Too little received"])

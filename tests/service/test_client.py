@@ -28,6 +28,7 @@ from tickyard.client.operations import ROUTES, AsyncOperations, Operations
 from tickyard.clientgen.files import FOLDER, ROOMS, files
 from tickyard.doors.describe.examples import example_of
 from tickyard.kernel.clock import WallClock
+from tickyard.payments.refusal import NOTHING_TAKEN
 from tickyard.sandbox.commands.pay import pay_command
 from tickyard.terminal.commands import call_command, watch
 from yards import serving as _serving
@@ -486,6 +487,55 @@ def test_the_pay_command_says_to_repeat_what_somebody_in_between_has_answered(an
     assert (lost, "run the same command again" in said, found) == (1, True, 0)
     assert sent[2] is not None
     assert sent[2] == sent[4]
+
+
+NOT_TAKEN = (502, {"error": {"code": "upstream_error", "message": f"the facilitator is away; {NOTHING_TAKEN}"}}, {})
+
+
+def _paying(tmp_path, monkeypatch, capsys, *runs):
+    """What `tickyard pay` says on standard error: each run with its network and the answers to it."""
+    monkeypatch.chdir(tmp_path)
+    demo = ok({"wallets": [{"privateKey": KEY}]})
+
+    async def go():
+        said, stand = [], Stand()
+        async with asyncio.timeout(STUCK_S), _serving.serving(stand.app) as base:
+            for network, *answers in runs:
+                stand.answers = [demo, *answers]
+                await pay_command(base, "/v1/x402/quote", network, None)
+                said.append(capsys.readouterr().err)
+        return said
+
+    return asyncio.run(go())
+
+
+def test_the_pay_command_believes_the_service_that_nothing_was_taken(tmp_path, monkeypatch, capsys):
+    first, again = _paying(tmp_path, monkeypatch, capsys, (None, challenge(), NOT_TAKEN), (None, NOT_TAKEN))
+    assert "status 502, nothing was taken by this request: run the same command again" in first
+    # It speaks of its own request alone.
+    assert "nothing was taken by this request, but an earlier one may have been: run the same command again" in again
+
+
+@pytest.mark.parametrize("other", [error(502, "upstream_error"), GATEWAY])
+def test_of_several_tries_the_pay_command_believes_only_what_all_of_them_say(other, tmp_path, monkeypatch, capsys):
+    first, again = _paying(
+        tmp_path, monkeypatch, capsys,
+        (None, challenge(), error(502, "upstream_error"), NOT_TAKEN), (None, NOT_TAKEN, other),
+    )  # fmt: skip
+    assert "but an earlier one may have been" in first
+    assert "its outcome is not known: run the same command again" in again
+
+
+def test_the_pay_command_says_when_it_repeats_a_payment_and_on_which_network_that_was_begun(
+    tmp_path, monkeypatch, capsys
+):
+    first, again, new = _paying(
+        tmp_path, monkeypatch, capsys,
+        (None, challenge(), error(502, "upstream_error")), ("4663", paid()), (None, challenge(), paid()),
+    )  # fmt: skip
+    assert "repeating" not in first
+    assert "repeating the payment begun on eip155:8453" in again
+    assert "repeating" not in new
 
 
 def test_the_pay_command_forgets_no_payment_before_its_answer_is_shown(tmp_path, monkeypatch):

@@ -15,9 +15,9 @@ from tickyard.chain.v3.wear import Wear
 from tickyard.config.pinned import MAINNET
 from tickyard.kernel.ids import Address
 from tickyard.kernel.units import TokenAmount, UsdgAmount
-from tickyard.market.mirror.held import Held, Misfit, moving_calls
+from tickyard.market.mirror.held import Held, Misfit
 from tickyard.market.swaps.charts import Chart
-from tickyard.market.swaps.pools import Pool, PoolSpot
+from tickyard.market.swaps.pools import Pool, PoolSpot, moving_calls
 
 POOL = Pool(Address("0x" + "aa" * 20), Address("0x" + "bb" * 20), 3000, token_is_0=True, spacing=60)
 SIZE = 10**18

@@ -17,7 +17,7 @@ from tickyard.kernel.errors import NoLiquidity, UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.kernel.units import TokenAmount, UsdgAmount
 from tickyard.market.market import Market, NamedBlock
-from tickyard.market.swaps.charts import FAR, Chart, ChartReading
+from tickyard.market.swaps.charts import FAR, Chart, ChartReading, Crowded
 from tickyard.market.swaps.fills import Trade
 from tickyard.market.swaps.pools import Pool, PoolSpot
 
@@ -44,7 +44,7 @@ class World:
         self.roots = dict.fromkeys(pools, ROOT)
         self.served = None
         self.is_gone, self.at, self.got = False, AT, {POOL: 10**8 * UNITS - 9, OTHER: 10**8 * UNITS - 5}
-        self.log, self.stuck = [], []
+        self.log, self.stuck, self.has_moved, self.crowded = [], [], False, None
         self.market = Market(None, None, self, self, self, MAINNET, self if live else None)
 
     def of(self, token):
@@ -65,12 +65,20 @@ class World:
     async def read(self, what, *, reach=None, block="latest", extra=(), max_calls_per_chunk=None, deadline=None):
         if what and isinstance(what[0], Pool):
             self.log.append(("charts", block, reach, deadline))
+            if self.crowded in what and reach == FAR:
+                raise Crowded(self.crowded)
             words = [None if index in self.stuck else b"extra" for index, _ in enumerate(extra)]
             return ChartReading([chart(pool) for pool in what], words, self.at)
         self.log.append(("calls", block, max_calls_per_chunk, deadline))
         if self.is_gone and block != "latest":
             raise UpstreamDown("no such block")
         return SimpleNamespace(results=self._results(what), at=self.at)
+
+    async def read_unmoved(self, calls, block, *, deadline=None):
+        self.log.append(("unmoved", block, None, deadline))
+        if self.is_gone:
+            raise UpstreamDown("no such block")
+        return None if self.has_moved else self._results(calls)
 
     async def read_form(self, form, values, *, deadline=None):
         self.log.append(("form", "latest", None, deadline))
@@ -146,8 +154,13 @@ def test_an_offer_from_memory_takes_no_trip_and_one_with_questions_takes_theirs_
     assert (offer.fills, offer.extra, offer.at, offer.block, world.log) == (["fill"], [], AT, 9, [])
     offer = run(world.market.offer(TOKEN, TRADE, [EXTRA]))
     assert (offer.fills, offer.extra, offer.block) == (["fill"], [b"extra"], 9)
-    assert world.log == [("calls", HEAD.hash, None, 77.0)]
-    # The block may have left the chain meanwhile.
+    assert world.log == [("unmoved", HEAD.hash, None, 77.0)]
+    # Whoever asks may have traded since, or the block may have left the chain.
+    world.has_moved = True
+    offer = run(world.market.offer(TOKEN, TRADE, [EXTRA]))
+    assert (len(offer.fills), offer.extra, offer.block) == (2, [b"extra"], None)
+    assert [each[:2] for each in world.log[1:]] == [("unmoved", HEAD.hash), ("calls", "latest")]
+    world.has_moved = False
     world.is_gone = True
     offer = run(world.market.offer(TOKEN, TRADE, [EXTRA]))
     assert (len(offer.fills), offer.block) == (2, None)
@@ -232,6 +245,50 @@ def test_many_offers_are_of_one_block(is_served):
         assert run(empty.market.offers([(TOKEN, TRADE)])) == (NamedBlock.of(HEAD), [[]])
         assert empty.log == []
     assert len(run(World().market.offers([(TOKEN, TRADE)]))[1][0]) == 2
+
+
+def test_of_many_offers_none_makes_another_seem_to_need_less_gas():
+    world = World()
+    more = replace(TRADE, fixed=UsdgAmount(10**9))
+    _, offers = run(world.market.offers([(TOKEN, TRADE), (TOKEN, more), (TOKEN, TRADE)]))
+    # Two calls for three trades: one that is asked for twice is asked once.
+    assert world.log == [("charts", HEAD.hash, None, 77.0), *[("calls", HEAD.hash, 60, 77.0)] * 2]
+    assert [fills[0].usdg for fills in offers] == [10**8, 10**9, 10**8]
+
+
+def test_many_trades_do_not_fall_upon_the_node_all_at_once():
+    world, under_way = World(), [0]
+    whole = world.market.reader.read
+
+    async def counted(what, **options):
+        under_way.append(under_way[-1] + 1)
+        await asyncio.sleep(0)  # noqa: TID251  no time goes by: everybody gets a turn
+        told = await whole(what, **options)
+        under_way.append(under_way[-1] - 1)
+        return told
+
+    world.market = replace(world.market, reader=SimpleNamespace(read=counted, head=world.head, deadline=world.deadline))
+    trades = [(TOKEN, replace(TRADE, fixed=UsdgAmount(10**8 + each))) for each in range(50)]
+    assert len(run(world.market.offers(trades))[1]) == 50
+    assert max(under_way) == 16
+
+
+def test_where_one_of_many_cannot_be_read_none_is_told():
+    world = World()
+    world.is_gone = True
+    with pytest.raises(UpstreamDown, match="no such block"):
+        run(world.market.offers([(TOKEN, TRADE), (TOKEN, replace(TRADE, fixed=UsdgAmount(10**9)))]))
+
+
+def test_a_pool_full_of_ticks_keeps_nobody_from_an_offer_at_a_block():
+    for deadline, until in ((4.0, 4.0), (None, 77.0)):
+        world = World()
+        world.crowded = OTHER
+        named, fills = run(world.market.offer_at_block(TOKEN, TRADE, deadline=deadline))
+        assert named == NamedBlock.of(HEAD)
+        assert [fill.token for fill in fills] == [world.got[POOL], world.got[OTHER]]
+        assert all(fill.before.depth > 0 for fill in fills)
+        assert [each[3] for each in world.log] == [until] * 3
 
 
 def test_an_offer_at_a_block_is_worked_out_over_pools_with_a_price():

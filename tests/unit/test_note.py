@@ -17,7 +17,6 @@ TOKEN, POOL, ME = (Address(f"0x{number:040x}") for number in (0xA0, 0xB0, 0xC0))
 FINE = Circumstances(
     balance=10**30,
     is_paused=False,
-    is_recipient_blocked=False,
     is_active=True,
     is_halted=False,
     equity_mid=Price(200, 1),
@@ -64,8 +63,12 @@ def test_a_sale_names_the_least_dollars():
     ("changes", "words"),
     [
         ({"balance": 99_999_999}, "The recipient holds only 99.999999 USDG: the swap may revert."),
-        ({"is_recipient_blocked": True}, "The token contract blocks the recipient: the swap will revert."),
         ({"is_paused": True}, "The token is paused for a corporate action: the swap may revert."),
+        ({"paused": "AAPL"}, "AAPL is paused, nobody can move it: the swap will revert."),
+        ({"paused": "AAPL", "is_paused": True}, "AAPL is paused, nobody can move it: the swap will revert."),
+        ({"paused": "USDG"}, "USDG is paused, nobody can move it: the swap will revert."),
+        ({"blocked_by": ("USDG",)}, "The contract of USDG blocks the recipient: the swap will revert."),
+        ({"blocked_by": ("AAPL", "USDG")}, "The contracts of AAPL and USDG block the recipient: the swap will"),
         ({"is_active": False}, "The issuer lists AAPL as not active."),
         ({"is_halted": True}, "Trading in the underlying is halted."),
         ({"is_halted": None}, "The equity quote could not be read, so halt and premium were not checked."),
@@ -84,8 +87,9 @@ def test_each_trouble_is_one_warning(changes, words):
     ("changes", "code", "severity"),
     [
         ({"balance": 99_999_999}, "balance_short", "error"),
-        ({"is_recipient_blocked": True}, "recipient_blocked", "error"),
         ({"is_paused": True}, "token_paused", "warning"),
+        ({"paused": "USDG"}, "token_paused", "error"),
+        ({"blocked_by": ("USDG",)}, "recipient_blocked", "error"),
         ({"is_active": False}, "inactive", "warning"),
         ({"equity_mid": None}, "quote_unreadable", "warning"),
     ],

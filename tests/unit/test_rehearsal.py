@@ -214,6 +214,17 @@ def test_behind_its_approval_a_swap_would_find_cold_what_the_approval_has_warmed
     assert [step.gas for step in run.steps] == [max(approving, floor), alone + cold]
 
 
+@pytest.mark.parametrize(("said", "is_touched"), [("TF", False), ("Transaction too old", False), ("STF", True)])
+def test_a_swap_that_fails_before_it_asks_for_the_input_finds_nothing_cold_behind_its_approval(said, is_touched):
+    planned = swap()
+    way, data = Rehearsal(planned, MAINNET.router, with_approval=True), planned.calldata()
+    steps = [(True, word(1), 32_000), (True, word(1), 6_400), (False, revert(said), 128_000)]
+    run = way.read(answered(steps, views(allowance=5)), allowance=0, balance=SPENT)
+    alone = data_gas(data, 4) + 128_000 - 2 * BETWEEN - copied(data) - 2_500
+    cold = 32_000 - 6_400 - 22_000 + 4_800 - 2_000
+    assert run.steps[1].gas == alone + (cold if is_touched else 0)
+
+
 def test_a_step_that_fails_frees_nothing_and_says_why():
     planned = swap()
     way, data = Rehearsal(planned, MAINNET.router, with_approval=False), planned.calldata()

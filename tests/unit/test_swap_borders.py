@@ -137,7 +137,10 @@ def test_every_tier_is_quoted_and_then_every_pool_looked_at(side, denom, name):
         (MAINNET.quoter, name),
         (MAINNET.quoter, name),
         *((each.address, getter) for each in pools for getter in ("3850c7bd", "1a686502")),
+        *((token, "23b872dd") for each in pools for token in (MAINNET.usdg, each.token)),
     ]
+    for (_, data), each in zip(calls[6::2], pools, strict=True):
+        assert decode(["address", "address", "uint256"], data[4:]) == (each.address, MAINNET.quoter, 0)
     pair = (MAINNET.usdg, LOW) if side == "buy" else (LOW, MAINNET.usdg)
     limit = 2**90 if side == "buy" else 2**86
     for (_, data), each in zip(calls, pools, strict=False):

@@ -168,6 +168,17 @@ def test_what_cannot_be_sent_is_said_in_a_sentence(operation, pairs, says):
 def test_the_address_is_the_given_one_or_the_environments(monkeypatch):
     monkeypatch.setenv("TICKYARD_BASE_URL", "https://api.example.com")
     assert base_url("http://x") == "http://x"
+    for unreachable in (
+        "http://",
+        "http://[",
+        "http://a..b",
+        f"http://{'a' * 64}",
+        "http://x:0",
+        "http://x:99999",
+        "http://a b",
+    ):
+        with pytest.raises(WrongCommand, match="is not an address"):
+            base_url(unreachable)
     assert base_url(None) == "https://api.example.com"
     monkeypatch.delenv("TICKYARD_BASE_URL")
     monkeypatch.setenv("TICKYARD_PORT", "9")

@@ -34,7 +34,6 @@ AT = datetime(2026, 3, 4, tzinfo=UTC)
 FINE = Circumstances(
     balance=10**40,
     is_paused=False,
-    is_recipient_blocked=False,
     is_active=True,
     is_halted=False,
     equity_mid=SPOT,
@@ -150,12 +149,12 @@ def test_an_announced_multiplier_and_an_approval_are_told_last():
 
 
 @pytest.mark.parametrize(
-    ("code", "flag"), [("recipient_blocked", "is_recipient_blocked"), ("token_paused", "is_paused")]
+    ("code", "flag"), [("recipient_blocked", {"blocked_by": ("AAPL",)}), ("token_paused", {"is_paused": True})]
 )
 def test_a_run_knows_better_than_the_flags(code, flag):
     run = Run([StepRun(None, 1), StepRun(Revert(code, None, b""), 1)], [])
     assert codes(planned(), run=run) == [(code, "error")]
-    assert codes(planned(**{flag: True}), run=run) == [(code, "error")], "once, and as the run says"
+    assert codes(planned(**flag), run=run) == [(code, "error")], "once, and as the run says"
     assert codes(planned(), run=Run([StepRun(None, 1)], [])) == []
     assert codes(planned(), run=Run([StepRun(Revert("other", None, b""), 1)], [])) == []
 
@@ -164,10 +163,12 @@ def test_a_run_knows_better_than_the_flags(code, flag):
 def test_a_run_must_move_what_the_quote_says(side):
     plan = planned(side=side)
     paid, got = plan.swap.fill.amounts(plan.swap.trade.side)
-    had = (10**40, 7, 0, 0)
-    for more_paid, more_got, is_so in ((0, 0, True), (1, 0, False), (0, 1, False), (-1, 0, False), (0, -1, False)):
-        run = Run([StepRun(None, 1)], [had[0] - paid - more_paid, had[1] + got + more_got, 0, 0])
-        assert look(plan, balances=had, run=run).is_borne_out is is_so
+    had = (10**40, 7, 5, 10**40)
+    right = [had[0] - paid, had[1] + got, had[2] + paid, had[3] - got]
+    lies = [[each + more * (at == place) for at, each in enumerate(right)] for place in range(4) for more in (1, -1)]
+    for after in (right, *lies):
+        run = Run([StepRun(None, 1)], after)
+        assert look(plan, balances=had, run=run).is_borne_out is (after == right)
         failed = Run([StepRun(Revert("other", None, b""), 1)], run.balances)
         assert look(plan, balances=had, run=failed).is_borne_out is True
     assert look(plan, balances=had).is_borne_out is True

@@ -16,12 +16,14 @@ export interface StreamOptions {
   signal?: AbortSignal;
   /** Told when the connection is there and when it is lost. */
   onState?: (state: 'open' | 'lost') => void;
-  /** A connection that is silent for so long is lost; 45,000 unless said otherwise. The service sends a heartbeat every 15 s. */
+  /** A connection that brings nothing whole for so long is lost; 45,000 unless said otherwise. The service sends a heartbeat every 15 s. */
   quietMs?: number;
   fetch?: typeof fetch;
 }
 
 const QUIET_MAX_MS = 45_000;
+// Of a longer one a timer makes none at all.
+const WAIT_MAX_MS = 600_000;
 const FRAME_MAX_CHARS = 4 * 2 ** 20;
 
 /** Follows the stream until the signal says otherwise; throws only when the service refuses it for good. */
@@ -63,8 +65,6 @@ export async function* follow(baseUrl: string, options: StreamOptions): AsyncGen
       }
       onState?.('open');
       for await (const frame of frames(response.body, heard)) {
-        failures = 0;
-        wait = 0;
         if (frame.retry !== undefined) wait = frame.retry;
         if (frame.id !== undefined) last = frame.id;
         if (frame.data === undefined) continue;
@@ -74,6 +74,9 @@ export async function* follow(baseUrl: string, options: StreamOptions): AsyncGen
         } catch {
           throw new Unreachable('the stream sent something else than expected');
         }
+        // Only now: of frames that say nothing a stream may bring one after each connection.
+        failures = 0;
+        wait = frame.retry ?? 0;
         yield { event: frame.event, data, ...(frame.id !== undefined && { id: frame.id }) } as StreamEvent;
       }
     } catch (error) {
@@ -84,7 +87,8 @@ export async function* follow(baseUrl: string, options: StreamOptions): AsyncGen
       quiet.abort();
     }
     onState?.('lost');
-    await pause(Math.max(wait, Math.min(250 * 2 ** failures++, 10_000) * (0.5 + Math.random())), signal).catch(() => {});
+    const backoff = Math.min(250 * 2 ** failures++, 10_000) * (0.5 + Math.random());
+    await pause(Math.min(Math.max(wait, backoff), WAIT_MAX_MS), signal).catch(() => {});
   }
 }
 
@@ -104,14 +108,17 @@ async function* frames(body: ReadableStream<Uint8Array>, heard: () => void): Asy
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
-      heard();
       rest += decoder.decode(value, { stream: true });
       if (rest.length > FRAME_MAX_CHARS) throw new Unreachable('the stream sent an event that is too long');
       // A line may end in CR, LF or both; a CR at the very end may have its LF still to come.
       const held = rest.endsWith('\r') ? '\r' : '';
       const blocks = rest.slice(0, rest.length - held.length).replace(/\r\n?/g, '\n').split('\n\n');
       rest = blocks.pop()! + held;
-      for (const block of blocks) yield frame(block);
+      for (const block of blocks) {
+        // Only what is whole: bytes that drip through a line that is as good as gone tell nobody anything.
+        heard();
+        yield frame(block);
+      }
     }
   } finally {
     await reader.cancel().catch(() => {});

@@ -3,9 +3,12 @@ import { TickyardError } from './errors.js';
 import type { TradeBuild } from './generated/answers.js';
 import type { BuildTradeAsk } from './generated/operations.js';
 import { CHAIN_ID, ROUTER, USDG } from './generated/pinned.js';
+import { pause } from './pause.js';
+import { approvedIn, movedFor, type TransactionReceipt, wholeReceipt } from './receipts.js';
 
 export { USDG };
 export { type Approval, BuildRefused, decode, encode, type Hex, type Swap } from './calldata.js';
+export { movedFor, type TransactionReceipt, wholeReceipt } from './receipts.js';
 
 /**
  * What `send` needs of a wallet: a viem wallet client with the public actions has it,
@@ -25,14 +28,6 @@ export interface Wallet {
   waitForTransactionReceipt(ask: { hash: Hex; onReplaced?: (by: { reason: string }) => void }): Promise<TransactionReceipt>;
 }
 
-export interface TransactionReceipt {
-  status: 'success' | 'reverted';
-  transactionHash: Hex;
-  blockNumber: bigint;
-  gasUsed: bigint;
-  logs: readonly { address: string; topics: readonly string[]; data: string }[];
-}
-
 const DEADLINE_MAX_S = 86_400;
 const FEE_MOST_WEI = 2n * 10n ** 16n;
 // Said with every transaction: neither a wallet nor a node that has moved to another chain gets it signed for that one.
@@ -48,7 +43,7 @@ export class StepFailed extends TickyardError {
   }
 }
 
-/** Another transaction took the place of a step, and it does something else; the steps after it were not sent. */
+/** Another transaction took the place of a step, or its owner changed it in the wallet; the steps after it were not sent. */
 export class StepReplaced extends TickyardError {
   constructor(
     message: string,
@@ -69,6 +64,16 @@ export class SendUncertain extends TickyardError {
   }
 }
 
+/** The node does not know the block of a step that is mined, though it was waited for; the steps after it were not sent. */
+export class NodeBehind extends TickyardError {
+  constructor(
+    message: string,
+    readonly receipts: readonly TransactionReceipt[],
+  ) {
+    super(message);
+  }
+}
+
 export interface Done {
   receipts: TransactionReceipt[];
   /** What really moved for the account, by token in lower case, base units: negative went out. */
@@ -80,6 +85,8 @@ export interface SendOptions {
   onStep?: (step: Approval | Swap, index: number, hash: Hex | null) => void;
   /** The most that the gas of one step may cost, 0.02 ETH unless said. For an account whose key is on this machine. */
   feeMostWei?: bigint;
+  /** How long to wait for a node that does not know the step before yet, a minute unless said. */
+  waitMs?: number;
 }
 
 /** What was asked for, as far as the steps must say it. */
@@ -159,19 +166,43 @@ export async function send(build: TradeBuild, ask: TradeAsk, wallet: Wallet, opt
   // The chain's own time: a sandbox is ahead of this machine.
   const steps = check(build, ask, Number((await wallet.getBlock()).timestamp));
   const receipts: TransactionReceipt[] = [];
+  let nonce = 0;
   for (const [index, step] of steps.entries()) {
     // Before each: a person may change the chain in the wallet while a step waits for its block.
     refuseUnless((await wallet.getChainId()) === CHAIN_ID, 'the wallet is on another chain');
-    const nonce = await wallet.getTransactionCount({ address, blockTag: 'latest' });
-    // What is under way may be this very step, sent before.
-    const pending = await wallet.getTransactionCount({ address, blockTag: 'pending' });
-    refuseUnless(pending <= nonce, 'the account has transactions under way: wait for them first');
+    // A person may take longer over the approval than the swap is good for: it could only fail, and cost its gas.
+    const isInTime = !index || Number((await wallet.getBlock()).timestamp) < build.deadline;
+    refuseUnless(isInTime, `the deadline has passed while the step before was waited for: step ${index + 1} was not sent`);
+    nonce = await freeNonce(wallet, receipts.length ? nonce + 1 : 0, receipts, options.waitMs ?? 60_000);
     options.onStep?.(step, index, null);
     const receipt = await sendOnce(wallet, step, nonce, options.feeMostWei ?? FEE_MOST_WEI, (hash) => options.onStep?.(step, index, hash));
     if (receipt.status !== 'success') throw new StepFailed(`step ${index + 1} was mined and failed`, receipt);
+    // The wallet shows the amount to its owner, who may change it.
+    const isEnough = step.kind !== 'approval' || approvedIn(receipt, step, address) >= step.amount;
+    if (!isEnough) throw new StepReplaced('the approval that was sent is for less than the swap needs', receipt);
     receipts.push(receipt);
   }
   return { receipts, moved: movedFor(address, receipts) };
+}
+
+/**
+ * The next nonce, of a node that knows the block of the step before: behind a balancer another one may answer, and would
+ * give a nonce that is used and judge the step by a state without the approval.
+ */
+async function freeNonce(wallet: Wallet, least: number, receipts: readonly TransactionReceipt[], waitMs: number): Promise<number> {
+  const { address } = wallet.account;
+  const until = Date.now() + waitMs;
+  for (;;) {
+    const nonce = await wallet.getTransactionCount({ address, blockTag: 'latest' });
+    // What is under way may be this very step, sent before.
+    const pending = await wallet.getTransactionCount({ address, blockTag: 'pending' });
+    if (nonce >= least) {
+      refuseUnless(pending <= nonce, 'the account has transactions under way: wait for them first');
+      return nonce;
+    }
+    if (Date.now() >= until) throw new NodeBehind(`the node is behind: it does not know step ${receipts.length}, which is mined`, receipts);
+    await pause(250);
+  }
 }
 
 async function sendOnce(wallet: Wallet, step: Approval | Swap, nonce: number, feeMost: bigint, tell: (hash: Hex) => void) {
@@ -183,7 +214,7 @@ async function sendOnce(wallet: Wallet, step: Approval | Swap, nonce: number, fe
   try {
     hash = await wallet.sendTransaction(transaction as never);
     tell(hash);
-    receipt = await wallet.waitForTransactionReceipt({ hash, onReplaced: ({ reason }) => (becomes = reason) });
+    receipt = wholeReceipt(await wallet.waitForTransactionReceipt({ hash, onReplaced: ({ reason }) => (becomes = reason) }));
   } catch (error) {
     if (hash === null && isUnsent(error)) throw error;
     throw new SendUncertain(`what became of the transaction with nonce ${nonce} is not known`, nonce, hash);
@@ -213,22 +244,6 @@ function isUnsent(error: unknown): boolean {
     if (each.code === 4001 || each.name === 'EstimateGasExecutionError') return true;
   }
   return false;
-}
-
-const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
-
-/** Net transfers to (positive) and from (negative) the account, by token. */
-export function movedFor(account: string, receipts: readonly TransactionReceipt[]): Record<string, bigint> {
-  const moved: Record<string, bigint> = {};
-  const me = lower(account).slice(2).padStart(64, '0');
-  for (const { address, topics, data } of receipts.flatMap((receipt) => receipt.logs)) {
-    if (topics[0] !== TRANSFER || topics.length !== 3) continue;
-    const amount = BigInt(data);
-    const token = lower(address);
-    if (topics[1]?.slice(2) === me) moved[token] = (moved[token] ?? 0n) - amount;
-    if (topics[2]?.slice(2) === me) moved[token] = (moved[token] ?? 0n) + amount;
-  }
-  return moved;
 }
 
 function units(text: string, decimals: number): bigint {

@@ -6,13 +6,13 @@ const TOLERANCE_S = 300;
 /**
  * The event in a webhook that was sent by the service for the alert with this secret, at most 5 minutes ago.
  *
- * `body`: the bytes, or the text, exactly as they arrived. `now`: Unix seconds, else this machine's. Throws
+ * `body`: the bytes, or the text, exactly as they arrived and not parsed. `now`: Unix seconds, else this machine's. Throws
  * WebhookRefused.
  */
 export async function verifyWebhook(
   secret: string,
   headers: Headers | Record<string, string | string[] | undefined>,
-  body: string | Uint8Array,
+  body: string | Uint8Array | ArrayBuffer,
   now: number = Date.now() / 1000,
 ): Promise<AlertEvent> {
   const entries = headers instanceof Headers ? [...headers] : Object.entries(headers);
@@ -28,7 +28,7 @@ export async function verifyWebhook(
   if (carried !== undefined && !(await same(bytes(carried), bytes(secret)))) {
     throw new WebhookRefused("the webhook carries another alert's secret");
   }
-  const raw = typeof body === 'string' ? bytes(body) : body;
+  const raw = rawBytes(body);
   const signed = new Uint8Array([...bytes(`${id}.${at}.`), ...raw]);
   let key: CryptoKey;
   try {
@@ -55,6 +55,14 @@ export async function verifyWebhook(
   if (event?.type !== 'price_alert') throw new WebhookRefused('the body is not a price alert');
   if (event.id !== id) throw new WebhookRefused('the body is of another alert');
   return event;
+}
+
+/** A framework that parses a body first hands over an object: of that nothing can be verified. */
+function rawBytes(body: unknown): Uint8Array {
+  if (typeof body === 'string') return bytes(body);
+  if (body instanceof ArrayBuffer) return new Uint8Array(body);
+  if (ArrayBuffer.isView(body)) return new Uint8Array(body.buffer, body.byteOffset, body.byteLength);
+  throw new WebhookRefused('the body is neither text nor bytes: give the raw body as it arrived, not the parsed one');
 }
 
 function bytes(text: string): Uint8Array<ArrayBuffer> {

@@ -149,12 +149,57 @@ test('a service without a stream says so at once', async (t) => {
   assert.equal(asked.length, 1);
 });
 
+test('a stream that drips and never brings anything whole is lost', { timeout: 30_000 }, async (t) => {
+  const drip = (_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const timer = setInterval(() => response.write('x'), 10);
+    response.on('close', () => clearInterval(timer));
+  };
+  const { url } = await stand(t, drip, events('data: 1\n\n'), () => {});
+  const states = [];
+  const stream = new Client(url).stream({ quietMs: 200, onState: (state) => states.push(state) });
+  assert.deepEqual((await stream.next()).value, { event: 'message', data: 1 });
+  assert.deepEqual(states, ['open', 'lost', 'open']);
+  await stream.return();
+});
+
 test('a stream that is down for a moment is asked again', async (t) => {
   const { url } = await stand(t, 'hang up', failure(503, 'upstream_error'), events('data: 1\n\n'), () => {});
   const stream = new Client(url).stream();
   assert.deepEqual((await stream.next()).value, { event: 'message', data: 1 });
   await stream.return();
 });
+
+for (const [what, answer] of [['without data', 'id: 1\n\n: heartbeat\n\n'], ['of broken JSON', 'data: {"n":\n\n']]) {
+  test(`a stream that brings only frames ${what} is asked again ever more seldom`, { timeout: 30_000 }, async (t) => {
+    let fifth;
+    const asked = [];
+    const reached = new Promise((resolve) => (fifth = resolve));
+    const { url } = await stand(t, (request, response) => {
+      if (asked.push(performance.now()) === 5) fifth();
+      events(answer)(request, response);
+    });
+    const stop = new AbortController();
+    t.after(() => stop.abort());
+    void new Client(url).stream({ signal: stop.signal }).next();
+    await reached;
+    // Half of 250, 500, 1000 and 2000 ms at least; four times the first pause would be 1500 at most.
+    assert.ok(asked[4] - asked[0] > 1800, `${asked[4] - asked[0]} ms`);
+  });
+}
+
+for (const [what, far] of [['of its own', events('retry: 99999999999\n\n')], ['of a refusal', (_, response) => response.writeHead(503, { 'retry-after': '99999999999' }).end()]]) {
+  test(`a pause ${what} that no timer can hold is not none`, async (t) => {
+    const { url, asked } = await stand(t, (request, response) => (request.url === '/v1/stream' ? far(request, response) : response.end('{}')));
+    const stop = new AbortController();
+    t.after(() => stop.abort());
+    const client = new Client(url);
+    const lost = new Promise((resolve) => client.stream({ signal: stop.signal, onState: (state) => state === 'lost' && resolve() }).next());
+    await lost;
+    for (let trip = 0; trip < 20; trip++) await client.getEarn();
+    assert.equal(asked.filter((each) => each.url === '/v1/stream').length, 1);
+  });
+}
 
 test('a frame split anywhere, in the middle of a letter too, is one frame', async (t) => {
   const bytes = Buffer.from('id: 1\r\nevent: action\r\ndata: {"name":"Ökonomie €"}\r\n\r\n');
@@ -183,7 +228,8 @@ function signed(body = BODY, at = 1000, id = 'a1', key = KEY) {
 }
 
 test('a genuine webhook gives its event', async () => {
-  for (const body of [BODY, new TextEncoder().encode(BODY)]) {
+  const bytes = new TextEncoder().encode(`${BODY} `).subarray(0, -1);
+  for (const body of [BODY, bytes, Buffer.from(BODY), bytes.slice().buffer, new DataView(bytes.buffer, 0, bytes.length)]) {
     assert.equal((await verifyWebhook(SECRET, signed(), body, 1100)).price, 2);
   }
   assert.equal((await verifyWebhook(SECRET, new Headers(signed()), BODY, 1100)).id, 'a1');
@@ -203,4 +249,9 @@ for (const [what, headers, body, now] of [
   ['one whose age cannot be told', signed(), BODY, NaN],
 ]) {
   test(`${what} is refused`, () => assert.rejects(verifyWebhook(SECRET, headers, body, now), tickyard.WebhookRefused));
+}
+
+for (const [what, body] of [['parsed', JSON.parse(BODY)], ['null', null], ['missing', undefined], ['a number', 7], ['a list', [...Buffer.from(BODY)]]]) {
+  test(`a body that is ${what} is refused in words that say what is wanted`, () =>
+    assert.rejects(verifyWebhook(SECRET, signed(), body, 1000), (error) => error instanceof tickyard.WebhookRefused && /raw body.*not the parsed one/.test(error.message)));
 }

@@ -39,8 +39,13 @@ class RawReply:
     status: int
     headers: Mapping[str, str]
     body: bytes
-    tries: int = 1
-    """How often it was asked for."""
+    before: tuple["RawReply | None", ...] = ()
+    """What the tries before this one were answered. None: one that was not answered at all."""
+
+    @property
+    def tries(self) -> int:
+        """How often it was asked for."""
+        return len(self.before) + 1
 
     @property
     def is_good(self) -> bool:
@@ -115,6 +120,10 @@ class Caller:
         """Whether a payment for this request is out of our hands, and its end not known."""
         return self._payer is not None and self._payer.is_uncertain(self._name_of(request))
 
+    def begun_on(self, request: Request) -> str | None:
+        """The network of that payment."""
+        return None if self._payer is None else self._payer.begun_on(self._name_of(request))
+
     def _name_of(self, request: Request) -> str:
         return f"{request.method} {self._base_url}{request.path} {sha256(request.body or b'').hexdigest()}"
 
@@ -138,18 +147,22 @@ class Caller:
 
     async def _repeat(self, request: Request, headers: Mapping[str, str], is_repeatable: bool) -> RawReply:
         tries = 1 + (self._retries if is_repeatable else 0)
+        before: list[RawReply | None] = []
         for attempt in range(tries):
             is_last = attempt == tries - 1
             wait_s = _PAUSE_S * 2**attempt * (1 + self._rng.random())
             try:
                 reply = await self._send(request, headers)
-            except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            # A name that no host can have is no less out of reach.
+            except (aiohttp.ClientError, TimeoutError, OSError, UnicodeError) as error:
                 if is_last:
                     raise Unreachable(f"the service did not answer ({type(error).__name__})") from None
+                before.append(None)
             else:
                 wait_s = max(wait_s, float(_retry_after(reply) or 0))
                 if is_last or reply.status not in _WORTH_A_RETRY or wait_s > _PAUSE_MAX_S:
-                    return replace(reply, tries=attempt + 1)
+                    return replace(reply, before=tuple(before))
+                before.append(reply)
             await self._clock.sleep(wait_s)
         raise AssertionError
 
@@ -215,7 +228,7 @@ def failure_of(reply: RawReply) -> ServiceError:
     try:
         error = msgspec.json.decode(reply.body, type=_ErrorBody).error
         code, message = error.code, error.message
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         code = "payment_required" if reply.status == 402 else "unexpected_answer"
         message = _reason(reply) or f"the service answered {reply.status}"
     return error_of(
@@ -227,7 +240,7 @@ def _reason(reply: RawReply) -> str | None:
     """Why a payment was refused: the challenge says it."""
     try:
         challenge = msgspec.json.decode(reply.body)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return None
     reason = challenge.get("error") if isinstance(challenge, dict) else None
     return reason if isinstance(reason, str) else None

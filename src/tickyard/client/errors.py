@@ -9,6 +9,7 @@ ServiceError          the service answered with a failure; has code, status, mes
   UpstreamError       502  a source of the service did not answer; try again
   InternalError       500  a bug of the service; the request id names the call
 Unreachable           the service did not answer at all
+  NodeUnreachable     the node to send through did not answer, or is of another chain; nothing was signed
 SpendingLimit         the next call would cost more than may still be spent; nothing was signed
 KeptUnreadable        the file of payments whose end is not known cannot be read or written; nothing is sent
 WebhookRefused        a received webhook is not genuine
@@ -74,6 +75,10 @@ class InternalError(ServiceError):
 
 class Unreachable(TickyardError):
     pass
+
+
+class NodeUnreachable(Unreachable):
+    """Not the service: the node that a trade is sent through."""
 
 
 class KeptUnreadable(TickyardError):

@@ -31,8 +31,8 @@ class Order:
         # A word that is not known must never be read as the other one: "BUY" is not a sale.
         if self.side not in get_args(Side) or self.denom not in get_args(Denom):
             raise TradeRefused("an order buys or sells, an amount in usd or in token")
-        if not 0 <= self.slippage_bps <= _SLIPPAGE_MOST_BPS:
-            raise TradeRefused(f"slippage must be from 0 to {_SLIPPAGE_MOST_BPS} hundredths of a percent")
+        if not 0 < self.slippage_bps <= _SLIPPAGE_MOST_BPS:
+            raise TradeRefused(f"slippage must be from 1 to {_SLIPPAGE_MOST_BPS} hundredths of a percent")
 
     @property
     def is_exact_in(self) -> bool:
@@ -41,18 +41,18 @@ class Order:
     @property
     def fixed(self) -> int:
         """Base units of the leg that the order fixes."""
-        return _units(self.amount, is_usd=self.denom == "usd")
+        return _units(self.amount, "amount", is_usd=self.denom == "usd")
 
     def allows(self, bound: int) -> bool:
         """Whether this bound, in base units of the open leg, is within the limit."""
         if self.limit is None:
             return True
-        limit = _units(self.limit, is_usd=self.denom != "usd")
+        limit = _units(self.limit, "limit", is_usd=self.denom != "usd")
         return bound >= limit if self.is_exact_in else bound <= limit
 
 
-def _units(text: str, *, is_usd: bool) -> int:
+def _units(text: str, name: str, *, is_usd: bool) -> int:
     try:
         return int((UsdgAmount if is_usd else TokenAmount).parse(text))
     except Failure as failure:
-        raise TradeRefused(failure.message) from None
+        raise TradeRefused(failure.message.replace("amount", name, 1)) from None

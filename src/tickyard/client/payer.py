@@ -77,6 +77,17 @@ class Payer:
         """Whether there is one."""
         return self._kept.find(name) is not None
 
+    def begun_on(self, name: str) -> str | None:
+        """On which network that payment was signed: not always the one that a later call would pay on."""
+        kept = self._kept.find(name)
+        if kept is None:
+            return None
+        try:
+            payload = msgspec.json.decode(base64.b64decode(kept.headers["PAYMENT-SIGNATURE"]))
+            return str(payload["accepted"]["network"])
+        except (KeyError, TypeError, ValueError):
+            return "a network that cannot be read"
+
     async def sign(self, headers: Mapping[str, str], name: str, *, is_local: bool = False) -> SignedPayment:
         """A payment for the challenge in these headers, remembered under the name of its request. Raises SpendingLimit
         before anything is signed. `is_local`: the service is on this machine. A sandbox there has a chain whose clock

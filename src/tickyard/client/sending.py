@@ -20,7 +20,7 @@ from tickyard.chain.rpc.client import Rpc, RpcError
 from tickyard.chain.transfers import TRANSFER
 from tickyard.client.agreement import Agreed, agree
 from tickyard.client.answers.shared import TradeBuild
-from tickyard.client.errors import TradeRefused, TradeUnsettled, Unreachable
+from tickyard.client.errors import NodeUnreachable, TradeRefused, TradeUnsettled
 from tickyard.client.order import Order
 from tickyard.config.pinned import CHAIN_ID
 from tickyard.features.trades.reasons import WORDS, read_refusal
@@ -79,7 +79,7 @@ class Sending:
         except UpstreamDown as down:
             if signed:
                 raise TradeUnsettled(f"{down.message}; what was sent may be on the chain", signed) from None
-            raise Unreachable(down.message) from None
+            raise NodeUnreachable(f"the node to send through: {down.message}; nothing was signed") from None
 
     async def _send(self, build: TradeBuild, order: Order, signed: list[SignedStep]) -> TradeDone:
         now = (await self.rpc.head()).timestamp
@@ -95,7 +95,8 @@ class Sending:
         moved = (0, 0)
         for index, (to, data) in enumerate(agreed.steps):
             if index == len(signed):
-                signed.append(await self._sign(to, data, order.fee_most_wei))
+                nonce = await self._free_nonce(signed)
+                signed.append(await self._sign(to, data, nonce, order.fee_most_wei))
                 if self.on_signed is not None:
                     self.on_signed(signed[index])
             receipt = await self._settle(signed, index)
@@ -105,7 +106,25 @@ class Sending:
             moved = _moved(receipt, agreed, Address(str(self.account.address).lower()))
         return TradeDone(done, *moved)
 
-    async def _sign(self, to: Address, data: bytes, fee_most: int) -> SignedStep:
+    async def _free_nonce(self, signed: list[SignedStep]) -> int:
+        """The next one, of a node that knows the block of the step before: behind a balancer another one may answer,
+        and would give a nonce that is used and judge the step by a state without the approval."""
+        least = signed[-1].nonce + 1 if signed else 0
+        until = self.clock.monotonic() + self.wait_s
+        while True:
+            sender = str(self.account.address)
+            counts = [await self.rpc.call("eth_getTransactionCount", [sender, tag]) for tag in ("latest", "pending")]
+            mined, pending = (quantity(count) for count in counts)
+            if mined >= least:
+                break
+            if self.clock.monotonic() >= until:
+                raise TradeUnsettled(f"the node is behind: it does not know step {len(signed)}, which is mined", signed)
+            await self.clock.sleep(_POLL_S)
+        if pending > mined:
+            raise TradeRefused("the account has transactions under way: wait for them first")
+        return mined
+
+    async def _sign(self, to: Address, data: bytes, nonce: int, fee_most: int) -> SignedStep:
         sender = str(self.account.address)
         call = {"from": sender, "to": to, "data": "0x" + data.hex()}
         try:
@@ -113,10 +132,6 @@ class Sending:
         except RpcError as refusal:
             reason = read_refusal(refusal.revert_data).text if refusal.revert_data else "the node gives no reason"
             raise TradeRefused(f"the next step would fail, nothing of it was sent: {reason}") from None
-        counts = [await self.rpc.call("eth_getTransactionCount", [sender, tag]) for tag in ("latest", "pending")]
-        mined, pending = (quantity(count) for count in counts)
-        if pending > mined:
-            raise TradeRefused("the account has transactions under way: wait for them first")
         newest = await header(self.rpc, "latest")
         tip = await self._tip()
         fee = 2 * newest.base_fee + tip
@@ -133,7 +148,7 @@ class Sending:
             {
                 "type": 2,
                 "chainId": CHAIN_ID,
-                "nonce": mined,
+                "nonce": nonce,
                 "to": checksum(to),
                 "data": "0x" + data.hex(),
                 "value": 0,
@@ -142,7 +157,7 @@ class Sending:
                 "maxPriorityFeePerGas": tip,
             }
         )
-        return SignedStep(mined, "0x" + bytes(signed.hash).hex(), "0x" + bytes(signed.raw_transaction).hex())
+        return SignedStep(nonce, "0x" + bytes(signed.hash).hex(), "0x" + bytes(signed.raw_transaction).hex())
 
     async def _tip(self) -> int:
         try:

@@ -1,5 +1,6 @@
 """The event stream: an iterator that comes back by itself and goes on where it was."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -88,11 +89,13 @@ async def listen(
             reader = EventReader()
             headers = {"Accept": "text/event-stream"} | ({"Last-Event-ID": last_event_id} if last_event_id else {})
             try:
-                async with session.get(f"{url}/v1/stream", params=params, headers=headers) as answer:
+                async with asyncio.timeout(_SILENCE_S):
+                    opened = await session.get(f"{url}/v1/stream", params=params, headers=headers)
+                async with opened as answer:
                     if answer.status != 200:
                         raise await _refused(answer)
-                    async for raw in answer.content:
-                        event = reader.read(raw.decode("utf-8").rstrip("\r\n"))
+                    while not answer.content.at_eof():
+                        event = await _next(answer.content, reader)
                         last_event_id = reader.last_id or last_event_id
                         if event is not None:
                             pause_s = _PAUSE_S
@@ -108,9 +111,23 @@ async def listen(
             await clock.sleep(reader.retry_s if reader.retry_s is not None else pause_s)
 
 
+async def _next(content: aiohttp.StreamReader, reader: EventReader) -> StreamEvent | None:
+    """What comes next, whole: an event, or None for a sign of life and at the end. Bytes that drip through a line that
+    is as good as gone tell nobody anything."""
+    async with asyncio.timeout(_SILENCE_S):
+        while raw := await content.readline():
+            line = raw.decode("utf-8").rstrip("\r\n")
+            event = reader.read(line)
+            if not line:
+                return event
+    return None
+
+
 async def _refused(answer: aiohttp.ClientResponse) -> NotAStream:
     after = answer.headers.get("Retry-After", "")
-    return NotAStream(answer.status, await answer.read(), int(after) if after.isdigit() and len(after) < 7 else None)
+    async with asyncio.timeout(_SILENCE_S):
+        body = await answer.read()
+    return NotAStream(answer.status, body, int(after) if after.isdigit() and len(after) < 7 else None)
 
 
 def _failure(refused: NotAStream) -> ServiceError:

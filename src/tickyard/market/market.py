@@ -1,10 +1,10 @@
 """The market: one object with all that features read."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import islice
-from typing import Self
+from typing import Final, Self
 
 from tickyard.chain.multicall import HEAVY_CALLS, Call
 from tickyard.chain.rpc.client import Head
@@ -14,14 +14,16 @@ from tickyard.kernel.ids import Address
 from tickyard.market.listing.registry import Registry
 from tickyard.market.mids import Mids
 from tickyard.market.mirror.follow import LiveMarket
-from tickyard.market.mirror.held import moving_calls
 from tickyard.market.mirror.offers import fills_of
 from tickyard.market.reading import CallTemplate, ChainReader, ChainReading
 from tickyard.market.sampling.samples import LatestSamples
 from tickyard.market.short_lived import SharedFlight
-from tickyard.market.swaps.charts import FAR, NEAR, Chart, ChartReader, ChartReading
+from tickyard.market.swaps.charts import FAR, NEAR, Chart, ChartReader, ChartReading, Crowded
 from tickyard.market.swaps.fills import Fill, Question, Trade, tied_best
-from tickyard.market.swaps.pools import Pool, PoolBook
+from tickyard.market.swaps.pools import Pool, PoolBook, moving_calls
+
+_ASKED_AT_ONCE: Final = 16
+"""Calls for the trades of a batch: a node that counts its callers' requests would refuse fifty of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,8 @@ class Market:
     async def _remembered(
         self, live: LiveMarket, pools: Sequence[Pool], trade: Trade, extra: Sequence[Call], deadline: float
     ) -> Offer | None:
-        """The offer from memory, and the extra calls at the same block. None: it must be asked for."""
+        """The offer from memory, and the extra calls at the same block. None: it must be asked for. So it is when what
+        they return has changed since: who traded a moment ago would be told of an allowance that is spent."""
         served = live.offer(pools, trade)
         if served is None:
             return None
@@ -98,10 +101,13 @@ class Market:
         words: list[bytes | None] = []
         if extra:
             try:
-                words = (await self.read(extra, block=head.hash, deadline=deadline)).results
+                unmoved = await self.reader.read_unmoved(extra, head.hash, deadline=deadline)
             except UpstreamDown:
                 # The block may have left the chain meanwhile: the newest one knows.
                 return None
+            if unmoved is None:
+                return None
+            words = unmoved
         elif not fills and all(not self.pools.last_sqrt_price(pool) for pool in pools):
             return None
         return Offer(fills, words, datetime.fromtimestamp(head.timestamp, UTC), head.number)
@@ -159,15 +165,20 @@ class Market:
         served = self.live.serve(pools, to_trade=True) if self.live is not None and pools else None
         if served is not None:
             return NamedBlock.of(served[0]), [(chart, True) for chart in served[1]]
+        return await self._look_to_trade(pools)
+
+    async def _look_to_trade(
+        self, pools: Sequence[Pool], deadline: float | None = None
+    ) -> tuple["NamedBlock", list[tuple[Chart, bool]]]:
         moving = [call for pool in pools for call in moving_calls(pool, self.contracts)]
-        named, reading = await self._look_at_newest(pools, FAR, moving)
+        named, reading = await self._look_at_newest(pools, FAR, moving, deadline)
         both = zip(reading.extra[::2], reading.extra[1::2], strict=True)
         return named, [(chart, None not in moved) for chart, moved in zip(reading.charts, both, strict=True)]
 
     async def _look_at_newest(
-        self, pools: Sequence[Pool], reach: int, extra: Sequence[Call]
+        self, pools: Sequence[Pool], reach: int, extra: Sequence[Call], deadline: float | None = None
     ) -> tuple["NamedBlock", ChartReading]:
-        deadline = self.reader.deadline()
+        deadline = deadline or self.reader.deadline()
         head = await self.reader.head(deadline=deadline)
         if not pools:
             named = NamedBlock.of(head)
@@ -191,25 +202,40 @@ class Market:
             return NamedBlock.of(head), [
                 self.live.fills(head, [charts[pool] for pool in pools[token]], trade) for token, trade in trades
             ]
-        deadline = self.reader.deadline()
+        return await self._ask_each(trades, self.reader.deadline())
+
+    async def _ask_each(
+        self, trades: Sequence[tuple[Address, Trade]], deadline: float
+    ) -> tuple["NamedBlock", list[list[Fill]]]:
+        """The same, asked of the quoter. Each trade in a call of its own: what another one has warmed would make it
+        seem to need less gas than it does."""
+        pools = {token: self.pools.of(token) for token, _ in trades}
+        every = [pool for its in pools.values() for pool in its]
         head = await self.reader.head(deadline=deadline)
         reading = await self.charts.read(every, block=head.hash, deadline=deadline) if every else None
         spots = {chart.spot.pool: chart.spot for chart in reading.charts} if reading else {}
         # Limits set by how the pools stand at this very block: there is no second try as for a single quote.
         roots = {pool: spot.sqrt_price_x96 for pool, spot in spots.items()}
         questions = [Question(trade, ()).at({pool: roots[pool] for pool in pools[token]}) for token, trade in trades]
-        calls = [question.calls(self.contracts) for question in questions]
-        asked = [call for its in calls for call in its]
-        if not asked:
-            return NamedBlock.of(head), [[] for _ in trades]
-        told = await self.reader.read(asked, block=head.hash, max_calls_per_chunk=HEAVY_CALLS, deadline=deadline)
-        named = NamedBlock.proven(head, told.at)
-        words = iter(told.results)
-        offered: list[list[Fill]] = []
-        for question, its in zip(questions, calls, strict=True):
-            fills = question.fills(self.pools, list(islice(words, len(its))))
-            offered.append([replace(fill, before=spots[fill.before.pool]) for fill in fills])
-        return named, offered
+        asked = list(dict.fromkeys(question for question in questions if question.asked))
+        room = asyncio.Semaphore(_ASKED_AT_ONCE)
+
+        async def ask(question: Question) -> ChainReading:
+            calls = question.calls(self.contracts)
+            async with room:
+                return await self.reader.read(
+                    calls, block=head.hash, max_calls_per_chunk=HEAVY_CALLS, deadline=deadline
+                )
+
+        answers = await asyncio.gather(*map(ask, asked), return_exceptions=True)
+        named, found = NamedBlock.of(head), dict[Question, list[Fill]]()
+        for question, told in zip(asked, answers, strict=True):
+            if isinstance(told, BaseException):
+                raise told
+            named = NamedBlock.proven(head, told.at)
+            fills = question.fills(self.pools, told.results)
+            found[question] = [replace(fill, before=spots[fill.before.pool]) for fill in fills]
+        return named, [found.get(question, []) for question in questions]
 
     def remembered_offer(self, token: Address, trade: Trade) -> tuple["NamedBlock", list[Fill]] | None:
         """The fills of one trade at the mirror's block, the best among them; None: ask the chain."""
@@ -220,14 +246,19 @@ class Market:
     async def offer_at_block(
         self, token: Address, trade: Trade, *, deadline: float | None = None
     ) -> tuple["NamedBlock", list[Fill]]:
-        """The same at the newest block, whose name is one trip more. Worked out as the mirror does it: the quoter has
-        no answer where a token does not move, and whoever checks a trade wants to know why."""
+        """The same at the newest block, whose name is one trip more. Worked out as the mirror does it: where no pool's
+        tokens move the quoter has no answer, and whoever checks a trade wants to know why."""
         pools = [pool for pool in self.pools.of(token) if self.pools.last_sqrt_price(pool)]
         if not pools:
             raise NoLiquidity("this asset has no TOKEN/USDG pool with a price")
-        head = await self.reader.head(deadline=deadline)
-        reading = await self.charts.read(pools, reach=FAR, block=head.hash, deadline=deadline)
-        return NamedBlock.proven(head, reading.at), fills_of(reading.charts, trade)
+        try:
+            named, looked = await self._look_to_trade(pools, deadline)
+        except Crowded:
+            # Anybody can fill a pool with ticks for a few dollars. That must keep nobody from seeing what they sign.
+            named, [fills] = await self._ask_each([(token, trade)], deadline or self.reader.deadline())
+            return named, fills
+        moving = [chart for chart, moves in looked if moves]
+        return named, fills_of(moving or [chart for chart, _ in looked], trade)
 
     async def _ask_pools(self, question: Question, extra: Sequence[Call], deadline: float) -> Offer:
         if extra:
@@ -236,7 +267,10 @@ class Market:
         else:
             reading = await self.reader.read_form(question.form(self.contracts), question.values, deadline=deadline)
         results = reading.results
-        return Offer(question.fills(self.pools, results), results[len(results) - len(extra) :], reading.at)
+        fills = question.fills(self.pools, results)
+        if not fills and question.is_stuck(results):
+            raise NoLiquidity("nothing can be traded now: the token or USDG is paused, or blocks each of its pools")
+        return Offer(fills, results[len(results) - len(extra) :], reading.at)
 
     async def read(
         self, calls: Sequence[Call], *, block: str = "latest", deadline: float | None = None

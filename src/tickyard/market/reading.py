@@ -13,7 +13,8 @@ from typing import Final
 from tickyard.chain import aggregate3
 from tickyard.chain.abi import read_uint
 from tickyard.chain.multicall import LIGHT_CALLS, Call, aggregate
-from tickyard.chain.rpc.client import Block, Head, Rpc, RpcError
+from tickyard.chain.quantity import bytes_of
+from tickyard.chain.rpc.client import Block, Head, Rpc, RpcError, block_param
 from tickyard.chain.rpc.trouble import Stale
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
@@ -103,6 +104,20 @@ class ChainReader:
             self._rpc, self._multicall, asked, block=block, max_calls_per_chunk=at_once, deadline=deadline
         )
         return self._judge(results, is_latest=block == "latest")
+
+    async def read_unmoved(
+        self, calls: Sequence[Call], block: str, *, deadline: float | None = None
+    ) -> list[bytes | None] | None:
+        """What light calls return at a block known by its hash. None: at the newest block they return something else.
+        One request for both."""
+        asked = {"to": self._multicall, "data": "0x" + aggregate3.encode(calls)}
+        then, now = await self._rpc.batch(
+            [("eth_call", [asked, block_param(each)]) for each in (block, "latest")], deadline=deadline
+        )
+        if isinstance(then, RpcError) or isinstance(now, RpcError):
+            raise UpstreamDown("the chain node could not run the call")
+        results = aggregate3.decode(bytes_of(then), len(calls))
+        return results if results == aggregate3.decode(bytes_of(now), len(calls)) else None
 
     async def head(self, *, deadline: float | None = None) -> Head:
         """The newest block, by its number, hash and time."""

@@ -2,6 +2,10 @@
 
 import argparse
 from collections.abc import Callable
+from typing import Final
+
+_NAMES_OF_FILES: Final = ("file", "facts", "submissions", "keystore", "password_file")
+"""Which may be of any bytes."""
 
 
 def add_call_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,6 +48,23 @@ def add_trade_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--password-file", default=None, metavar="FILE", help="of the keystore; asked for otherwise")
     parser.add_argument("--rpc", default=None, metavar="URL", help="your own node, through which it is sent")
     parser.add_argument("--url", default=None, help="address of the service")
+
+
+def not_text(asked: argparse.Namespace) -> str | None:
+    """The argument that came as bytes of no text: it can neither be sent nor looked up."""
+    for name, value in vars(asked).items():
+        words = value if isinstance(value, list) else [value]
+        if name not in _NAMES_OF_FILES and any(isinstance(word, str) and not _is_text(word) for word in words):
+            return name.replace("_", "-")
+    return None
+
+
+def _is_text(word: str) -> bool:
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def number(least: int, most: int) -> Callable[[str], int]:

@@ -7,6 +7,7 @@ there a letter is written as its escape, which says the same.
 import codecs
 import io
 import json
+import os
 import sys
 from typing import Any, Final, TextIO
 
@@ -29,6 +30,11 @@ def show_what_it_can(out: TextIO) -> None:
     """From now on no letter is too much for this output."""
     if isinstance(out, io.TextIOWrapper):
         out.reconfigure(errors=_HANDLER)
+
+
+def give_up_output() -> None:
+    """Nobody reads it any more: what is still to be written goes nowhere, also at the end of the process."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_json(value: Any) -> None:

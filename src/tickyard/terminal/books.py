@@ -24,7 +24,9 @@ def add_payments_arguments(parser: argparse.ArgumentParser) -> None:
     exported.add_argument("--from", dest="since", type=_day, required=True, help="the first day (UTC)")
     exported.add_argument("--to", dest="until", type=_day, required=True, help="the last day, which is part of it")
     exported.add_argument("--format", choices=("csv", "json"), default="csv")
-    kinds.add_parser("orphans", help="money without a delivered answer, each with an unsigned refund")
+    kinds.add_parser(
+        "orphans", help="money without a delivered answer after five minutes, each with an unsigned refund"
+    )
 
 
 def _day(text: str) -> datetime:

@@ -13,6 +13,7 @@ import msgspec
 
 from tickyard.client import (
     AsyncClient,
+    NodeUnreachable,
     ServiceError,
     TickyardError,
     TooManyRequests,
@@ -20,7 +21,8 @@ from tickyard.client import (
     UpstreamError,
 )
 from tickyard.client.operations import ROUTES
-from tickyard.client.routes import Route
+from tickyard.client.routes import Param, Route
+from tickyard.config.web_address import is_web_address
 from tickyard.kernel.clock import Clock, WallClock
 from tickyard.terminal.ascii import print_json
 from tickyard.terminal.chart import Bar, draw
@@ -82,7 +84,7 @@ def base_url(given: str | None) -> str:
     """The given one, else TICKYARD_BASE_URL, else this machine's."""
     environ = os.environ
     url = given or environ.get("TICKYARD_BASE_URL") or f"http://127.0.0.1:{environ.get('TICKYARD_PORT') or 8402}"
-    if not url.startswith(("http://", "https://")):
+    if not is_web_address(url):
         raise WrongCommand(f"{url!r} is not an address such as http://127.0.0.1:8402")
     return url
 
@@ -106,18 +108,24 @@ def read_call(operation: str, pairs: list[str]) -> dict[str, Any]:
             choices = get_args(params[name].kind)
             hint = f": {', '.join(map(str, choices))}" if get_origin(params[name].kind) is Literal else ""
             raise WrongCommand(f"{name} cannot be {text!r}{hint}") from None
-    missing = [name for name, param in params.items() if param.is_required and name not in values]
+    missing = [name for name, param in params.items() if _is_needed(param) and name not in values]
     if missing:
         raise WrongCommand(f"{operation} needs {', '.join(missing)}")
     return values
 
 
 def _usage(route: Route) -> str:
-    return " ".join(f"{param.name}=…" if param.is_required else f"[{param.name}=…]" for param in route.params)
+    return " ".join(f"{param.name}=…" if _is_needed(param) else f"[{param.name}=…]" for param in route.params)
+
+
+def _is_needed(param: Param) -> bool:
+    """Over HTTP an alert's secret may also come in a header, which a command has no words for."""
+    return param.is_required or param.name == "secret"
 
 
 def said(error: TickyardError, url: str) -> str:
-    if isinstance(error, Unreachable):
+    # The address of a node may hold a key, and is not that of the service.
+    if isinstance(error, Unreachable) and not isinstance(error, NodeUnreachable):
         return printable(f"{error}: {url}")
     if isinstance(error, ServiceError):
         named = f" (request {error.request_id})" if error.request_id else ""

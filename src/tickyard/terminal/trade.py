@@ -6,21 +6,27 @@ key and sends nothing.
 
 import argparse
 import asyncio
+import contextlib
 import getpass
 import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import aiohttp
+import msgspec
 
 from tickyard.chain.address import checksum
-from tickyard.client import AsyncClient, Order, TickyardError, TradeUnsettled
+from tickyard.client import AsyncClient, Order, TickyardError, TradeRefused, TradeUnsettled
 from tickyard.client.agreement import Agreed, agree
 from tickyard.client.answers.execution import TradeCheck
+from tickyard.client.answers.shared import TradeBuild
+from tickyard.client.sending import SignedStep, TradeDone
 from tickyard.config.pinned import MAINNET
+from tickyard.config.web_address import is_web_address
 from tickyard.kernel.units import TokenAmount, UsdgAmount
+from tickyard.terminal.ascii import give_up_output
 from tickyard.terminal.commands import INTERRUPTED, WrongCommand, base_url, said
 from tickyard.terminal.tables import printable
 
@@ -30,36 +36,91 @@ class SigningWallet(NamedTuple):
     rpc_url: str
 
 
+class _DemoWallet(msgspec.Struct, rename="camel"):
+    private_key: str
+
+
+class _Sandbox(msgspec.Struct, rename="camel"):
+    """What whoever answers `/sandbox` must say to be one."""
+
+    wallets: Annotated[list[_DemoWallet], msgspec.Meta(min_length=1)]
+    rpc_url: str
+
+
 def trade_command(args: argparse.Namespace, answer: Callable[[str], str] = input) -> int:
     """0: traded, 1: not traded, 2: it cannot be asked so, 3: sent, and the outcome is not known yet."""
     signed: list[str] = []
     try:
         url = base_url(args.url)
-        order = Order(args.symbol, args.side, args.amount, args.denom, args.slippage_bps, args.token, args.limit)
-        return asyncio.run(_trade(url, order, args, answer, signed))
+        return _trade(url, _order(args), args, answer, signed)
     except WrongCommand as wrong:
-        print(wrong, file=sys.stderr)
+        _complain(wrong)
         return 2
     except TradeUnsettled as unsettled:
-        print(f"{unsettled}\nlook the transaction up before you trade again", file=sys.stderr)
+        _complain(f"{unsettled}\nlook the transaction up before you trade again")
         return 3
     except TickyardError as error:
-        print(said(error, url), file=sys.stderr)
+        _complain(said(error, url))
+        return 1
+    except BrokenPipeError:
+        # Before anything was signed: what is written after it is looked after where it is written.
+        give_up_output()
+        _complain("nothing was sent: nobody reads what would be signed")
         return 1
     except (KeyboardInterrupt, EOFError):
         if not signed:
             return INTERRUPTED
-        print(f"interrupted; {signed[-1]} was sent\nlook the transaction up before you trade again", file=sys.stderr)
+        _complain(f"interrupted; {signed[-1]} was sent\nlook the transaction up before you trade again")
         return 3
 
 
-async def _trade(
-    url: str, order: Order, args: argparse.Namespace, answer: Callable[[str], str], signed: list[str]
-) -> int:
-    """`signed` gains the hash of each transaction before it leaves."""
-    signer = await _signer(url, args)
+def _order(args: argparse.Namespace) -> Order:
+    try:
+        order = Order(args.symbol, args.side, args.amount, args.denom, args.slippage_bps, args.token, args.limit)
+        order.allows(order.fixed)
+    except TradeRefused as refused:
+        raise WrongCommand(str(refused)) from None
+    return order
+
+
+def _complain(words: object) -> None:
+    """Nothing that is said may change how a trade ends, also when nobody hears it."""
+    with contextlib.suppress(OSError):
+        print(words, file=sys.stderr, flush=True)
+
+
+def _trade(url: str, order: Order, args: argparse.Namespace, answer: Callable[[str], str], signed: list[str]) -> int:
+    """`signed` gains the hash of each transaction before it leaves.
+
+    What asks the user something runs outside of the loop: in it the first Ctrl-C at a prompt is not heard."""
+    signer = _signer(url, args)
+    check = asyncio.run(_checked(url, order, signer))
+    # Whether it is too late is asked of the chain, when it is signed.
+    agreed = agree(check.build, order, signer.account.address, check.build.deadline - 1)
+    print(printable(shown(check)), signed_words(agreed, check.build.symbol), sep="\n\n", flush=True)
+    run = check.simulation
+    if run is not None and not run.success:
+        _complain("nothing was sent: it would fail")
+        return 1
+    if not args.yes and answer("sign and send? [y/N] ").strip().lower() not in ("y", "yes"):
+        _complain("nothing was sent")
+        return 1
+    done = asyncio.run(_sent(url, order, signer, check.build, signed))
+    is_buy = order.side == "buy"
+    dollars, tokens = (done.paid, done.received) if is_buy else (done.received, done.paid)
+    usdg, token = f"{UsdgAmount(dollars).text()} USDG", f"{TokenAmount(tokens).text()} {check.build.symbol}"
+    lines = [f"paid {usdg if is_buy else token}, received {token if is_buy else usdg}"]
+    lines += [f"  {receipt.hash}  block {receipt.block_number}  gas {receipt.gas_used}" for receipt in done.receipts]
+    try:
+        print(*lines, sep="\n", flush=True)
+    except BrokenPipeError:
+        give_up_output()
+    return 0
+
+
+async def _checked(url: str, order: Order, signer: SigningWallet) -> TradeCheck:
     async with AsyncClient(url) as client:
-        check = await client.check_trade(
+        return await client.check_trade(
             symbol=order.symbol,
             side=order.side,
             amount=order.amount,
@@ -67,30 +128,22 @@ async def _trade(
             slippage_bps=order.slippage_bps,
             recipient=signer.account.address,
         )
-        # Whether it is too late is asked of the chain, when it is signed.
-        agreed = agree(check.build, order, signer.account.address, check.build.deadline - 1)
-        print(printable(shown(check)), signed_words(agreed, check.build.symbol), sep="\n\n")
-        run = check.simulation
-        if run is not None and not run.success:
-            print("nothing was sent: it would fail", file=sys.stderr)
-            return 1
-        if not args.yes and answer("sign and send? [y/N] ").strip().lower() not in ("y", "yes"):
-            print("nothing was sent", file=sys.stderr)
-            return 1
-        done = await client.send(
-            check.build,
+
+
+async def _sent(url: str, order: Order, signer: SigningWallet, build: TradeBuild, signed: list[str]) -> TradeDone:
+    def note(step: SignedStep) -> None:
+        signed.append(step.hash)
+        # Whoever is killed before the end must still be able to look it up.
+        _complain(f"sending {step.hash}")
+
+    async with AsyncClient(url) as client:
+        return await client.send(
+            build,
             signer.account,
             order=order,
             rpc_url=signer.rpc_url,
-            on_signed=lambda step: signed.append(step.hash),
+            on_signed=note,
         )
-    is_buy = order.side == "buy"
-    dollars, tokens = (done.paid, done.received) if is_buy else (done.received, done.paid)
-    usdg, token = f"{UsdgAmount(dollars).text()} USDG", f"{TokenAmount(tokens).text()} {check.build.symbol}"
-    print(f"paid {usdg if is_buy else token}, received {token if is_buy else usdg}")
-    for receipt in done.receipts:
-        print(f"  {receipt.hash}  block {receipt.block_number}  gas {receipt.gas_used}")
-    return 0
 
 
 def signed_words(agreed: Agreed, symbol: str) -> str:
@@ -135,23 +188,29 @@ def shown(check: TradeCheck) -> str:
     return "\n".join(lines)
 
 
-async def _signer(url: str, args: argparse.Namespace) -> SigningWallet:
+def _signer(url: str, args: argparse.Namespace) -> SigningWallet:
     try:
         from eth_account import Account
     except ImportError:
         raise WrongCommand('signing needs another package: pip install "tickyard[trade]"') from None
+    if args.rpc and not is_web_address(args.rpc):
+        raise WrongCommand("--rpc is not an address of a node such as https://your.node or http://127.0.0.1:8545")
     if args.keystore:
         if not args.rpc:
             raise WrongCommand("a keystore needs --rpc, the address of your own node")
         return SigningWallet(_open(Account, Path(args.keystore), args.password_file), args.rpc)
     try:
-        async with aiohttp.ClientSession() as session, session.get(f"{url}/sandbox") as response:
-            if response.status != 200:
-                raise WrongCommand("this is no sandbox: give --keystore FILE and --rpc URL of your own")
-            sandbox = await response.json()
-        return SigningWallet(Account.from_key(sandbox["wallets"][0]["privateKey"]), args.rpc or sandbox["rpcUrl"])
-    except (aiohttp.ClientError, KeyError, ValueError):
+        sandbox = asyncio.run(_sandbox(url))
+        return SigningWallet(Account.from_key(sandbox.wallets[0].private_key), args.rpc or sandbox.rpc_url)
+    except (aiohttp.ClientError, TimeoutError, msgspec.MsgspecError, ValueError):
         raise WrongCommand(f"there is no service at {url}; start one with: make up") from None
+
+
+async def _sandbox(url: str) -> _Sandbox:
+    async with aiohttp.ClientSession() as session, session.get(f"{url}/sandbox") as response:
+        if response.status != 200:
+            raise WrongCommand("this is no sandbox: give --keystore FILE and --rpc URL of your own")
+        return msgspec.json.decode(await response.read(), type=_Sandbox)
 
 
 def _open(accounts: Any, keystore: Path, password_file: str | None) -> Any:

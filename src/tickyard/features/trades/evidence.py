@@ -56,47 +56,55 @@ class Evidence:
     """Why there is no run."""
     first_gas: int | None
     """What the node estimates for the first step: with what it charges for the data, where it does."""
+    has_moved: bool = False
+    """Whether what the extra calls return has changed since that block: the newest one is to be asked instead."""
 
     @property
     def is_borne_out(self) -> bool:
         """Whether the run moved what the quote says. At one and the same block it can be nothing else."""
         if self.run is None or not self.run.is_success:
             return True
-        paid, got = self.balances[0] - self.run.balances[0], self.run.balances[1] - self.balances[1]
-        return (paid, got) == self.swap.fill.amounts(self.swap.trade.side)
+        paid, got = self.swap.fill.amounts(self.swap.trade.side)
+        changes = [after - before for before, after in zip(self.balances, self.run.balances, strict=True)]
+        return changes == [-paid, got, paid, -got]
 
 
 async def gather_evidence(deps: Deps, wanted: Wanted) -> Evidence:
-    deadline = None
+    # One for all tries and readings: a node that falls silent would be waited for again in each.
+    deadline = deps.market.reader.deadline()
     remembered = deps.market.remembered_offer(wanted.token, wanted.trade)
     if remembered is not None:
-        # One for both tries: a node that falls silent in the first would be waited for twice.
-        deadline = deps.market.reader.deadline()
         try:
             seen = await _evidence_at(deps, wanted, *remembered, deadline)
-            if seen.is_borne_out:
+            if seen.is_borne_out and not seen.has_moved:
                 return seen
-            log.error("THE MIRROR AND A RUN DISAGREE ABOUT A SWAP", block=seen.block.number)
+            if not seen.is_borne_out:
+                log.error("THE MIRROR AND A RUN DISAGREE ABOUT A SWAP", block=seen.block.number)
         except UpstreamDown:
             # The block may have left the chain meanwhile: the newest one knows.
             pass
     newest = await deps.market.offer_at_block(wanted.token, wanted.trade, deadline=deadline)
-    return await _evidence_at(deps, wanted, *newest, deadline)
+    seen = await _evidence_at(deps, wanted, *newest, deadline)
+    if not seen.is_borne_out:
+        # Quote and run come from one node and one block: one of them is not true, and nobody can tell which.
+        raise UpstreamDown("the chain node's run of the steps moved something else than its own quote says")
+    return seen
 
 
-async def _evidence_at(
-    deps: Deps, wanted: Wanted, block: NamedBlock, fills: list[Fill], deadline: float | None
-) -> Evidence:
+async def _evidence_at(deps: Deps, wanted: Wanted, block: NamedBlock, fills: list[Fill], deadline: float) -> Evidence:
     swap = wanted.swap(fills, deps.clock.seconds() + deps.settings.deadline_s)
     router, multicall = wanted.contracts.router, wanted.contracts.multicall3
     code = await deps.market.reader.multicall_code(deadline=deadline)
     ways = [Rehearsal(swap, router, with_approval) for with_approval in (False, True)]
-    calls = [*wanted.extra_calls(), *(Call(token, balance_of(account)) for token, account in holdings(swap))]
+    extra = wanted.extra_calls()
+    calls = [*extra, *(Call(token, balance_of(account)) for token, account in holdings(swap))]
     at = block_param(block.hash)
+    reading, own = ({"to": multicall, "data": "0x" + aggregate3.encode(each)} for each in (calls, extra))
     firsts = [(router, swap.calldata()), (swap.token_in, swap.approval(router))]
     answers = await deps.rpc.batch(
         [
-            ("eth_call", [{"to": multicall, "data": "0x" + aggregate3.encode(calls)}, at]),
+            ("eth_call", [reading, at]),
+            ("eth_call", [own, "latest"]),
             ("eth_getBalance", [wanted.recipient, at]),
             ("eth_getBlockByHash", [block.hash, False]),
             ("eth_maxPriorityFeePerGas", []),
@@ -105,15 +113,16 @@ async def _evidence_at(
         ],
         deadline=deadline,
     )
-    told, ether, header, tip, *rest = answers
+    told, newest, ether, header, tip, *rest = answers
     estimates, runs = rest[:2], rest[2:]
-    for answer in (told, ether, header):
+    for answer in (told, newest, ether, header):
         if isinstance(answer, RpcError):
             raise answer
     words = aggregate3.decode(bytes_of(told), len(calls))
-    if words[0] is None or None in words[4:]:
+    words, held = words[: len(extra)], words[len(extra) :]
+    if words[0] is None or None in held:
         raise UpstreamDown("the chain node failed to read the recipient's balances")
-    allowance, *balances = [read_amount(word) for word in (words[0], *words[4:]) if word is not None]
+    allowance, *balances = [read_amount(word) for word in (words[0], *held) if word is not None]
     needs_approval = allowance < swap.spends_at_most
     run, run_note = None, "The node does not tell the code of Multicall3, with which the steps would be run."
     if runs:
@@ -125,12 +134,13 @@ async def _evidence_at(
     return Evidence(
         block=block,
         swap=swap,
-        words=words[:4],
+        words=words,
         balances=balances,
         ether=quantity(ether),
         fees=_fees(header, tip, block.hash),
         run=run,
         run_note=None if run is not None else run_note,
+        has_moved=words != aggregate3.decode(bytes_of(newest), len(extra)),
         first_gas=_estimate(estimates[needs_approval]),
     )
 

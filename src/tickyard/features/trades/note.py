@@ -33,11 +33,14 @@ class Circumstances:
 
     balance: int
     is_paused: bool
-    is_recipient_blocked: bool
     is_active: bool
     is_halted: bool | None
     equity_mid: Price | None
     has_bad_checksum: bool
+    paused: str | None = None
+    """Which of the two tokens moves for nobody now."""
+    blocked_by: tuple[str, ...] = ()
+    """Which of the two move for others, and neither to nor from the recipient."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +121,15 @@ def warnings(swap: Swap, symbol: str, seen: Circumstances) -> list[Concern]:
         is_sure = seen.balance < swap.fill.amounts(swap.trade.side)[0]
         severity: Severity = "error" if is_sure else "warning"
         found.append(Concern("balance_short", severity, f"The recipient holds only {held}: the swap may revert."))
-    if seen.is_recipient_blocked:
-        text = "The token contract blocks the recipient: the swap will revert."
+    if seen.blocked_by:
+        names, is_one = " and ".join(seen.blocked_by), len(seen.blocked_by) == 1
+        who = f"The contract of {names} blocks" if is_one else f"The contracts of {names} block"
+        text = f"{who} the recipient: the swap will revert."
         found.append(Concern("recipient_blocked", "error", text))
-    if seen.is_paused:
+    if seen.paused is not None:
+        text = f"{seen.paused} is paused, nobody can move it: the swap will revert."
+        found.append(Concern("token_paused", "error", text))
+    elif seen.is_paused:
         text = "The token is paused for a corporate action: the swap may revert."
         found.append(Concern("token_paused", "warning", text))
     if not seen.is_active:

@@ -63,6 +63,13 @@ class Wanted:
             Call(token_in, erc20.balance_of(self.recipient)),
             Call(self.token, stock_token.ORACLE_PAUSED),
             Call(self.token, stock_token.is_blocked(self.recipient)),
+            # A flag is known for some pauses and blocks alone. Whether a token moves is what all of them come to. To
+            # and from one account, because a block of the other end would say nothing of this one.
+            *(
+                Call(token, erc20.moves(account, account))
+                for token in (self.token, self.contracts.usdg)
+                for account in (self.contracts.multicall3, self.recipient)
+            ),
         ]
 
 
@@ -80,18 +87,23 @@ class Planned:
         cls, wanted: Wanted, swap: Swap, words: Sequence[bytes | None], equity: IssuerQuote | None, at: datetime
     ) -> Self:
         """`words`: what the extra calls returned."""
-        allowance, balance, paused, blocked = words
+        allowance, balance, paused, blocked, *moved = words
         if allowance is None or balance is None:
             raise UpstreamDown("the chain node failed to read the recipient's allowance")
         asset = wanted.asset
+        flagged = blocked is not None and stock_token.read_flag(blocked)
+        tokens = list(zip((asset.symbol, "USDG"), moved[::2], moved[1::2], (flagged, False), strict=True))
         seen = Circumstances(
             balance=erc20.read_amount(balance),
             is_paused=paused is not None and stock_token.read_flag(paused),
-            is_recipient_blocked=blocked is not None and stock_token.read_flag(blocked),
             is_active=asset.listed.status == "ASSET_STATUS_ACTIVE",
             is_halted=equity.is_halted if equity else None,
             equity_mid=equity.mid.times(asset.multiplier(at)) if equity and equity.mid else None,
             has_bad_checksum=not has_valid_checksum(wanted.ask.recipient),
+            paused=next((name for name, others, _, _ in tokens if others is None), None),
+            blocked_by=tuple(
+                name for name, others, ours, is_flagged in tokens if is_flagged or (others is not None and ours is None)
+            ),
         )
         return cls(wanted, swap, erc20.read_amount(allowance), seen)
 

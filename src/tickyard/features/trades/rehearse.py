@@ -33,6 +33,9 @@ there was one."""
 _ALLOWANCE_SPENT: Final = 4_800
 _OTHER_SLOT: Final = 2_000
 """The approval also looks at the spender, whom the swap's transfer does not ask about."""
+_UNTOUCHED: Final = frozenset({"TF", "Transaction too old"})
+"""What is said before anybody looks at the token that is paid in: by the pool of what goes out, by the router of the
+time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,8 @@ class Rehearsal:
         if self.with_approval:
             warmed = used[0] - used[1] - (_SLOT_CHANGED if allowance else _SLOT_SET)
             spent = warmed + _ALLOWANCE_SPENT - _OTHER_SLOT
+            if not told.steps[-1].has_succeeded and read_refusal(told.steps[-1].data).said in _UNTOUCHED:
+                spent = 0
             outcomes.insert(0, told.steps[0])
             made = [(steps[0].data, used[0] - _COLD_ACCOUNT), (made[0][0], made[0][1] + max(0, spent))]
         refund = _RESTORED * (is_still + (self.swap.trade.mode is Mode.EXACT_OUT))

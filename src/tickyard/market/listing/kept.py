@@ -19,7 +19,7 @@ from tickyard.market.listing.identity import (
 from tickyard.sources.issuer.api import Listing
 from tickyard.sources.issuer.border import ListedAsset
 from tickyard.store import identities as rows
-from tickyard.store.engine import Store
+from tickyard.store.engine import Store, Transaction
 from tickyard.store.identities import AssetIdentity
 
 _CONFIRM_EVERY: Final = timedelta(minutes=5)
@@ -142,18 +142,17 @@ class ListingBook:
             version = await rows.listing_version(tx)
         self.pins, self._version, self._confirmed_at = pins, version, now
 
-    async def accept(self, asset: ListedAsset) -> list[AssetIdentity]:
+    async def accept(self, tx: Transaction, asset: ListedAsset) -> list[AssetIdentity]:
         """A person has looked: from now on this is the token. Who had its symbol, address or uid before."""
         identity = identity_of(asset)
         assert identity is not None
-        async with self._store.begin() as tx:
-            now = self._store.clock.now()
-            before = await rows.repin(tx, identity, now)
-            kept = await rows.last_listing(tx)
-            if kept is not None:
-                gone = {each.symbol for each in before} | {asset.symbol}
-                # Who has no token is not pinned, and would still stand there with the uid that went to this one.
-                others = [each for each in decode_listing(kept.body) if each.symbol not in gone and each.id != asset.id]
-                # Every process sees it at its next look, also while the issuer is silent.
-                await rows.keep_listing(tx, encode_listing([*others, replace(asset)]), now)
+        now = self._store.clock.now()
+        before = await rows.repin(tx, identity, now)
+        kept = await rows.last_listing(tx)
+        if kept is not None:
+            gone = {each.symbol for each in before} | {asset.symbol}
+            # Who has no token is not pinned, and would still stand there with the uid that went to this one.
+            others = [each for each in decode_listing(kept.body) if each.symbol not in gone and each.id != asset.id]
+            # Every process sees it at its next look, also while the issuer is silent.
+            await rows.keep_listing(tx, encode_listing([*others, replace(asset)]), now)
         return before

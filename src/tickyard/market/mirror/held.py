@@ -28,7 +28,7 @@ from tickyard.chain.v3.wear import read_wear
 from tickyard.config.pinned import Contracts
 from tickyard.kernel.units import TokenAmount, UsdgAmount
 from tickyard.market.swaps.charts import Chart, Ticks
-from tickyard.market.swaps.pools import Pool, PoolSpot, fee_calls, state_calls
+from tickyard.market.swaps.pools import Pool, PoolSpot, fee_calls, moving_calls, state_calls
 
 _MOST = 2**255 - 1
 _EMPTY = TickLiquidity(0, 0)
@@ -38,12 +38,6 @@ _MOVES = slice(4, 6)
 """Where the answers to `moving_calls` are among a witness's."""
 _FEES = slice(6, 8)
 """And those to `fee_calls`; the ticks follow."""
-
-
-def moving_calls(pool: Pool, contracts: Contracts) -> list[Call]:
-    """Whether the pool could pay the quoter, in either token."""
-    data = erc20.moves(pool.address, contracts.quoter)
-    return [Call(contracts.usdg, data), Call(pool.token, data)]
 
 
 class Misfit(Exception):

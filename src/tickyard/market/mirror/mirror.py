@@ -19,11 +19,11 @@ from tickyard.config.pinned import Contracts
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
-from tickyard.market.mirror.held import Held, Misfit, moving_calls
+from tickyard.market.mirror.held import Held, Misfit
 from tickyard.market.mirror.logs import PoolLogReader
 from tickyard.market.reading import BLOCK_TIME
 from tickyard.market.swaps.charts import FAR, Chart, ChartReader, Crowded
-from tickyard.market.swaps.pools import Pool
+from tickyard.market.swaps.pools import Pool, moving_calls
 from tickyard.observe import metrics
 from tickyard.observe.log import log
 

@@ -13,7 +13,7 @@ from tickyard.kernel.errors import NoLiquidity, UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.kernel.units import AMOUNT_MAX_RAW, Price, TokenAmount, UsdgAmount
 from tickyard.market.reading import CallTemplate
-from tickyard.market.swaps.pools import Pool, PoolBook, PoolSpot, state_calls
+from tickyard.market.swaps.pools import Pool, PoolBook, PoolSpot, moving_calls, state_calls
 
 
 class Side(StrEnum):
@@ -131,13 +131,14 @@ class Question:
         return _form(contracts, self.trade.side, self.trade.mode, self.pools)
 
     def fills(self, book: PoolBook, results: Sequence[bytes | None]) -> list[Fill]:
-        """The complete fills among the results of `calls`. A pool that would run dry has none."""
+        """The complete fills among the results of `calls`. A pool that would run dry has none, nor has one that its
+        tokens do not leave: what goes in the quoter never tries."""
         fills = []
         for index, (pool, limit) in enumerate(self.asked):
             at = len(self.asked) + 2 * index
             state = book.read_state(pool, results[at], results[at + 1])
             data = results[index]
-            if data is None or not state.is_usable:
+            if data is None or not state.is_usable or not self._moves(index, results):
                 continue
             quoted = read_quote(data)
             # What moves nothing on the open leg is no fill either: nobody sends dollars for no tokens.
@@ -145,6 +146,14 @@ class Question:
             if not is_nothing and not is_partial(quoted, limit):
                 fills.append(_believable(self.trade, state, quoted, limit))
         return fills
+
+    def is_stuck(self, results: Sequence[bytes | None]) -> bool:
+        """Whether it is not the amount: nothing moves in or out of any of these pools."""
+        return not any(self._moves(index, results) for index in range(len(self.asked)))
+
+    def _moves(self, index: int, results: Sequence[bytes | None]) -> bool:
+        at = 3 * len(self.asked) + 2 * index
+        return None not in results[at : at + 2]
 
     def is_outdated(self, book: PoolBook, fills: Iterable[Fill]) -> bool:
         """Whether a pool without a fill has moved so far since we set its limit that the limit may be the reason."""
@@ -157,15 +166,16 @@ class Question:
 def _calls(
     contracts: Contracts, side: Side, mode: Mode, pools: Sequence[Pool], amount: int, *limits: int
 ) -> list[Call]:
-    """Every tier quoted, then every pool's state. The quotes go first: a pool whose storage was read
-    before in the same call would seem to need less gas than it does."""
+    """Every tier quoted, then every pool's state, then whether its tokens move. The quotes go first: a pool whose
+    storage was read before in the same call would seem to need less gas than it does."""
     encode = quote_exact_input if mode is Mode.EXACT_IN else quote_exact_output
-    quotes, states = [], []
+    quotes, states, moves = [], [], []
     for pool, limit in zip(pools, limits, strict=True):
         token_in, token_out = side.tokens(pool.token, contracts.usdg)
         quotes.append(Call(contracts.quoter, encode(token_in, token_out, amount, pool.fee, limit)))
         states += state_calls(pool)
-    return quotes + states
+        moves += moving_calls(pool, contracts)
+    return quotes + states + moves
 
 
 @lru_cache(maxsize=1024)

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from tickyard.chain import erc20
 from tickyard.chain.multicall import Call
 from tickyard.chain.v3 import pools as v3
 from tickyard.chain.v3.bitmap import fee_tick_spacing, read_spacing
@@ -66,6 +67,12 @@ def deepest(states: Iterable[PoolSpot]) -> PoolSpot | None:
 
 def state_calls(pool: Pool) -> list[Call]:
     return [Call(pool.address, v3.SLOT0), Call(pool.address, v3.LIQUIDITY)]
+
+
+def moving_calls(pool: Pool, contracts: Contracts) -> list[Call]:
+    """Whether the pool could pay the quoter, in either token: one that cannot is of no use to anybody."""
+    data = erc20.moves(pool.address, contracts.quoter)
+    return [Call(contracts.usdg, data), Call(pool.token, data)]
 
 
 def fee_calls(pool: Pool) -> list[Call]:

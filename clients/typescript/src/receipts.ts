@@ -1,0 +1,61 @@
+// What receipts prove: that they are whole, what moved, what was approved.
+import { type Approval, type Hex, lower } from './calldata.js';
+import { TickyardError } from './errors.js';
+
+export interface TransactionReceipt {
+  status: 'success' | 'reverted';
+  transactionHash: Hex;
+  blockNumber: bigint;
+  gasUsed: bigint;
+  logs: readonly { address: string; topics: readonly string[]; data: string }[];
+}
+
+/**
+ * The receipt as it is. A node or a wallet may hand on one with holes, and what it does not say is not known: neither that
+ * a step failed nor what it moved. Throws TickyardError.
+ */
+export function wholeReceipt(receipt: TransactionReceipt): TransactionReceipt {
+  const { transactionHash, status, logs } = receipt;
+  const isWhole = ['success', 'reverted'].includes(status) && isText(transactionHash) && Array.isArray(logs) && logs.every(isLog);
+  if (!isWhole) throw new TickyardError('a receipt is not whole: what became of the transaction is not known');
+  return receipt;
+}
+
+function isLog(log: Partial<TransactionReceipt['logs'][number]> | null): boolean {
+  return isText(log?.address) && isText(log?.data) && Array.isArray(log?.topics) && log.topics.every(isText);
+}
+
+function isText(found: unknown): boolean {
+  return typeof found === 'string';
+}
+
+const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+
+/** Net transfers to (positive) and from (negative) the account, by token. */
+export function movedFor(account: string, receipts: readonly TransactionReceipt[]): Record<string, bigint> {
+  const moved: Record<string, bigint> = {};
+  const me = lower(account).slice(2).padStart(64, '0');
+  for (const { address, topics, data } of receipts.flatMap((receipt) => receipt.logs)) {
+    if (topics[0] !== TRANSFER || topics.length !== 3 || !/^0x[0-9a-f]+$/i.test(data)) continue;
+    const amount = BigInt(data);
+    const token = lower(address);
+    if (topics[1]?.slice(2) === me) moved[token] = (moved[token] ?? 0n) - amount;
+    if (topics[2]?.slice(2) === me) moved[token] = (moved[token] ?? 0n) + amount;
+  }
+  return moved;
+}
+
+const APPROVAL = '0x8c5be1e5ebec7d5bd14f71427d1e84f3dd0314c0f7b2291e5b200ac8c7c3b925';
+
+/** What the token says that was approved; where it says nothing, what was asked for. */
+export function approvedIn(receipt: TransactionReceipt, { token, spender, amount }: Approval, owner: string): bigint {
+  const parties = [owner, spender].map((each) => lower(each).slice(2).padStart(64, '0')).join();
+  const said = receipt.logs.filter(
+    ({ address, topics, data }) =>
+      lower(address) === token &&
+      topics[0] === APPROVAL &&
+      topics.slice(1).map((each) => lower(each).slice(2)).join() === parties &&
+      /^0x[0-9a-f]+$/i.test(data),
+  );
+  return said.length ? BigInt(said.at(-1)!.data) : amount;
+}
