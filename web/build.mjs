@@ -36,7 +36,17 @@ const sheet = names.find((name) => /^look-.*\.css$/.test(name));
 // What the script imports is asked for with it, not after it was read.
 const parts = needed(script).map((name) => `<link rel="modulepreload" href="/app/files/${name}">\n`);
 const page = await readFile(path.join(root, 'web/index.html'), 'utf8');
-const index = page.replace('{script}', script).replace('{sheet}', sheet).replace('{parts}', parts.join(''));
+// What is imported later, by its source, and the files that this takes beyond the first ones.
+const first = new Set([script, ...needed(script)]);
+const later = Object.fromEntries(
+  Object.entries(made.metafile.outputs).flatMap(([file, { entryPoint }]) => {
+    const name = path.basename(file);
+    const files = entryPoint && name.endsWith('.js') ? [name, ...needed(name)].filter((each) => !first.has(each)) : [];
+    return files.length ? [[path.basename(path.dirname(entryPoint)) + '/' + path.basename(entryPoint), files]] : [];
+  }),
+);
+const code = JSON.stringify(later).replaceAll('"', '&quot;');
+const index = page.replace('{script}', script).replace('{sheet}', sheet).replace('{parts}', parts.join('')).replace('{code}', code);
 // The server sends these as they are: compressing costs it nothing.
 for (const name of names) {
   const file = path.join(folder, name);

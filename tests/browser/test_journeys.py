@@ -78,6 +78,13 @@ def test_a_newcomer_buys_with_the_demo_wallet_and_sees_the_position(up, opened):
     confirm(page)
     expect(page.get_by_text("This is what really moved")).to_be_visible()
     expect(page.get_by_text("−250 USDG")).to_be_visible()
+    # And the same once more.
+    page.get_by_role("button", name="Review").click()
+    page.get_by_role("button", name=re.compile("Sign and send")).click()
+    expect(page.get_by_text("This is what really moved")).to_have_count(0)
+    confirm(page)
+    confirm(page)
+    expect(page.get_by_text("−250 USDG")).to_be_visible()
     page.get_by_role("link", name=re.compile("Portfolio of")).click()
     expect(page.get_by_role("row", name=re.compile("AAPL"))).to_be_visible()
     expect(page.get_by_text("Vote power")).to_be_visible()
@@ -90,6 +97,27 @@ def test_a_ticket_outlives_a_reload(up, opened):
     page.reload()
     expect(page.get_by_label("Amount", exact=True)).to_have_value("12.5")
     expect(page.get_by_role("button", name="Sell", pressed=True)).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("view", "field", "button", "text", "shown"),
+    [
+        ("/portfolio", "Address", "Show", " ", "Whose?"),
+        ("/portfolio", "Address", "Show", "0x12/", "This is not an address."),
+        ("/portfolio", "Address", "Show", "..", "Markets"),
+        ("/trade/NVDA", "Symbol", "Choose", "", "Apple"),
+        ("/trade/NVDA", "Symbol", "Choose", " aapl ", "Apple"),
+    ],
+)
+def test_whatever_was_typed_is_found_again_after_a_reload(up, opened, view, field, button, text, shown):
+    """The service knows the addresses of views and no others: the page makes none that it could not be opened by."""
+    page = opened(up.base, view)
+    seen = page.locator("main").get_by_text(shown, exact=True).filter(visible=True).first
+    page.get_by_label(field, exact=True).fill(text)
+    page.get_by_role("button", name=button).click()
+    expect(seen).to_be_visible()
+    page.reload()
+    expect(seen).to_be_visible()
 
 
 def test_a_no_in_the_wallet_sends_nothing(up, opened):

@@ -130,6 +130,46 @@ def test_a_link_leads_into_the_view_that_it_opens(up, opened):
     expect(page.get_by_role("link", name="Alerts")).to_be_focused()
 
 
+@pytest.mark.parametrize(("view", "width"), [("", 1280), ("/asset/AAPL", 360), ("/sandbox", 360), ("/sandbox", 1280)])
+def test_the_first_key_leads_to_the_way_past_the_menu(up, opened, view, width):
+    """That the menu shows the view that is open must not make the keyboard begin there."""
+    page = opened(up.base, view, viewport={"width": width, "height": 800})
+    expect(page.locator("h1")).to_be_visible()
+    expect(page.get_by_role("link", name="Sandbox", exact=True)).to_be_attached()
+    expect(page.locator(".bar nav [aria-current]")).to_be_in_viewport(ratio=1)
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("() => document.querySelector('main').contains(document.activeElement)")
+
+
+# Of what has the focus, or of the label around it: whether an outline that is seen surrounds it.
+OUTLINED = """() => {
+  const it = document.activeElement;
+  const seen = (each) => {
+    const { outlineStyle, clipPath } = getComputedStyle(each);
+    return outlineStyle !== 'none' && clipPath === 'none';
+  };
+  return seen(it) || [...(it.labels ?? [])].some(seen) ? null : it.outerHTML.slice(0, 120);
+}"""
+
+
+@pytest.mark.parametrize("view", ["", "/asset/AAPL", "/trade/AAPL", "/alerts", "/pay", "/earn", "/sandbox"])
+def test_where_the_keyboard_is_can_be_seen(up, opened, view):
+    page = opened(up.base, view)
+    expect(page.locator("h1")).to_be_visible()
+    expect(page.locator(".skeleton")).to_have_count(0)
+    walked = []
+    for _ in range(45):
+        page.keyboard.press("Tab")
+        if page.evaluate("() => document.activeElement === document.body"):
+            break
+        walked.append(page.evaluate(OUTLINED))
+    assert walked
+    assert [each for each in walked if each] == []
+
+
 # Of what has the focus: whether its middle is covered by something that is neither in it nor around it.
 COVERED = """() => {
   const it = document.activeElement;

@@ -54,6 +54,19 @@ def test_no_view_is_wider_than_the_screen(up, opened, width):
         assert too_wide <= 0, view
 
 
+def test_a_dear_token_fits_at_four_hundred_percent(up, opened):
+    """1280 pixels at 400 % are 320: what is read then is scrolled in one direction alone."""
+    page = opened(up.base, "/asset/BKNG", viewport={"width": 320, "height": 640})
+    settled(page)
+    pools = page.locator(".card", has=page.get_by_role("heading", name="Pools"))
+    expect(pools.locator("tbody tr")).not_to_have_count(0)
+    ends = "(it) => [it, it.closest('.card')].map((each) => each.getBoundingClientRect().right)"
+    for table in page.locator(".card table").all():
+        own, of_its_card = table.evaluate(ends)
+        assert own < of_its_card
+    assert page.evaluate("() => document.documentElement.scrollWidth - innerWidth") <= 0
+
+
 def test_balances_with_many_digits_fit_a_small_screen(up, opened):
     wallet = "0x" + "d5" * 20
     held = {"SPY": "98765.432109876543210987", "JOBY": "123456789.1", "TSLA": "0.00001", "NVDA": "0.000000000000000001"}

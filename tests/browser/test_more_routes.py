@@ -121,6 +121,14 @@ def test_depth_explanations_series_and_reserves_are_shown(up, opened):
     expect(page.get_by_text("$1,234.50")).to_be_visible()
 
 
+def test_figures_in_another_currency_say_in_which(up, opened):
+    page = opened(up.base, "/asset/TSM")
+    bars = page.locator("section", has=page.get_by_role("heading", name="Financials"))
+    expect(bars.locator("figure").last).to_contain_text(re.compile(r"\d[KMBT] TWD\s*[−\d.]+[KMBT] TWD"))
+    page.goto(f"{up.base}/app/asset/AAPL")
+    expect(bars.locator("figure").last).to_contain_text(re.compile(r"\$[\d.]+[KMBT]\s*\$[\d.]+[KMBT]"))
+
+
 def test_prices_come_by_the_stream_where_there_is_one(up, opened):
     page = opened(up.base, "/status")
     event = {"symbol": "AAPL", "price": "123.45", "premiumPct": "1.5000", "blockNumber": 7, "asOf": DEPTH["asOf"]}

@@ -31,8 +31,11 @@ def test_a_day_is_lived_through_claimed_and_its_books_are_checked_on_the_chain(u
     expect(claim).to_be_visible(timeout=60_000)
     claim.click()
     page.get_by_role("dialog").get_by_role("button", name="Confirm").click()
-    expect(page.locator(".note.good")).to_contain_text(re.compile(r"Paid .*Transaction 0x[0-9a-f]{64}"), timeout=60_000)
+    expect(page.locator(".note.good")).to_contain_text(
+        re.compile(r"(Sent|Paid) .*Transaction 0x[0-9a-f]{64}"), timeout=60_000
+    )
     expect(page.get_by_test_id("claimable")).to_have_text("claimed")
+    _what_becomes_of_a_payout_is_told(page)
     page.get_by_role("button", name="Check them here").click()
     findings = page.locator(".findings li")
     expect(findings.first).to_be_visible(timeout=90_000)
@@ -40,6 +43,60 @@ def test_a_day_is_lived_through_claimed_and_its_books_are_checked_on_the_chain(u
     assert page.locator(".findings li[data-ok=true]").count() >= 5
     epoch = up.get("/v1/earn")[1]["epoch"]["id"]
     _tampered_books_are_red(page, up, epoch)
+
+
+def _what_becomes_of_a_payout_is_told(page):
+    """Sent is not paid: a transaction may be replaced, and a payout may fail. After its hour a share is nobody's."""
+    told = {}
+
+    def tell(route):
+        answer = route.fetch()
+        standing = answer.json()
+        standing["epoch"].update(told)
+        route.fulfill(response=answer, json=standing)
+
+    page.route("**/v1/earn/status/*", tell)
+    told["claimTx"] = "0x" + "5e" * 32
+    expect(page.locator(".note.good")).to_contain_text("0x" + "5e" * 32)
+    told["claimTx"] = None
+    expect(page.get_by_text("Your claim is reserved and will be paid.")).to_be_visible()
+    told["claimed"] = False
+    expect(page.get_by_text("The payout failed on the chain: nothing was paid.")).to_be_visible()
+    expect(page.locator(".note.good")).to_have_count(0)
+    expect(page.get_by_role("button", name=re.compile(r"Claim \$"))).to_be_visible()
+    told["claimOpen"] = False
+    expect(page.get_by_test_id("claimable")).to_have_text(re.compile(r"^\$0\.\d+ when claims open$"))
+    told["claimCloseAt"] = "2026-09-16T01:00:00Z"
+    expect(page.get_by_test_id("claimable")).to_have_text(re.compile(r"^nothing: the hour for \$0\.\d+ is over$"))
+    _a_claim_without_an_answer_is_followed(page, told)
+    page.unroute_all(behavior="ignoreErrors")
+    expect(page.get_by_test_id("claimable")).to_have_text("claimed")
+
+
+def _a_claim_without_an_answer_is_followed(page, told):
+    """Reserved and not sent in time: what becomes of it is told, on a page that never saw an answer."""
+    told.clear()
+    told.update(claimed=False, claimTx=None)
+    page.reload()
+
+    def reserve(route):
+        told["claimed"] = True
+        error = {"code": "upstream_error", "message": "the claim is reserved, repeat to read its transaction"}
+        route.fulfill(status=502, json={"error": error})
+
+    page.route("**/v1/earn/claim", reserve)
+    page.get_by_role("button", name=re.compile(r"Claim \$")).click()
+    page.get_by_role("dialog").get_by_role("button", name="Confirm").click()
+    expect(page.get_by_text("Your claim is reserved and will be paid.")).to_be_visible()
+    expect(page.get_by_text("repeat to read its transaction")).to_have_count(0)
+    told["claimed"] = False
+    failed = page.get_by_text("The payout failed on the chain: nothing was paid.")
+    expect(failed).to_be_visible()
+    expect(page.get_by_text("repeat to read its transaction")).to_have_count(0)
+    # The day after, which nobody has claimed yet, comes to this card first.
+    told["id"] = 20990101
+    expect(page.get_by_text("In the snapshot of 20990101")).to_be_visible()
+    expect(failed).to_have_count(0)
 
 
 def _tampered_books_are_red(page, up, epoch):

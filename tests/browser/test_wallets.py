@@ -6,63 +6,9 @@ import pytest
 from playwright.sync_api import expect
 
 from browser.test_journeys import confirm, connect
-from browser.wallet import WALLET, sign
+from browser.wallet import WALLET, asked, signing
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(300)]
-
-
-def signing(up, opened, *changes):
-    """A page on which this wallet was asked to sign two steps."""
-    page = opened(up.base, "/status")
-    page.add_init_script(WALLET + "\n".join(changes))
-    return sign(up, page)
-
-
-def asked(page, method):
-    return [each["params"] for each in page.evaluate("() => asked") if each["method"] == method]
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        "answers.wallet_getCapabilities = () => ({ '0x1237': { atomic: { status: 'unsupported' } } });",
-        "answers.wallet_sendCalls = () => refuse(5750);",
-        "answers.wallet_sendCalls = () => refuse(5760);",
-    ],
-    ids=["unsupported", "no smart account wanted", "not atomic"],
-)
-def test_a_wallet_that_cannot_batch_signs_one_step_after_the_other(up, opened, change):
-    page = signing(up, opened, change)
-    expect(page.get_by_text("This is what really moved")).to_be_visible()
-    sent = asked(page, "eth_sendTransaction")
-    assert len(sent) == 2
-    assert {each[0]["chainId"] for each in sent} == {"0x1237"}
-
-
-@pytest.mark.parametrize(
-    "status",
-    [
-        "{ status: 200, receipts: [{ ...receipt, status: '0x0' }] }",
-        "{ status: 200, receipts: [] }",
-        "{ status: 200 }",
-        "{ status: 500, receipts: [receipt] }",
-    ],
-)
-def test_a_batch_is_done_only_when_its_receipts_say_so(up, opened, status):
-    page = signing(up, opened, f"answers.wallet_getCallsStatus = () => ({status});")
-    expect(page.get_by_text("could not carry out the batch")).to_be_visible()
-    expect(page.get_by_text("Something of it was sent")).to_be_visible()
-    expect(page.get_by_text("This is what really moved")).to_have_count(0)
-
-
-@pytest.mark.parametrize(
-    ("code", "has_left"), [(4001, False), (-32602, False), (-32603, True), (4900, True), (-32000, True)]
-)
-def test_only_a_refusal_that_proves_that_nothing_left_lets_a_batch_be_sent_again(up, opened, code, has_left):
-    page = signing(up, opened, f"answers.wallet_sendCalls = () => refuse({code});")
-    expect(page.get_by_text("Refused.")).to_be_visible()
-    expect(page.get_by_text("Something of it was sent, or may have been")).to_have_count(int(has_left))
-    expect(page.get_by_role("button", name="Sign and send 2 steps")).to_be_enabled(enabled=not has_left)
 
 
 @pytest.mark.parametrize("accounts", ["[123]", "[{}]", "['<img src=x>']", "['0x']", "null", "'0x'"])
@@ -115,26 +61,6 @@ def test_a_pool_that_moved_after_the_review_is_named_as_the_cause(up, opened):
     expect(page.get_by_text("is not known")).to_have_count(0)
 
 
-def test_no_batch_is_signed_that_is_good_for_years(up, opened):
-    def lie(route):
-        answer = route.fetch()
-        told = answer.json()
-        build = told["build"]
-        build["deadline"] += 10 * 365 * 86400
-        data = build["steps"][-1]["data"]
-        build["steps"][-1]["data"] = f"{data[:10]}{build['deadline']:064x}{data[74:]}"
-        route.fulfill(response=answer, json=told)
-
-    page = opened(up.base, "/status")
-    page.add_init_script(WALLET)
-    page.route("**/v1/trade/check", lie)
-    sign(up, page)
-    expect(page.get_by_text("is too far away")).to_be_visible()
-    expect(page.locator(".decoded")).to_contain_text(re.compile(r"Not after20[3-9]\d-"))
-    expect(page.locator(".decoded")).to_contain_text("GOOGL is the token0x")
-    assert asked(page, "wallet_sendCalls") + asked(page, "eth_sendTransaction") == []
-
-
 def test_the_receipt_of_another_transaction_is_no_proof(up, opened):
     page = signing(
         up,
@@ -174,8 +100,9 @@ def test_a_wallet_that_was_left_does_not_speak_for_the_next_one(up, opened):
 
 def test_two_tabs_do_not_forget_each_others_alerts(up, opened):
     first = opened(up.base, "/status")
-    over = {"status": "cancelled", "expiresAt": "2026-01-01T00:00:00Z", "webhookUrl": "https://example.com"}
-    first.context.route("**/v1/alerts/*", lambda route: route.fulfill(json=over))
+    told = {"condition": "above", "price": 1}
+    over = told | {"status": "cancelled", "expiresAt": "2026-01-01T00:00:00Z", "webhookUrl": "https://example.com"}
+    first.context.route("**/v1/alerts/*", lambda route: route.fulfill(json=over | {"symbol": route.request.url[-2:]}))
     first.goto(f"{up.base}/app/alerts")
     known = [{"id": f"alrt_{n}", "secret": "s", "symbol": n, "condition": "above", "price": 1} for n in ("KO", "GE")]
     first.evaluate("(kept) => localStorage.setItem('tickyard.alerts', JSON.stringify(kept))", known[:1])
@@ -254,3 +181,34 @@ def test_a_wallet_that_throws_words_instead_of_an_error_is_quoted(up, opened):
     page.get_by_role("button", name="Ask without paying").click()
     page.get_by_role("button", name="Sign and pay").click()
     expect(page.get_by_text("The offer cannot be paid (the device is locked).")).to_be_visible()
+
+
+def test_what_is_signed_is_shown_on_every_visit(up, opened):
+    page = opened(up.base, "/pay")
+    connect(page)
+    for visit in range(2):
+        if visit:
+            page.get_by_role("link", name="Status").click()
+            page.get_by_role("link", name="Pay", exact=True).click()
+        page.get_by_role("button", name="Ask without paying").click()
+        page.get_by_role("button", name="Sign and pay").click()
+        expect(page.get_by_role("dialog")).to_be_visible()
+        expect(page.get_by_label("What the wallet is asked to sign")).to_contain_text('"amount"')
+        page.get_by_role("dialog").get_by_role("button", name="Reject").click()
+        expect(page.get_by_role("alert")).to_contain_text("You said no")
+
+
+def test_a_wallet_that_never_answers_does_not_bar_another_and_comes_too_late(up, opened):
+    page = opened(up.base, "/status")
+    late = "answers.eth_requestAccounts = () => new Promise((done) => (globalThis.wake = () => done(['0x' + '22'.repeat(20)])));"
+    page.add_init_script(WALLET + late)
+    page.goto(f"{up.base}/app/alerts")
+    page.get_by_role("button", name="Connect", exact=True).click()
+    page.get_by_role("button", name="Own wallet").click()
+    connect_demo = page.get_by_role("button", name="Demo wallet")
+    connect_demo.click()
+    expect(page.locator(".wallet")).to_contain_text("0x875F")
+    page.evaluate("() => wake()")
+    # Whoever was chosen last speaks, also after all that the other one had to say was heard.
+    page.get_by_role("link", name="Portfolio").click()
+    expect(page.get_by_label("Address")).to_have_value(re.compile("^0x875F"))

@@ -93,6 +93,24 @@ def test_every_view_is_the_same_page_with_its_guards(client, path):
     assert again.headers["content-security-policy"] == policy
 
 
+@pytest.mark.parametrize("path", ["/app/none", "/app/asset", "/app/asset/AAPL/more"])
+def test_who_mistypes_a_view_is_shown_the_app_which_says_so(client, path):
+    answer = client.get(path, headers={"accept": "text/html,*/*;q=0.8", "if-none-match": "*"})
+    assert (answer.status_code, answer.text) == (404, "<!doctype html>")
+    assert "script-src 'self';" in answer.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("/app/", "/app"), ("/app/earn/", "/app/earn"), ("/app//", "/app")])
+def test_a_slash_too_many_leads_to_the_view(client, typed, meant):
+    answer = client.get(typed, headers={"accept": "text/html"}, follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (308, meant)
+
+
+def test_a_file_that_is_gone_is_never_the_page(client):
+    answer = client.get("/app/files/app-ZZZZZZZZ.js", headers={"accept": "text/html"})
+    assert answer.json()["error"]["code"] == "not_found"
+
+
 def test_only_a_sandbox_lets_the_page_talk_to_its_nodes():
     policy = dict(guards(["http://127.0.0.1:41/rpc", "http://127.0.0.1:42"]))[b"content-security-policy"].decode()
     assert "connect-src 'self' http://127.0.0.1:41 http://127.0.0.1:42;" in policy

@@ -20,8 +20,10 @@ export function AlertForm(props: { symbol?: string; condition?: Condition; price
   const [url, setUrl] = useState('');
   const [done, setDone] = useState(false);
   const { act, busy, error } = useAct();
+  // With the line alone: while somebody looks at the form a new last price may cross it, and that turns no alert around.
   useEffect(() => {
     if (props.price !== undefined) setLevel(String(props.price));
+    if (props.condition !== undefined) setCondition(props.condition);
   }, [props.price]);
   useEffect(() => {
     if (world.data && !url) setUrl(`${world.data.inboxUrl}/from-the-app`);

@@ -4,7 +4,7 @@ import { type AlertRecord, NotFound } from 'tickyard';
 import { AlertForm } from './alert_form';
 import { client, sandbox, useAsk, useRoute } from './api';
 import { day, price } from './figures';
-import { change, type MyAlert, myAlerts, onElsewhere, read } from './my_alerts';
+import { change, type MyAlert, myAlerts, onElsewhere, take } from './my_alerts';
 import { Card, Empty, Said, Shown, useAct } from './parts';
 import { Link } from './router';
 
@@ -18,9 +18,9 @@ export function AlertsView(): JSX.Element {
       <div class="columns">
         <div class="wide">
           <Card title="New alert"><AlertForm onCreated={() => setMine(myAlerts())} /></Card>
-          <Card title="Mine" aside={<Carry mine={mine} onFound={(found) => setMine(change((kept) => [...new Map([...found, ...kept.filter(({ id }) => !found.some((each) => each.id === id))].map((each) => [each.id, each])).values()]))} />}>
+          <Card title="Mine" aside={<Carry mine={mine} onTaken={setMine} />}>
             {mine.length ? (
-              <ul class="alerts">{mine.map((alert) => <Alert key={alert.id} alert={alert} onForget={() => setMine(change((kept) => kept.filter(({ id }) => id !== alert.id)))} />)}</ul>
+              <ul class="alerts">{mine.map((alert) => <Alert key={alert.id} alert={alert} count={mine.length} onForget={() => setMine(change((kept) => kept.filter(({ id }) => id !== alert.id)))} />)}</ul>
             ) : (
               <Empty title="No alert yet.">Set one above, or drag the line on a chart. An alert fires once, when the sampled price crosses it.</Empty>
             )}
@@ -33,15 +33,28 @@ export function AlertsView(): JSX.Element {
   );
 }
 
-function Alert({ alert, onForget }: { alert: MyAlert; onForget: () => void }): JSX.Element {
-  const state = useAsk<AlertRecord>(`alert ${alert.id} ${alert.secret}`, (signal) => client.getAlert({ id: alert.id, secret: alert.secret }, { signal }), 3000);
+// A client has so many questions a minute for all that it asks: however many alerts there are, they take less than half of them.
+const EACH_MS = 250;
+// Nothing more becomes of these.
+const isOver = (alert: AlertRecord | null) => alert?.status === 'cancelled' || alert?.status === 'expired' || alert?.delivery === 'delivered' || alert?.delivery === 'failed';
+
+// Of which the service said that it has none with this id and secret.
+const gone = new Set<string>();
+const named = ({ id, secret }: MyAlert) => `${id} ${secret}`;
+
+function Alert({ alert, count, onForget }: { alert: MyAlert; count: number; onForget: () => void }): JSX.Element {
+  const pace = (told: AlertRecord | null) => (isOver(told) ? 0 : Math.max(3000, EACH_MS * count));
+  const state = useAsk<AlertRecord>(`alert ${named(alert)}`, (signal) => client.getAlert({ id: alert.id, secret: alert.secret }, { signal }), pace);
   const { act, busy, error } = useAct();
   const now = state.data;
+  useEffect(() => void (state.error instanceof NotFound ? gone.add(named(alert)) : state.error || !now || gone.delete(named(alert))), [now, state.error]);
+  // What is kept here is a note of our own, or of whoever wrote an export; what fires is what the service has.
+  const { symbol, condition, price: level } = now ?? alert;
   const cancel = () => act(async () => void (await client.cancelAlert({ id: alert.id, secret: alert.secret }), state.reload()));
   return (
     <li>
       <div>
-        <Link to={`/asset/${encodeURIComponent(alert.symbol)}`}><strong>{alert.symbol}</strong></Link> {alert.condition} <span class="figure">{price(alert.price)}</span>{' '}
+        <Link to={`/asset/${encodeURIComponent(symbol)}`}><strong>{symbol}</strong></Link> {condition} <span class="figure">{price(level)}</span>{' '}
         {state.error instanceof NotFound ? <span class="mark warn">not found</span> : <span class={`mark ${now?.status === 'fired' ? 'good' : ''}`}>{now?.status ?? '…'}</span>}
         {now?.delivery && <span class={`mark ${now.delivery === 'delivered' ? 'good' : 'warn'}`}>{now.delivery}</span>}
       </div>
@@ -58,8 +71,9 @@ function Alert({ alert, onForget }: { alert: MyAlert; onForget: () => void }): J
   );
 }
 
-function Carry({ mine, onFound }: { mine: MyAlert[]; onFound: (alerts: MyAlert[]) => void }): JSX.Element {
+function Carry({ mine, onTaken }: { mine: MyAlert[]; onTaken: (alerts: MyAlert[]) => void }): JSX.Element {
   const { act, error } = useAct();
+  const [said, setSaid] = useState('');
   const save = () => {
     const link = document.createElement('a');
     link.href = URL.createObjectURL(new Blob([JSON.stringify(mine, null, 1)], { type: 'application/json' }));
@@ -74,12 +88,19 @@ function Carry({ mine, onFound }: { mine: MyAlert[]; onFound: (alerts: MyAlert[]
       // Else the same file, chosen again, is no change.
       chooser.value = '';
       if (!file) return;
-      onFound(read(await file.text()));
+      setSaid('');
+      const text = await file.text().catch(() => {
+        throw new Error('The file could not be read.');
+      });
+      const { alerts, said } = take(text, (alert) => gone.has(named(alert)));
+      onTaken(alerts);
+      setSaid(said);
     });
   return (
     <span class="buttons">
       <button type="button" class="quiet" disabled={!mine.length} onClick={save}>Export</button>
       <label class="button quiet">Import<input type="file" accept="application/json" class="out" onChange={(event) => void load(event)} /></label>
+      {said && <p class="note" role="status">{said}</p>}
       <Said error={error} />
     </span>
   );

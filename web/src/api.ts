@@ -2,17 +2,28 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { Client, ServiceError, TickyardError, Unreachable } from 'tickyard';
 import { Sandbox } from 'tickyard/sandbox';
+import { answerTo, type Index } from './answers';
 
-export const client = new Client(location.origin, { retries: 1, timeoutMs: 15_000 });
-export const sandbox = new Sandbox(location.origin, { retries: 0 });
+type Call = Parameters<Client['call']>;
+
+/** A client that takes nothing for an answer that is not like one: here every answer comes in. */
+export class WaryClient extends Client {
+  override async call<T>(...call: Call): Promise<T> {
+    return answerTo(call[0], call[1], await super.call<T>(...call));
+  }
+}
+
+class WarySandbox extends Sandbox {
+  override async call<T>(...call: Call): Promise<T> {
+    return answerTo(call[0], call[1], await super.call<T>(...call));
+  }
+}
+
+export const client = new WaryClient(location.origin, { retries: 1, timeoutMs: 15_000 });
+export const sandbox = new WarySandbox(location.origin, { retries: 0 });
 
 /** After so long without an answer what is shown is no longer called what it is now. */
 export const LATE_MS = 8000;
-
-interface Index {
-  description: string;
-  endpoints: string[];
-}
 
 let index: Promise<Index> | undefined;
 
@@ -35,11 +46,14 @@ export interface Asked<T> {
   reload: () => void;
 }
 
-/** Asks, keeps what came, asks again every so often while somebody looks, and goes on after a failure. */
-export function useAsk<T>(key: string | null, ask: (signal: AbortSignal) => Promise<T>, everyMs = 0): Asked<T> {
+/**
+ * Asks, keeps what came, asks again every so often while somebody looks, and goes on after a failure. How often may hang on the
+ * answer, and may change: that alone asks nothing.
+ */
+export function useAsk<T>(key: string | null, ask: (signal: AbortSignal) => Promise<T>, everyMs: number | ((data: T | null) => number) = 0): Asked<T> {
   const [state, setState] = useState<Omit<Asked<T>, 'reload'> & { key: string | null }>({ key, data: null, error: null, at: null, since: null });
-  const latest = useRef(ask);
-  latest.current = ask;
+  const latest = useRef({ ask, everyMs });
+  latest.current = { ask, everyMs };
   const again = useRef<() => void>(() => {});
   useEffect(() => {
     if (key === null) return;
@@ -60,8 +74,9 @@ export function useAsk<T>(key: string | null, ask: (signal: AbortSignal) => Prom
       const isOver = () => stop.signal.aborted || mine !== current;
       // Why it failed before says more than that it is silent now.
       const late = setTimeout(() => !isOver() && fail((before) => before ?? new TickyardError('no answer yet')), LATE_MS);
+      let data: T | null = null;
       try {
-        const data = await latest.current(AbortSignal.any([stop.signal, mine.signal])).finally(() => clearTimeout(late));
+        data = await latest.current.ask(AbortSignal.any([stop.signal, mine.signal])).finally(() => clearTimeout(late));
         if (isOver()) return;
         failures = 0;
         setState({ key, data, error: null, at: Date.now(), since: null });
@@ -72,7 +87,8 @@ export function useAsk<T>(key: string | null, ask: (signal: AbortSignal) => Prom
         else failures++;
         fail(() => error as Error);
       }
-      const wait = failures ? Math.min(2000 * failures, 10_000) : everyMs;
+      const { everyMs: pace } = latest.current;
+      const wait = failures ? Math.min(2000 * failures, 10_000) : typeof pace === 'number' ? pace : pace(data);
       if (wait) timer = setTimeout(() => (document.hidden ? wake() : run()), wait);
     };
     // A page in the background asks nothing; it catches up when somebody looks again.
@@ -83,12 +99,28 @@ export function useAsk<T>(key: string | null, ask: (signal: AbortSignal) => Prom
       stop.abort();
       clearTimeout(timer);
     };
-  }, [key, everyMs]);
+  }, [key]);
   const reload = useCallback(() => again.current(), []);
   return state.key === key ? { ...state, reload } : { data: null, error: null, at: null, since: null, reload };
 }
 
-/** Code that comes when it is first needed: of a line that swallows it nobody is told otherwise. */
+const FILES = JSON.parse(document.querySelector<HTMLMetaElement>('meta[name=code]')?.content ?? '{}') as Record<string, string[]>;
+
+/**
+ * Code that comes when it is first needed, by its source as the build names it. An import that failed fails for as long as the page
+ * lives, without a request: so its files are fetched before, which can be tried again, and it takes them from what the browser keeps.
+ */
+export async function later<T>(source: string, load: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  const come = async (file: string) => {
+    const answer = await fetch(`/app/files/${file}`, { signal: signal ?? null });
+    if (!answer.ok) throw new Unreachable('a part of this page did not come');
+    await answer.arrayBuffer();
+  };
+  await Promise.all((FILES[source] ?? []).map(come));
+  return load();
+}
+
+/** Of code that a line swallows nobody is told otherwise. */
 export function within<T>(code: Promise<T>, ms = 15_000): Promise<T> {
   return new Promise((resolve, reject) => {
     setTimeout(() => reject(new Unreachable('a part of this page did not come')), ms);

@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { CorporateAction, History, Stats } from 'tickyard';
 import { AlertForm } from './alert_form';
-import { client, inWords, useAsk } from './api';
+import { client, inWords, later, useAsk } from './api';
 import type { Chart, Interval } from './chart';
 import { DepthChart } from './depth';
 import { clock, inPlain, percent, price, shortAddress, short, tokens, usd } from './figures';
@@ -53,7 +53,7 @@ export function AssetView({ rest }: { rest: string }): JSX.Element {
             ) : (
               <>
                 {history.error && <p class="note stale" role="status">{inWords(history.error)} The candles below are from {clock(history.at!)}.</p>}
-                <Candles symbol={symbol} history={history.data} interval={interval} equity={shown ? Number(shown.equityTokenUsd) : null} pool={shown?.dexUsd ? Number(shown.dexUsd) : null} actions={actions.data?.corpActions ?? []} />
+                <Candles key={symbol} symbol={symbol} history={history.data} interval={interval} equity={shown ? Number(shown.equityTokenUsd) : null} pool={shown?.dexUsd ? Number(shown.dexUsd) : null} actions={actions.data?.corpActions ?? []} />
               </>
             )}
           </Card>
@@ -129,10 +129,11 @@ function Candles(props: { symbol: string; history: History | null; interval: Int
   const { symbol, history, interval, equity, pool, actions } = props;
   const box = useRef<HTMLDivElement>(null);
   const [chart, setChart] = useState<Chart | null>(null);
-  const code = useAsk('chart', () => import('./chart'));
+  const code = useAsk('chart', (signal) => later('src/chart.ts', () => import('./chart'), signal));
   const [level, setLevel] = useState<number | null>(null);
   const [y, setY] = useState<number | null>(null);
-  const [dragging, setDragging] = useState(false);
+  /** Which finger or mouse has the line. */
+  const [dragging, setDragging] = useState<number | null>(null);
   const [dropped, setDropped] = useState(false);
   useEffect(() => {
     if (!code.data || !box.current) return;
@@ -143,7 +144,9 @@ function Candles(props: { symbol: string; history: History | null; interval: Int
   useEffect(() => {
     if (chart && history) chart.draw({ candles: history.candles, interval, equity, pool, actions });
   }, [chart, history, interval, equity, pool, actions]);
-  const last = history?.candles.at(-1)?.close ?? null;
+  // While other candles are on their way the last price is still what it was.
+  const before = useRef<number | null>(null);
+  const last = (before.current = history?.candles.at(-1)?.close ?? before.current);
   const [start, setStart] = useState<number | null>(null);
   const at = level ?? start;
   // It begins where one sees it, not far above the picture.
@@ -165,10 +168,12 @@ function Candles(props: { symbol: string; history: History | null; interval: Int
     return () => clearTimeout(timer);
   }, [chart, at, history]);
   const move = (event: PointerEvent) => {
-    if (!dragging || !chart || !box.current) return;
+    if (dragging !== event.pointerId || !chart || !box.current) return;
     const found = chart.priceAt(event.clientY - box.current.getBoundingClientRect().top);
     if (found !== null && found > 0) setLevel(round(found));
   };
+  // The system took it over, for a scroll or a menu: nothing was dropped.
+  const lose = (event: PointerEvent) => dragging === event.pointerId && setDragging(null);
   const step = (event: KeyboardEvent) => {
     if (at === null) return;
     const way = event.key === 'ArrowUp' ? 1 : event.key === 'ArrowDown' ? -1 : 0;
@@ -181,9 +186,9 @@ function Candles(props: { symbol: string; history: History | null; interval: Int
   const side = at !== null && last !== null && at < last ? 'below' : 'above';
   return (
     <>
-      <div class="chart" onPointerMove={move} onPointerUp={() => dragging && (setDragging(false), setDropped(true))}>
+      <div class="chart" onPointerMove={move} onPointerUp={(event) => dragging === event.pointerId && (setDragging(null), setDropped(true))}>
         <div ref={box} class="canvas" role="img" aria-label={`Candles of ${symbol}, ${interval}; the last price is ${price(last)}`} />
-        {!chart && <div class="skeleton over" role="status" aria-label="Loading the chart"><i /></div>}
+        {(!chart || !history) && <div class="skeleton over" role="status" aria-label="Loading the chart"><i /></div>}
         {y !== null && at !== null && (
           <div class="level" style={{ transform: `translateY(${y}px)` }}>
             <button
@@ -193,7 +198,9 @@ function Candles(props: { symbol: string; history: History | null; interval: Int
               aria-label="Alert price: drag, or use the arrow keys and press Enter"
               aria-valuenow={at}
               aria-valuetext={`${side} ${price(at)}`}
-              onPointerDown={(event) => (event.currentTarget.setPointerCapture(event.pointerId), setDragging(true), setDropped(false))}
+              onPointerDown={(event) => !event.button && (event.currentTarget.setPointerCapture(event.pointerId), setDragging(event.pointerId), setDropped(false))}
+              onPointerCancel={lose}
+              onLostPointerCapture={lose}
               onKeyDown={step}
             >
               ↕ alert {side} {price(at)}
@@ -207,7 +214,7 @@ function Candles(props: { symbol: string; history: History | null; interval: Int
         {equity !== null && pool !== null && <span class="shade">premium {percent(((pool / equity - 1) * 100).toFixed(4))}</span>}
         {history && <span>{history.source}</span>}
       </p>
-      {dropped && at !== null && <AlertForm key={`${symbol} ${side}`} symbol={symbol} condition={side} price={at} onClose={() => setDropped(false)} />}
+      {dropped && at !== null && <AlertForm symbol={symbol} condition={side} price={at} onClose={() => setDropped(false)} />}
     </>
   );
 }

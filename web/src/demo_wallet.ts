@@ -1,6 +1,6 @@
 // The sandbox's demo wallet as a wallet of its own (EIP-6963). Its key is public and good for this sandbox alone.
 // viem comes with the first thing it is asked to sign.
-import { sandbox, within } from './api';
+import { later, sandbox, within } from './api';
 import type { Announced, Provider } from './wallet';
 
 const ICON = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='8' fill='%238a5a00'/%3E%3Cpath d='M4 6h8v5H4z' fill='white'/%3E%3C/svg%3E";
@@ -57,7 +57,7 @@ const provider: Provider = {
 };
 
 async function signer(key: string) {
-  const { privateKeyToAccount } = await within(import('viem/accounts'));
+  const { privateKeyToAccount } = await within(later('accounts/index.js', () => import('viem/accounts')));
   return privateKeyToAccount(key as `0x${string}`);
 }
 

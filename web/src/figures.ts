@@ -82,7 +82,7 @@ export function clock(moment: string | number | Date): string {
 }
 
 export function day(moment: string | number): string {
-  return new Date(moment).toISOString().slice(0, 16).replace('T', ' ');
+  return `${new Date(moment).toISOString().slice(0, 10)} ${clock(moment)}`;
 }
 
 export function age(seconds: number | null | undefined): string {

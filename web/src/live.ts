@@ -1,6 +1,7 @@
 // The market as it is now: one copy for all views, kept up by the stream where there is one, else by asking.
 import { useEffect, useState } from 'preact/hooks';
-import { type ManyStats, type Stats, type StreamEvent, TickyardError, Unreachable } from 'tickyard';
+import { type ManyStats, ServiceError, type Stats, type StreamEvent, TickyardError, Unreachable } from 'tickyard';
+import { strange } from './answers';
 import { client, inWords, LATE_MS, offers } from './api';
 import { clock, inPlain } from './figures';
 
@@ -75,19 +76,22 @@ export function useMarket(): Market {
 
 /** Begins at once, before anything is drawn: the figures are under way while the page is made. */
 export function begin(): void {
-  void keepUp();
-  void keepSlow();
+  void forever(keepUp);
+  void forever(keepSlow);
   void follow();
   setTimeout(() => void readNames(), NAMES_AFTER_MS);
 }
 
+/** Again and again. What one round fails on ends that round. */
+async function forever(round: () => Promise<void>): Promise<never> {
+  for (;;) await round().catch(() => someoneLooks(POLL_MS));
+}
+
 async function keepUp(): Promise<void> {
-  for (;;) {
-    // Armed before the reading: who calls meanwhile knows of something that this reading may have missed.
-    const called = new Promise<void>((resolve) => (hurry = resolve));
-    await readStats();
-    await Promise.race([called, someoneLooks(market.isStreaming && !market.trouble ? SLOW_MS : market.trouble ? 2000 : POLL_MS)]);
-  }
+  // Armed before the reading: who calls meanwhile knows of something that this reading may have missed.
+  const called = new Promise<void>((resolve) => (hurry = resolve));
+  await readStats();
+  await Promise.race([called, someoneLooks(market.isStreaming && !market.trouble ? SLOW_MS : market.trouble ? 2000 : POLL_MS)]);
 }
 
 async function follow(): Promise<void> {
@@ -126,10 +130,11 @@ async function readStats(): Promise<void> {
     since ??= Date.now();
     if (error instanceof Unreachable) {
       tell({ trouble: { title: `The service does not answer since ${clock(since)}.`, text: 'This page tries again by itself.', source: null } });
-    } else if (error instanceof TickyardError) {
-      // Prices that cannot be confirmed are not shown.
-      tell({ trouble: await sourceTrouble(error.message), rows: market.rows?.map(hidden) ?? null });
-    } else throw error;
+    } else {
+      // Prices that cannot be confirmed are not shown. What nobody threw on purpose came of an answer that is none.
+      const { message } = error instanceof TickyardError ? error : strange();
+      tell({ trouble: await sourceTrouble(message), rows: market.rows?.map(hidden) ?? null });
+    }
   }
 }
 
@@ -162,14 +167,12 @@ function hidden(row: Row): Row {
 
 /** What changes slowly: depth, halts, corporate actions to come. */
 async function keepSlow(): Promise<void> {
-  for (;;) {
-    await Promise.all([readDepths(), readHalts(), readPending()].map((work) => work.catch(() => {})));
-    ready();
-    // They stand there without a time: what could not be read for so long is not what it is now.
-    if (Date.now() - depthsAt > DEPTHS_GOOD_MS) depths.clear();
-    if (market.at !== null) tell({ rows: market.rows?.map((row) => ({ ...row, depth: depths.get(row.symbol) ?? null, halted: halts.get(row.symbol) ?? false, pending: pending.get(row.symbol) ?? null })) ?? null });
-    await someoneLooks(market.trouble ? 5000 : SLOW_MS);
-  }
+  await Promise.all([readDepths(), readHalts(), readPending()].map((work) => work.catch(() => {})));
+  ready();
+  // They stand there without a time: what could not be read for so long is not what it is now.
+  if (Date.now() - depthsAt > DEPTHS_GOOD_MS) depths.clear();
+  if (market.at !== null) tell({ rows: market.rows?.map((row) => ({ ...row, depth: depths.get(row.symbol) ?? null, halted: halts.get(row.symbol) ?? false, pending: pending.get(row.symbol) ?? null })) ?? null });
+  await someoneLooks(market.trouble ? 5000 : SLOW_MS);
 }
 
 async function readDepths(): Promise<void> {
@@ -179,7 +182,8 @@ async function readDepths(): Promise<void> {
     const pages = await Promise.all([offset, offset + 200].map((from) => client.listMarkets({ limit: 200, offset: from })));
     // Deepest first: the first of a symbol is its deepest.
     for (const { symbol, depthUsd } of pages.flatMap(({ markets }) => markets)) if (!found.has(symbol)) found.set(symbol, depthUsd);
-    if (offset + 400 >= pages[0]!.total) break;
+    // By what came, and not by a figure that may be any: whoever has no more sends less than was asked for.
+    if (pages[1]!.markets.length < 200) break;
   }
   depths.clear();
   for (const [symbol, depth] of found) depths.set(symbol, depth);
@@ -198,16 +202,21 @@ async function readPending(): Promise<void> {
 
 /** Over HTTP/1.1 a browser has six connections to a service, for all its tabs: only one that is looked at may hold one. */
 async function listen(): Promise<void> {
+  let rest = 0;
   for (;;) {
-    await someoneLooks(0);
+    await someoneLooks(rest);
+    rest = 0;
     const gone = new AbortController();
     document.addEventListener('visibilitychange', () => document.hidden && gone.abort(), { signal: gone.signal });
     try {
       for await (const event of client.stream({ events: ['price'], signal: gone.signal, onState, quietMs: QUIET_MS })) apply(event);
-    } catch {
-      // Refused for good: what is asked for now and then has to do.
+    } catch (error) {
       gone.abort();
-      return tell({ isStreaming: false });
+      // Refused for good: what is asked for now and then has to do.
+      if (error instanceof ServiceError) return tell({ isStreaming: false });
+      // An event that is none: the next connection may bring better ones.
+      rest = POLL_MS;
+      hurry();
     }
     tell({ isStreaming: false });
   }

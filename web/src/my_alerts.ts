@@ -12,6 +12,7 @@ export interface MyAlert {
 }
 
 const KEY = 'tickyard.alerts';
+const NO_ROOM = 'This browser keeps nothing for this page (its storage is full or forbidden)';
 
 export function myAlerts(): MyAlert[] {
   try {
@@ -24,7 +25,11 @@ export function myAlerts(): MyAlert[] {
 /** Changes what is kept by now: another tab may have put its own there since this one looked. */
 export function change(make: (alerts: MyAlert[]) => MyAlert[]): MyAlert[] {
   const alerts = make(myAlerts());
-  localStorage.setItem(KEY, JSON.stringify(alerts));
+  try {
+    localStorage.setItem(KEY, JSON.stringify(alerts));
+  } catch {
+    throw new Error(`${NO_ROOM}.`);
+  }
   return alerts;
 }
 
@@ -34,7 +39,7 @@ export function makeRoom(): void {
     localStorage.setItem(`${KEY}.room`, ' '.repeat(2000));
     localStorage.removeItem(`${KEY}.room`);
   } catch {
-    throw new Error('This browser keeps nothing for this page (its storage is full or forbidden), and the secret of an alert would be lost. Nothing was set.');
+    throw new Error(`${NO_ROOM}, and the secret of an alert would be lost. Nothing was set.`);
   }
 }
 
@@ -46,10 +51,38 @@ export function onElsewhere(tell: () => void): () => void {
 }
 
 /** Out of an export; whatever is not an alert is left out. */
-export function read(text: string): MyAlert[] {
-  const found: unknown = JSON.parse(text);
+function read(text: string): MyAlert[] {
+  return entries(text).filter(isAlert);
+}
+
+/** Takes over what an export has and this browser has not. Whatever is kept stays, because its secret is told once, unless it is gone. */
+export function take(text: string, isGone: (alert: MyAlert) => boolean): { alerts: MyAlert[]; said: string } {
+  const all = entries(text);
+  const found = all.filter(isAlert);
+  const taken = new Map<string, MyAlert>();
+  const alerts = change((mine) => {
+    const kept = new Set(mine.filter((alert) => !isGone(alert)).map(({ id }) => id));
+    for (const alert of found) if (!kept.has(alert.id) && !taken.has(alert.id)) taken.set(alert.id, alert);
+    return [...taken.values(), ...mine.filter(({ id }) => !taken.has(id))];
+  });
+  const left = found.length - taken.size;
+  const said = [
+    all.length ? `${taken.size} of ${all.length} taken.` : 'There is no alert in this file.',
+    left && `${left} not: what is kept here already stays.`,
+    all.length > found.length && `${all.length - found.length} not: no alert, or a damaged one.`,
+  ];
+  return { alerts, said: said.filter(Boolean).join(' ') };
+}
+
+function entries(text: string): (Partial<MyAlert> | null)[] {
+  let found: unknown;
+  try {
+    found = JSON.parse(text);
+  } catch {
+    throw new Error('This file is damaged, or is no export of alerts.');
+  }
   if (!Array.isArray(found)) throw new Error('This is not an export of alerts.');
-  return found.filter(isAlert);
+  return found;
 }
 
 function isAlert(found: Partial<MyAlert> | null): found is MyAlert {

@@ -122,6 +122,30 @@ export function useAct(): { busy: boolean; error: Error | null; act: (work: () =
   return { busy, error, act, clear: () => setError(null), leave };
 }
 
+const PATIENCE_MS = 60_000;
+
+/** Whether it has been so for long. */
+export function useLong(is: boolean): boolean {
+  const [isLong, setLong] = useState(false);
+  useEffect(() => {
+    setLong(false);
+    if (!is) return;
+    const timer = setTimeout(() => setLong(true), PATIENCE_MS);
+    return () => clearTimeout(timer);
+  }, [is]);
+  return is && isLong;
+}
+
+/** A wallet may never answer. Whoever leaves it is asked for nothing more of what it was given, however late it wakes up. */
+export function Long({ children, onLeave }: { children: ComponentChildren; onLeave: () => void }): JSX.Element {
+  return (
+    <div class="waiting">
+      <p class="note stale" role="status">Your wallet has not finished this within a minute. You may go on waiting. {children}</p>
+      <button type="button" onClick={() => (onLeave(), document.getElementById('main')?.focus({ preventScroll: true }))}>Stop waiting</button>
+    </div>
+  );
+}
+
 /** For what takes the place of what had the focus: whoever goes by keyboard goes on from there. */
 export function useArrival<T extends HTMLElement>(): { ref: RefObject<T | null>; tabIndex: number } {
   const ref = useRef<T>(null);

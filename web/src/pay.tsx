@@ -1,13 +1,13 @@
 // One paid call, step by step: the challenge, what is signed, the receipt.
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
-import { Client, PaymentRequired, type Quote, type Reply, type Send } from 'tickyard';
-import type { Payer, Store } from 'tickyard/pay';
-import { client, offers, sandbox, useAsk, within } from './api';
+import { useEffect, useState } from 'preact/hooks';
+import { PaymentRequired, type Quote, type Reply, type Send } from 'tickyard';
+import type { Payer, Receipt, Store } from 'tickyard/pay';
+import { client, later, offers, sandbox, useAsk, WaryClient, within } from './api';
 import { day, exactUsd, tokens, usd } from './figures';
 import { remember } from './memory';
-import { Card, Choice, Code, Empty, Facts, Said, Shown, useAct } from './parts';
-import { asSigner, useWallets } from './wallet';
+import { Card, Choice, Code, Empty, Facts, Long, Said, Shown, useAct, useLong } from './parts';
+import { asSigner, type Connected, useWallets } from './wallet';
 
 const NETWORKS = [['eip155:4663', 'USDG on 4663'], ['eip155:8453', 'USDC on 8453']] as const;
 type Network = (typeof NETWORKS)[number][0];
@@ -22,9 +22,10 @@ interface Accepts {
 }
 
 const PAID = 'tickyard.payments';
+const isHash = (found: unknown): found is string => /^0x[0-9a-f]{64}$/.test(String(found));
 const earlier = (): string[] => {
   try {
-    return (JSON.parse(localStorage.getItem(PAID) ?? '[]') as unknown[]).filter((each): each is string => /^0x[0-9a-f]{64}$/.test(String(each)));
+    return (JSON.parse(localStorage.getItem(PAID) ?? '[]') as unknown[]).filter(isHash);
   } catch {
     return [];
   }
@@ -56,7 +57,7 @@ async function unpaid(symbol: string): Promise<Accepts[]> {
   let asked: Reply | null = null;
   const pay = async (_: string, send: Send) => (asked = await send({}));
   try {
-    await new Client(location.origin, { retries: 1, timeoutMs: 15_000, payer: { pay } }).getQuote({ symbol, side: 'buy', amount: '100' });
+    await new WaryClient(location.origin, { retries: 1, timeoutMs: 15_000, payer: { pay } }).getQuote({ symbol, side: 'buy', amount: '100' });
   } catch (error) {
     if (!(error instanceof PaymentRequired)) throw error;
     const { accepts } = JSON.parse(asked!.text) as { accepts?: Accepts[] };
@@ -65,12 +66,88 @@ async function unpaid(symbol: string): Promise<Accepts[]> {
   throw new Error('The route asks for no payment.');
 }
 
-// One purse for the life of the page: another network or wallet gets what the one before has left of the limit.
-let payer: Payer | null = null;
-let payerKey = '';
-let payerLimit = 0;
-let signedBefore = 0;
+interface Paid {
+  /** What the wallet is asked to sign. */
+  typed: unknown;
+  answer: Quote | null;
+  receipt: Receipt | null;
+  error: Error | null;
+  left: string | null;
+  isUnderWay: boolean;
+}
+
+// The newest paid call, like the purse for the life of the page: it is shown by the view that is open, and whoever left it
+// meanwhile finds it when they come back.
+const NOTHING = { typed: null, answer: null, receipt: null, error: null };
+let paid: Paid = { ...NOTHING, left: null, isUnderWay: false };
+let show: (paid: Paid) => void = () => {};
+const tell = (change: Partial<Paid>) => show((paid = { ...paid, ...change }));
+// How often something else was begun: what is told of a call before that has no place on the screen.
+let begun = 0;
+/** What stood here is of another question, or of another payment. */
+const clear = (change: Partial<Paid> = {}) => (begun++, tell({ ...NOTHING, ...change }));
+
+/** What was allowed for a wallet and a network, as long as both are the same. */
+interface Purse {
+  key: string;
+  payer: Payer;
+  /** In base units. */
+  limit: number;
+  /** Its owner waits for it no longer: it signs nothing more. */
+  isLeft: boolean;
+}
+
+// One limit for the life of the page: another network or wallet gets what those before have left of it.
+const purses: Purse[] = [];
+let open: Purse | null = null;
 const micros = (dollars: string) => Math.round(Number(dollars) * 1e6);
+
+async function purse(me: Connected, network: Network, limit: string): Promise<Payer> {
+  const { Payer } = await within(later('src/pay.ts', () => import('tickyard/pay')));
+  const key = `${me.name} ${me.address} ${network} ${limit}`;
+  if (open?.key === key) return open.payer;
+  const signed = purses.reduce((sum, { limit, payer }) => sum + limit - micros(payer.leftUsd), 0);
+  const left = Math.max(0, micros(limit) - signed);
+  const mustGoOn = () => {
+    if (mine.isLeft) throw new Error('Nobody waited for the wallet any more: what it signed was not sent.');
+  };
+  const payer = new Payer(asSigner(me, (typed) => tell({ typed }), mustGoOn), { limitUsd: (left / 1e6).toFixed(6), network, store: kept(me.address), aheadS });
+  const mine: Purse = { key, payer, limit: left, isLeft: false };
+  purses.push((open = mine));
+  return payer;
+}
+
+/** Waits no longer. A payment that was signed is kept, and presented again before that wallet pays anew. */
+function leave(): void {
+  if (open) open.isLeft = true;
+  open = null;
+  tell({ isUnderWay: false, error: new Error('You stopped waiting. What the wallet signs from now on is not sent; a payment that was sent is presented again first.') });
+}
+
+async function buy(me: Connected, network: Network, limit: string, symbol: string): Promise<void> {
+  clear({ isUnderWay: true });
+  const mine = begun;
+  const tellOf = (change: Partial<Paid>) => mine === begun && tell(change);
+  try {
+    const from = await purse(me, network, limit);
+    const before = from.lastReceipt;
+    try {
+      tellOf({ answer: await new WaryClient(location.origin, { payer: from }).getQuote({ symbol, side: 'buy', amount: '100' }), error: null });
+    } finally {
+      // What was paid is told, whatever was got for it.
+      const { lastReceipt } = from;
+      if (lastReceipt && lastReceipt !== before) {
+        remember('localStorage', PAID, JSON.stringify([lastReceipt.transaction, ...earlier()].slice(0, 20)));
+        tell(mine === begun ? { receipt: lastReceipt } : {});
+      }
+      tellOf({ left: from.leftUsd });
+    }
+  } catch (error) {
+    tellOf({ error: (error ?? new Error()) as Error });
+  } finally {
+    tellOf({ isUnderWay: false });
+  }
+}
 
 export function PayView(): JSX.Element {
   const { me } = useWallets();
@@ -78,49 +155,22 @@ export function PayView(): JSX.Element {
   const [network, setNetwork] = useState<Network>('eip155:4663');
   const [limit, setLimit] = useState('0.05');
   const [challenge, setChallenge] = useState<Accepts[] | null>(null);
-  const [typed, setTyped] = useState<unknown>(null);
-  const [answer, setAnswer] = useState<Quote | null>(null);
-  const [receipt, setReceipt] = useState<{ transaction: string; network: string; payer: string } | null>(null);
-  const [left, setLeft] = useState<string | null>(null);
-  const [mine, setMine] = useState(earlier);
+  const [{ typed, answer, receipt, error, left, isUnderWay }, setPaid] = useState(paid);
   const asking = useAct();
   const paying = useAct();
-  /** What stood here is of another question, or of another payment. */
-  const clear = () => {
-    setAnswer(null);
-    setReceipt(null);
-    setTyped(null);
-  };
+  const isLong = useLong(isUnderWay);
+  useEffect(() => {
+    show = setPaid;
+    show(paid);
+  }, []);
   const ask = () =>
     asking.act(async () => {
       clear();
       setChallenge(await unpaid(symbol));
     });
-  const pay = () =>
-    paying.act(async () => {
-      clear();
-      const { Payer } = await within(import('tickyard/pay'));
-      const key = `${me!.address} ${network} ${limit}`;
-      if (key !== payerKey) {
-        if (payer) signedBefore += payerLimit - micros(payer.leftUsd);
-        payer = null;
-        payerKey = '';
-        payerLimit = Math.max(0, micros(limit) - signedBefore);
-        payer = new Payer(asSigner(me!, setTyped), { limitUsd: (payerLimit / 1e6).toFixed(6), network, store: kept(me!.address), aheadS });
-        payerKey = key;
-      }
-      try {
-        setAnswer(await new Client(location.origin, { payer: payer! }).getQuote({ symbol, side: 'buy', amount: '100' }));
-        setReceipt(payer!.lastReceipt);
-        if (payer!.lastReceipt) {
-          const all = [payer!.lastReceipt.transaction, ...earlier()].slice(0, 20);
-          setMine(all);
-          remember('localStorage', PAID, JSON.stringify(all));
-        }
-      } finally {
-        setLeft(payer!.leftUsd);
-      }
-    });
+  const pay = () => paying.act(() => buy(me!, network, limit, symbol));
+  // A browser that keeps nothing has at least the newest.
+  const mine = [...new Set([receipt?.transaction, ...earlier()].filter(isHash))];
   return (
     <>
       <div class="head"><h1>Pay per call</h1></div>
@@ -128,8 +178,8 @@ export function PayView(): JSX.Element {
         <div class="wide">
           <Card title="1  The challenge">
             <form class="row" onSubmit={(event) => (event.preventDefault(), void ask())}>
-              <label>A quote for 100 USDG of<input value={symbol} disabled={paying.busy} onInput={(event) => (setSymbol(event.currentTarget.value), setChallenge(null), clear())} maxLength={16} /></label>
-              <button class={challenge ? '' : 'primary'} disabled={asking.busy}>Ask without paying</button>
+              <label>A quote for 100 USDG of<input value={symbol} disabled={isUnderWay} onInput={(event) => (setSymbol(event.currentTarget.value), setChallenge(null), clear())} maxLength={16} /></label>
+              <button class={challenge ? '' : 'primary'} disabled={asking.busy || isUnderWay}>Ask without paying</button>
             </form>
             <Said error={asking.error} />
             {challenge ? (
@@ -150,20 +200,21 @@ export function PayView(): JSX.Element {
             <div class="row">
               <div class="field">Pay with<Choice of={NETWORKS} value={network} onPick={setNetwork} label="Network to pay on" /></div>
               <label>Spend at most, USD<input value={limit} onInput={(event) => setLimit(event.currentTarget.value)} inputMode="decimal" pattern="[0-9]+(\.[0-9]{1,6})?" /></label>
-              <button type="button" class={challenge ? 'primary' : ''} disabled={!me || !challenge || paying.busy} onClick={() => void pay()}>{paying.busy ? 'Paying…' : 'Sign and pay'}</button>
+              <button type="button" class={challenge ? 'primary' : ''} disabled={!me || !challenge || isUnderWay} onClick={() => void pay()}>{isUnderWay ? 'Paying…' : 'Sign and pay'}</button>
             </div>
             {!me && <p class="note">Connect a wallet (above, right) first.</p>}
             {left !== null && <p class="legend">May still be signed for: {exactUsd(left)}</p>}
-            <Said error={paying.error} />
+            {isLong && <Long onLeave={leave}>If you stop, nothing that it signs after that is sent from here.</Long>}
+            <Said error={error} />
             {typed !== null && (
               <details open><summary>What the wallet is asked to sign</summary><pre tabIndex={0} aria-label="What the wallet is asked to sign">{JSON.stringify(typed, (name, value: unknown) => (name === 'types' ? undefined : typeof value === 'bigint' ? value.toString() : value), 1)}</pre></details>
             )}
           </Card>
-          {answer && (
+          {(answer || receipt) && (
             <Card title="3  The answer and its receipt">
               <Facts
                 of={[
-                  ['Quote', <span class="figure">{usd(answer.usdAmount)} buys {tokens(answer.tokenAmount)} {answer.symbol}</span>],
+                  ...(answer ? ([['Quote', <span class="figure">{usd(answer.usdAmount)} buys {tokens(answer.tokenAmount)} {answer.symbol}</span>]] as [string, JSX.Element][]) : []),
                   ...(receipt ? ([['Transaction', <Code>{receipt.transaction}</Code>], ['Network', receipt.network], ['Payer', <Code>{receipt.payer}</Code>]] as [string, JSX.Element | string][]) : []),
                 ]}
               />

@@ -18,7 +18,7 @@ export function PortfolioView({ rest }: { rest: string }): JSX.Element {
     <>
       <div class="head">
         <h1>Portfolio</h1>
-        <form class="pick" onSubmit={(event) => (event.preventDefault(), go(`/portfolio/${text.trim()}`))}>
+        <form class="pick" onSubmit={(event) => (event.preventDefault(), go(`/portfolio/${encodeURIComponent(text.trim())}`))}>
           <input class="wide" aria-label="Address" placeholder="0x… any address" value={text} onInput={(event) => setText(event.currentTarget.value)} spellcheck={false} />
           <button>Show</button>
         </form>

@@ -100,8 +100,8 @@ function Bars({ symbol }: { symbol: string }): JSX.Element | null {
                   <figure key={periodEnd} title={[revenue.reason, netIncome.reason].filter(Boolean).join(' ')}>
                     <div aria-hidden="true">{bar(revenue.value, 'revenue')}{bar(netIncome.value, 'income')}</div>
                     <figcaption>
-                      <span class="figure">{short(revenue.value)}</span>
-                      <span class="figure">{short(netIncome.value)}</span>
+                      <span class="figure">{revenue.value === null ? '–' : money(revenue.value, revenue.unit)}</span>
+                      <span class="figure">{netIncome.value === null ? '–' : money(netIncome.value, netIncome.unit)}</span>
                       <small>{periodEnd.slice(0, 7)}</small>
                     </figcaption>
                   </figure>
@@ -122,5 +122,6 @@ function ratio({ value, reason }: Ratio): JSX.Element {
 
 function money(value: number | null, unit: string | null): string {
   if (value === null) return 'not known';
-  return `${unit === 'USD' ? '$' : ''}${short(value)}${unit === 'USD' || unit === 'shares' ? '' : ` ${unit}`}`;
+  if (unit === 'USD') return `${value < 0 ? '−' : ''}$${short(Math.abs(value))}`;
+  return `${short(value)}${unit === 'shares' ? '' : ` ${unit}`}`;
 }

@@ -23,8 +23,9 @@ export function address(path: string): string {
   return BASE + (path === '/' ? '' : path);
 }
 
+/** To an address that the service opens too, when it is asked anew: it knows none that ends in a slash. */
 export function go(path: string, replace = false): void {
-  const target = address(path);
+  const target = new URL(address(path), location.href).pathname.replace(/\/+$/, '');
   if (target !== location.pathname) {
     history[replace ? 'replaceState' : 'pushState'](null, '', target);
     scrollTo(0, 0);

@@ -1,7 +1,7 @@
 // The frame: where one is, whether the service is there, who is connected.
 import type { ComponentChildren, FunctionComponent, JSX } from 'preact';
 import { useEffect, useErrorBoundary, useRef } from 'preact/hooks';
-import { useAsk, useRoute } from './api';
+import { later, useAsk, useRoute } from './api';
 import { clock } from './figures';
 import { useMarket } from './live';
 import { Markets } from './markets';
@@ -11,15 +11,15 @@ import { WalletButton } from './wallet_button';
 
 type View = FunctionComponent<{ rest: string }>;
 
-const VIEWS: Record<string, () => Promise<View>> = {
-  asset: () => import('./asset').then((module) => module.AssetView),
-  trade: () => import('./trade').then((module) => module.TradeView),
-  portfolio: () => import('./portfolio').then((module) => module.PortfolioView),
-  alerts: () => import('./alerts').then((module) => module.AlertsView),
-  pay: () => import('./pay').then((module) => module.PayView),
-  earn: () => import('./earn').then((module) => module.EarnView),
-  status: () => import('./status').then((module) => module.StatusView),
-  sandbox: () => import('./sandbox').then((module) => module.SandboxView),
+const VIEWS: Record<string, (signal: AbortSignal) => Promise<View>> = {
+  asset: (signal) => later('src/asset.tsx', () => import('./asset'), signal).then((module) => module.AssetView),
+  trade: (signal) => later('src/trade.tsx', () => import('./trade'), signal).then((module) => module.TradeView),
+  portfolio: (signal) => later('src/portfolio.tsx', () => import('./portfolio'), signal).then((module) => module.PortfolioView),
+  alerts: (signal) => later('src/alerts.tsx', () => import('./alerts'), signal).then((module) => module.AlertsView),
+  pay: (signal) => later('src/pay.tsx', () => import('./pay'), signal).then((module) => module.PayView),
+  earn: (signal) => later('src/earn.tsx', () => import('./earn'), signal).then((module) => module.EarnView),
+  status: (signal) => later('src/status.tsx', () => import('./status'), signal).then((module) => module.StatusView),
+  sandbox: (signal) => later('src/sandbox.tsx', () => import('./sandbox'), signal).then((module) => module.SandboxView),
 };
 
 const loaded = new Map<string, View>();
@@ -47,8 +47,11 @@ export function Shell(): JSX.Element {
   }, [path]);
   useEffect(() => {
     const title = links.find(([link]) => link === name)?.[1] ?? rest[0] ?? 'tickyard';
-    // On a narrow screen the views do not all fit: the one that is open must be among those that are seen.
-    document.querySelector('.bar nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+    // On a narrow screen the views do not all fit: the one that is open must be among those that are seen. By hand, because a
+    // browser that is told to scroll something into view lets the keyboard begin there, behind the way past this menu.
+    const open = document.querySelector<HTMLElement>('.bar nav [aria-current]');
+    const menu = open?.parentElement;
+    if (open && menu) menu.scrollLeft = open.offsetLeft - menu.offsetLeft - (menu.clientWidth - open.offsetWidth) / 2;
     document.title = `${name === 'asset' ? decoded(rest[0] ?? '') : title} · tickyard`;
   }, [path, isSandbox]);
   return (
@@ -99,10 +102,17 @@ function Connection(): JSX.Element | null {
   );
 }
 
-/** A view that breaks, on whatever it was told, does not take the frame and the other views with it. */
+const AGAIN_MS = 5000;
+
+/** A view that breaks, on whatever it was told, does not take the frame and the other views with it, and asks again by itself. */
 function Kept({ path, children }: { path: string; children: ComponentChildren }): JSX.Element {
   const [error, again] = useErrorBoundary();
   useEffect(() => (error ? again() : undefined), [path]);
+  useEffect(() => {
+    if (!error) return;
+    const timer = setInterval(() => document.hidden || again(), AGAIN_MS);
+    return () => clearInterval(timer);
+  }, [error]);
   if (!error) return <>{children}</>;
   return (
     <div class="state failed" role="alert">
@@ -115,10 +125,10 @@ function Kept({ path, children }: { path: string; children: ComponentChildren })
 
 /** A view whose code comes when it is first opened. */
 function Later({ name, rest }: { name: string; rest: string }): JSX.Element {
-  const load = VIEWS[name];
+  const load = Object.hasOwn(VIEWS, name) ? VIEWS[name] : undefined;
   const View = loaded.get(name);
   // Asked for until it comes: who opens a view while the service is away gets it when it is back.
-  const { error } = useAsk(load && !View ? `view ${name}` : null, async () => void loaded.set(name, await load!()));
+  const { error } = useAsk(load && !View ? `view ${name}` : null, async (signal) => void loaded.set(name, await load!(signal)));
   if (!load) return <Empty title="There is no such page."><Link to="/">All markets</Link></Empty>;
   if (error) {
     return (

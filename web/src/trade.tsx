@@ -2,11 +2,11 @@
 import type { JSX, RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { BuildTradeAsk, Quote, TradeBuild, TradeCheck } from 'tickyard';
-import { type Approval, BuildRefused, check, encode, movedFor, send, SendUncertain, type Swap, USDG } from 'tickyard/trade';
+import { type Approval, BuildRefused, check, encode, movedFor, send, SendUncertain, type Swap, USDG, wholeReceipt } from 'tickyard/trade';
 import { client, useAsk } from './api';
 import { clock, day, fromUnits, percent, price, shortAddress, tokens, usd } from './figures';
 import { useMarket } from './live';
-import { Card, Change, Choice, Code, Empty, Facts, Said, useAct, useArrival } from './parts';
+import { Card, Change, Choice, Code, Empty, Facts, Long, Said, useAct, useArrival, useLong } from './parts';
 import { go, Link, useKept } from './router';
 import { begin, end, useUnderWay } from './under_way';
 import { asTrader, onChain, sendTogether, useWallets } from './wallet';
@@ -24,7 +24,7 @@ export function TradeView({ rest }: { rest: string }): JSX.Element {
     <>
       <div class="head">
         <h1>Trade</h1>
-        <form class="pick" onSubmit={(event) => (event.preventDefault(), go(`/trade/${encodeURIComponent(text.toUpperCase())}`))}>
+        <form class="pick" onSubmit={(event) => (event.preventDefault(), go(`/trade/${encodeURIComponent(text.trim().toUpperCase())}`))}>
           <input aria-label="Symbol" list="symbols" value={text} onInput={(event) => setText(event.currentTarget.value)} maxLength={16} />
           <datalist id="symbols">{rows?.map((each) => <option key={each.symbol} value={each.symbol}>{each.name}</option>)}</datalist>
           <button>Choose</button>
@@ -77,6 +77,10 @@ function Ticket({ symbol }: { symbol: string }): JSX.Element {
     act(async () => {
       const asked = latest.current;
       sending.clear();
+      // The same trade once more is another one: the end of the last is not its review, and the last review must not
+      // be signed while the new one takes its place on the screen.
+      setDone(null);
+      setReviewed(null);
       const ask: BuildTradeAsk = { symbol, side, amount, denom, recipient: me!.address, slippageBps: Math.round(Number(slippage) * 100) };
       const found = await client.checkTrade(ask);
       if (asked === latest.current) setReviewed({ ask, build: found.build, steps: check(found.build, ask), found });
@@ -103,11 +107,11 @@ function Ticket({ symbol }: { symbol: string }): JSX.Element {
             <Said error={error} />
             {!reviewed && <Said error={sending.error} />}
           </fieldset></form>
-          {isLong && <Long onLeave={() => (setLeft(left + 1), setReviewed(null), sending.leave())} />}
+          {isLong && <Long onLeave={() => (setLeft(left + 1), setReviewed(null), sending.leave())}>If you stop, no further step is sent from here, and what it was given is yours to look up.</Long>}
         </Card>
       </div>
       <div class="wide">
-        {done ? <Outcome of={done} /> : reviewed && me ? <Review key={reviewed.build.steps.at(-1)?.data} of={reviewed} sending={sending} isOpen={underWay !== null} latest={latest} onDone={setDone} /> : (
+        {done ? <Outcome of={done} /> : reviewed && me ? <Review key={reviewed.build.steps.at(-1)?.data} of={reviewed} sending={sending} isOpen={underWay !== null} latest={latest} onDone={(result) => (setDone(result), setReviewed(null))} /> : (
           <Card title="What happens">
             <ol class="steps">
               <li>The amount is quoted on every fee tier while you type; the best fill wins.</li>
@@ -157,30 +161,6 @@ function Open({ what }: { what: string }): JSX.Element {
   );
 }
 
-const PATIENCE_MS = 60_000;
-
-/** Whether it has been so for long. */
-function useLong(is: boolean): boolean {
-  const [isLong, setLong] = useState(false);
-  useEffect(() => {
-    setLong(false);
-    if (!is) return;
-    const timer = setTimeout(() => setLong(true), PATIENCE_MS);
-    return () => clearTimeout(timer);
-  }, [is]);
-  return is && isLong;
-}
-
-/** A wallet may never answer. Whoever leaves it is asked for nothing more of this trade, however late it wakes up. */
-function Long({ onLeave }: { onLeave: () => void }): JSX.Element {
-  return (
-    <div class="waiting">
-      <p class="note stale" role="status">Your wallet has not finished this within a minute. You may go on waiting. If you stop, no further step is sent from here, and what it was given is yours to look up.</p>
-      <button type="button" onClick={() => (onLeave(), document.getElementById('main')?.focus({ preventScroll: true }))}>Stop waiting</button>
-    </div>
-  );
-}
-
 interface Result {
   hashes: string[];
   moved: Record<string, bigint>;
@@ -217,7 +197,7 @@ function Review({ of, sending, isOpen, latest, onDone }: { of: Reviewed; sending
       };
       const trade = async () => {
         const together = steps.length > 1 ? await sendTogether(me!, steps.map(encode), stillShown, () => (hasLeft = true)) : null;
-        return together ? { receipts: together, moved: movedFor(me!.address, together) } : send(build, ask, asTrader(me!), { onStep });
+        return together ? { receipts: together, moved: movedFor(me!.address, together.map(wholeReceipt)) } : send(build, ask, asTrader(me!), { onStep });
       };
       const { receipts, moved } = await trade().catch((failure: unknown) => {
         if (!hasLeft && !(failure instanceof SendUncertain)) finish();
@@ -225,6 +205,8 @@ function Review({ of, sending, isOpen, latest, onDone }: { of: Reviewed; sending
       });
       // Whoever has left sees no outcome: they are told to look when they come back.
       if (!isShown()) return;
+      // A wallet may call a batch done that is half done: where neither token of the trade moved, its end was not seen.
+      if (!moved[USDG] && !moved[build.tokenAddress.toLowerCase()]) throw new Error('By its receipts nothing was traded: what became of it is uncertain. Look at it in your wallet.');
       finish();
       onDone({ hashes: receipts.map(({ transactionHash }) => transactionHash), moved, build });
     });
@@ -244,7 +226,7 @@ function Review({ of, sending, isOpen, latest, onDone }: { of: Reviewed; sending
 
 /** A trade in a line, for whoever comes back to it. */
 function inShort({ ask: { side, amount, denom, recipient }, build: { symbol, deadline } }: Reviewed): string {
-  return `${side === 'buy' ? 'Buy' : 'Sell'} ${amount} ${denom === 'token' ? symbol : `USDG of ${symbol}`} for ${shortAddress(recipient)}, good until ${day(deadline * 1000)} UTC,`;
+  return `${side === 'buy' ? 'Buy' : 'Sell'} ${amount} ${denom === 'token' ? symbol : `USDG of ${symbol}`} for ${shortAddress(recipient)}, good until ${day(deadline * 1000)},`;
 }
 
 function Decoded({ step, symbol, token }: { step: Approval | Swap; symbol: string; token: string }): JSX.Element {
@@ -263,7 +245,7 @@ function Decoded({ step, symbol, token }: { step: Approval | Swap; symbol: strin
         ['To', <Code>{step.recipient}</Code>],
         ['Pool fee', <span class="figure">{(step.fee / 10_000).toFixed(2)} %</span>],
         ['Through', <Code>{step.router}</Code>],
-        ['Not after', `${day(step.deadline * 1000)} UTC`],
+        ['Not after', day(step.deadline * 1000)],
       ]}
     />
   );
@@ -283,7 +265,6 @@ function Outcome({ of: { moved, hashes, build } }: { of: Result }): JSX.Element 
       <Facts
         of={Object.entries(moved).map(([token, amount]) => [amount > 0n ? 'Received' : 'Paid', <span class="figure">{named(token, amount)}</span>] as [string, JSX.Element])}
       />
-      {!Object.keys(moved).length && <p class="note stale">By its receipts nothing moved. Look at it in your wallet.</p>}
       {hashes.map((hash) => <p key={hash} class="legend">Transaction <Code>{hash}</Code></p>)}
       {me && <Link to={`/portfolio/${me.address}`} class="button">Portfolio of {shortAddress(me.address)}</Link>}
     </Card>

@@ -1,7 +1,7 @@
 // The user's wallet: found by EIP-6963, spoken to by EIP-1193. Nothing here holds a key.
 import { useEffect, useState } from 'preact/hooks';
 import type { Hex, TransactionReceipt, Wallet } from 'tickyard/trade';
-import { offers, within } from './api';
+import { later, offers, within } from './api';
 import { recall, remember } from './memory';
 
 export interface Provider {
@@ -39,7 +39,7 @@ export function discover(): void {
   if (!asked) {
     asked = true;
     void offers().then(async ({ endpoints }) => {
-      if (endpoints.includes('GET /sandbox')) (await within(import('./demo_wallet'))).announceDemoWallet();
+      if (endpoints.includes('GET /sandbox')) (await within(later('src/demo_wallet.ts', () => import('./demo_wallet')))).announceDemoWallet();
     }).catch(() => (asked = false));
   }
   dispatchEvent(new Event('eip6963:requestProvider'));
@@ -61,8 +61,14 @@ function firstOf(accounts: unknown): Hex | null {
   return typeof first === 'string' && /^0x[0-9a-fA-F]{40}$/.test(first) ? (first as Hex) : null;
 }
 
-export async function connect({ info, provider }: Announced, method = 'eth_requestAccounts'): Promise<Connected> {
+// How often somebody chose. A wallet that answers after the next choice comes too late.
+let choices = 0;
+
+/** Whether it is connected now: false when another choice was made meanwhile. */
+export async function connect({ info, provider }: Announced, method = 'eth_requestAccounts'): Promise<boolean> {
+  const mine = ++choices;
   const address = firstOf(await provider.request({ method }));
+  if (mine !== choices) return false;
   if (!address) throw new Error('The wallet showed no account.');
   connected = { name: info.name, address, provider };
   provider.on?.('accountsChanged', ((accounts: unknown) => {
@@ -74,10 +80,11 @@ export async function connect({ info, provider }: Announced, method = 'eth_reque
   }) as never);
   remember('sessionStorage', 'wallet', info.rdns);
   tell();
-  return connected;
+  return true;
 }
 
 export function disconnect(): void {
+  choices++;
   connected = null;
   remember('sessionStorage', 'wallet', '');
   tell();
@@ -86,7 +93,7 @@ export function disconnect(): void {
 /** Who was connected in this tab before it was loaded anew. */
 export function reconnect(wallets: Announced[]): void {
   const rdns = recall('sessionStorage', 'wallet');
-  const last = rdns && !connected && wallets.find(({ info }) => info.rdns === rdns);
+  const last = rdns && !choices && wallets.find(({ info }) => info.rdns === rdns);
   // Without a question: nobody has clicked anything.
   if (last) void connect(last, 'eth_accounts').catch(() => {});
 }
@@ -121,7 +128,7 @@ interface RawReceipt {
 }
 
 function readReceipt(raw: RawReceipt): TransactionReceipt {
-  return { ...raw, status: raw.status === '0x1' ? 'success' : 'reverted', blockNumber: quantity(raw.blockNumber), gasUsed: quantity(raw.gasUsed) };
+  return { ...raw, status: quantity(raw?.status) === 1n ? 'success' : 'reverted', blockNumber: quantity(raw.blockNumber), gasUsed: quantity(raw.gasUsed) };
 }
 
 /** A number as nodes write it. A wallet may hand on the nothing that its node told: that is not zero. */
@@ -161,10 +168,10 @@ export async function sendTogether({ provider, address }: Connected, calls: { to
   onSent();
   const id = typeof sent === 'string' ? sent : sent?.id;
   const done = await until(async () => {
-    const state = (await provider.request({ method: 'wallet_getCallsStatus', params: [id] })) as { status?: number; receipts?: RawReceipt[] } | null;
+    const state = (await provider.request({ method: 'wallet_getCallsStatus', params: [id] })) as { status?: number; receipts?: unknown } | null;
     return Number(state?.status) >= 200 ? state : null;
   });
-  const receipts = (done.receipts ?? []).map(readReceipt);
+  const receipts = Array.isArray(done.receipts) ? done.receipts.map(readReceipt) : [];
   // A wallet's word that all went well is worth what its receipts say.
   if (done.status !== 200 || !receipts.length || receipts.some(({ status }) => status !== 'success')) throw new Error('The wallet could not carry out the batch.');
   return receipts;
@@ -186,18 +193,22 @@ async function until<T>(look: () => Promise<T | null>): Promise<T> {
   throw new Error('The transaction is not mined yet; look at it in your wallet.');
 }
 
-/** Signs what a standard client hands over, through the wallet. */
-export function asSigner({ provider, address }: Connected, onSign?: (typed: unknown) => void) {
+/** Signs what a standard client hands over, through the wallet. `mustGoOn` throws once nobody waits for it any more. */
+export function asSigner({ provider, address }: Connected, onSign: (typed: unknown) => void, mustGoOn: () => void) {
   return {
     address,
     async signTypedData(message: { domain: Record<string, unknown>; types: Record<string, unknown>; primaryType: string; message: Record<string, unknown> }): Promise<Hex> {
       const kinds: Record<string, string> = { name: 'string', version: 'string', chainId: 'uint256', verifyingContract: 'address', salt: 'bytes32' };
       const domain = Object.keys(message.domain).map((name) => ({ name, type: kinds[name] ?? 'string' }));
       const typed = { ...message, types: { EIP712Domain: domain, ...message.types } };
-      onSign?.(typed);
+      mustGoOn();
+      onSign(typed);
       const text = JSON.stringify(typed, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
       await onChain(provider, `0x${Number(message.domain['chainId']).toString(16)}`).catch(() => {});
-      return (await provider.request({ method: 'eth_signTypedData_v4', params: [address, text] })) as Hex;
+      mustGoOn();
+      const signature = (await provider.request({ method: 'eth_signTypedData_v4', params: [address, text] })) as Hex;
+      mustGoOn();
+      return signature;
     },
   };
 }

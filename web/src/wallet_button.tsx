@@ -9,7 +9,7 @@ import { connect, discover, disconnect, reconnect, useWallets } from './wallet';
 export function WalletButton(): JSX.Element {
   const { wallets, me } = useWallets();
   const [open, setOpen] = useState(false);
-  const { act, error, busy } = useAct();
+  const { act, error, busy, leave } = useAct();
   const box = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
   // What had the focus is gone with the menu: whoever goes by keyboard would begin again at the top of the page.
@@ -47,7 +47,7 @@ export function WalletButton(): JSX.Element {
             </>
           ) : wallets.length ? (
             wallets.map((wallet) => (
-              <button key={wallet.info.uuid} type="button" disabled={busy} onClick={() => act(async () => void (await connect(wallet), shut()))}>
+              <button key={wallet.info.uuid} type="button" onClick={() => (leave(), act(async () => void ((await connect(wallet)) && shut())))}>
                 {/^data:image\//.test(wallet.info.icon) && <img src={wallet.info.icon} alt="" width={18} height={18} />}
                 {wallet.info.name}
               </button>
@@ -55,6 +55,8 @@ export function WalletButton(): JSX.Element {
           ) : (
             <p>No wallet was found in this browser. You can still look at everything, and paste an address under Portfolio.</p>
           )}
+          {/* It may never answer, and its window may be behind this one. */}
+          {busy && <p role="status">The wallet was asked. Look for its window, or choose another one.</p>}
           <Said error={error} />
         </div>
       )}

@@ -93,7 +93,8 @@ def web_routes(nodes: Iterable[str], folder: Path = FOLDER) -> list[tuple[str, s
     page = _Page(folder, guards(nodes))
     names = sorted(file.name for file in folder.glob("*-*") if is_built(folder) and _HASHED.fullmatch(file.name))
     views = [("GET", APP_PATH + view, page) for view in _VIEWS]
-    return [*views, *(("GET", f"{APP_PATH}/files/{name}", _File(folder / name)) for name in names)]
+    files = [("GET", f"{APP_PATH}/files/{name}", _File(folder / name)) for name in names]
+    return [*views, *files, ("GET", APP_PATH + "/{rest:path}", _Elsewhere(page))]
 
 
 class _File:
@@ -115,17 +116,36 @@ class _Page:
         self._forms = _forms(folder / _PAGE_NAME) if is_built(folder) else None
 
     async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
+        await self.show(scope, send, 200)
+
+    async def show(self, scope: Scope, send: Send, status: int) -> None:
         if self._forms is None:
             await send_error(send, 404, "not_found", "this installation was made without the web app")
             return
         etag = etag_of(self._forms[0])
         common: Headers = [(b"etag", etag), _ASK_AGAIN, (b"vary", b"accept-encoding"), *self._guarding]
         tags = header(scope, b"if-none-match")
-        if tags is not None and tag_matches(tags, etag):
+        if status == 200 and tags is not None and tag_matches(tags, etag):
             await send({"type": "http.response.start", "status": 304, "headers": common})
             await send({"type": "http.response.body", "body": b""})
             return
-        await _send(scope, send, self._forms, [(b"content-type", b"text/html; charset=utf-8"), *common])
+        await _send(scope, send, self._forms, [(b"content-type", b"text/html; charset=utf-8"), *common], status)
+
+
+class _Elsewhere:
+    """Below /app, and no view: a person who mistyped it is shown the app, which says so, and not an Error object."""
+
+    def __init__(self, page: _Page) -> None:
+        self._page = page
+
+    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
+        rest = scope["path_params"]["rest"]
+        if rest.startswith("files/") or b"text/html" not in (header(scope, b"accept") or b""):
+            await send_error(send, 404, "not_found", "no such route; GET / lists them all")
+        elif scope["path"].endswith("/"):
+            await send_bytes(send, 308, b"", [(b"location", scope["path"].rstrip("/").encode("latin-1")), _ASK_AGAIN])
+        else:
+            await self._page.show(scope, send, 404)
 
 
 def _forms(path: Path) -> tuple[bytes, bytes]:
@@ -133,9 +153,9 @@ def _forms(path: Path) -> tuple[bytes, bytes]:
     return path.read_bytes(), path.with_name(path.name + ".gz").read_bytes()
 
 
-async def _send(scope: Scope, send: Send, forms: tuple[bytes, bytes], headers: Headers) -> None:
+async def _send(scope: Scope, send: Send, forms: tuple[bytes, bytes], headers: Headers, status: int = 200) -> None:
     plain, zipped = forms
     if accepts_gzip(header(scope, b"accept-encoding")):
-        await send_bytes(send, 200, zipped, [*headers, (b"content-encoding", b"gzip")])
+        await send_bytes(send, status, zipped, [*headers, (b"content-encoding", b"gzip")])
     else:
-        await send_bytes(send, 200, plain, headers)
+        await send_bytes(send, status, plain, headers)
