@@ -69,12 +69,12 @@ async def _process(*words: str, log: Path, **environ: str) -> AsyncIterator[asyn
 
 
 @contextlib.asynccontextmanager
-async def sandbox(folder: Path) -> AsyncIterator[str]:
+async def sandbox(folder: Path, *, history_days: int = 0) -> AsyncIterator[str]:
     """A whole sandbox; yields its base URL."""
     port = free_port()
     base = f"http://127.0.0.1:{port}"
     log = folder / "up.log"
-    async with _process("up", "--port", str(port), "--demo-history", "0", log=log) as process:
+    async with _process("up", "--port", str(port), "--demo-history", str(history_days), log=log) as process:
         await _ready(base, process, log)
         yield base
 

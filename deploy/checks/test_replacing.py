@@ -1,4 +1,4 @@
-"""Three replicas behind Caddy, replaced one after the other under load: nobody notices."""
+"""Three replicas behind Caddy: replaced one after the other under load, and all of them without a node."""
 
 import asyncio
 import collections
@@ -140,3 +140,45 @@ def test_no_request_fails_while_three_replicas_are_replaced(proxied, capsys):
         print(f" [{served} requests served, {sum(outcomes.values())} failed]", end="", flush=True)
     assert not outcomes, outcomes
     assert served > 500
+
+
+async def ask(session, base, path):
+    async with session.get(base + path) as response:
+        return response.status, await response.text()
+
+
+@pytest.fixture
+def without_node(up):
+    """Called, it takes the node away from everybody."""
+
+    def fault(mode):
+        assert up.post("/sandbox/fault", {"target": "rpc", "mode": mode})[0] == 200
+
+    yield lambda: fault("down")
+    fault("ok")
+
+
+def test_what_needs_no_node_is_served_while_none_of_the_replicas_has_one(proxied, without_node):
+    replicas, base = proxied
+    direct = [f"http://127.0.0.1:{port}" for port in replicas.ports]
+
+    async def scenario():
+        await wait_proxied(base)
+        async with asyncio.timeout(120), aiohttp.ClientSession() as session:
+            without_node()
+            while {(await ask(session, each, "/readyz"))[0] for each in direct} != {503}:
+                await WallClock().sleep(0.2)
+            # Until the proxy has looked again.
+            await WallClock().sleep(3)
+            for path, status in (
+                ("/v1/assets", 200),
+                ("/v1/history/AAPL", 200),
+                ("/app", 200),
+                ("/v1/x402/quote?symbol=AAPL&side=buy&amount=5", 402),
+            ):
+                found, text = await ask(session, base, path)
+                assert (found, bool(text)) == (status, True), path
+            found, text = await ask(session, base, "/v1/quote?symbol=NVDA&side=buy&amount=10")
+            assert (found, json.loads(text)["error"]["code"]) == (502, "upstream_error")
+
+    asyncio.run(scenario())

@@ -10,13 +10,17 @@ from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar
 
 from tickyard.config.reading import read_settings
-from tickyard.config.settings import Settings
+from tickyard.config.settings import Settings, SettingsError
+from tickyard.config.web_address import is_web_address
 from tickyard.processes.importing import without_collecting
-from tickyard.terminal.ascii import show_what_it_can
+from tickyard.terminal.arguments import not_text
+from tickyard.terminal.ascii import give_up_output, show_what_it_can
 from tickyard.terminal.parser import make_parser
 
 T = TypeVar("T")
 _INTERRUPTED = 130
+_UNREAD = 141
+"""As every program ends whose reader has gone away before it was done: nobody may take that for done."""
 _PROCESSES = ("up", "serve", "work", "payout")
 
 
@@ -25,8 +29,8 @@ def main() -> None:
     try:
         sys.exit(_main())
     except BrokenPipeError:
-        # Whoever read our output has seen enough.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        give_up_output()
+        sys.exit(_UNREAD)
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
     except Exception as error:
@@ -61,6 +65,8 @@ def _main() -> int:
         asked.values += more
     elif more:
         parser.error(f"unrecognized arguments: {' '.join(more)}")
+    if (word := not_text(asked)) is not None:
+        parser.error(f"{word} must be plain text in UTF-8")
     return _COMMANDS[asked.command](asked)
 
 
@@ -179,7 +185,7 @@ def _openapi(_asked: Namespace) -> int:
 def _server_json(asked: Namespace) -> int:
     from tickyard.doors.describe.cards import registry_entry
 
-    print(registry_entry((asked.url or _base_url()).rstrip("/")), end="")
+    print(registry_entry(_base_url(asked.url).rstrip("/")), end="")
     return 0
 
 
@@ -229,9 +235,12 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
         return runner.run(work)
 
 
-def _base_url() -> str:
+def _base_url(given: str | None = None) -> str:
     """The running service that a command talks to."""
-    return os.environ.get("TICKYARD_BASE_URL") or f"http://127.0.0.1:{os.environ.get('TICKYARD_PORT') or 8402}"
+    url = given or os.environ.get("TICKYARD_BASE_URL") or f"http://127.0.0.1:{os.environ.get('TICKYARD_PORT') or 8402}"
+    if not is_web_address(url):
+        raise SettingsError("the service's address must be one such as http://127.0.0.1:8402")
+    return url
 
 
 def _settings() -> Settings:

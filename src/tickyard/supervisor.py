@@ -66,6 +66,7 @@ class Supervisor:
         if name in self._lives:
             raise ValueError(f"there is a task {name} already")
         life = self._lives[name] = _Life(name, work, until, fatal)
+        metrics.task_deaths.labels(name)
         life.task = asyncio.create_task(self._supervise(life), name=f"supervisor of {name}")
 
     def names(self) -> list[str]:

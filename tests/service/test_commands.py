@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -65,6 +66,8 @@ MISTAKES = [
     (["migrate"], GOOD | {"DATABASE_URL": "postgresql://u:secret@127.0.0.1:1/d?nonsense=1"}, "cannot be understood"),
     (["migrate"], GOOD | {"DATABASE_URL": "postgresql://u:p@127.0.0.1:1/d?sslmode=nonsense"}, "invalid sslmode"),
     (["doctor"], GOOD | {"DATABASE_URL": "postgresql://u:secret@127.0.0.1:1/d?nonsense=1"}, "cannot be understood"),
+    (["migrate"], GOOD | {"DATABASE_URL": "postgresql://u:head@tail@127.0.0.1:1/d"}, "the password as %40"),
+    (["doctor"], GOOD | {"DATABASE_URL": "postgresql://u:head@tail@127.0.0.1:1/d"}, "the password as %40"),
     (["payments", "export", "--from", "2026-01-01", "--to", "9999-12-31"], GOOD, "a day between"),
     (["payments", "list", "--day", "9999-12-31"], GOOD, "a day between"),
     (["payments", "list", "--limit", "1" * 30], GOOD, "a whole number from"),
@@ -84,7 +87,7 @@ MISTAKES = [
     (["call", "get_price", "symbol=AAPL"], {"BASE_URL": "nowhere"}, "is not an address"),
     (["watch", "AAPL"], {"BASE_URL": NOWHERE}, NOWHERE),
     (["pay", "/v1/x402/quote"], {"BASE_URL": NOWHERE}, "there is no sandbox"),
-    (["pay", "/v1/x402/quote"], {"BASE_URL": "nonsense"}, "there is no sandbox"),
+    (["pay", "/v1/x402/quote"], {"BASE_URL": "nonsense"}, "the service's address must be one such as"),
     (["claim"], {"BASE_URL": NOWHERE}, "there is no sandbox"),
     (["doctor"], {}, "TICKYARD_RPC_URLS is not set"),
     (["nonsense"], {}, "invalid choice"),
@@ -177,6 +180,15 @@ DEAD = {
 
 
 @pytest.mark.slow
+def test_who_works_on_the_store_alone_needs_not_say_where_money_goes(folder):
+    """The documents say: no setting but where the store is. The sample's placeholder is for who is paid."""
+    sample = {"SETTINGS": Path(__file__).parents[2] / "deploy/settings.example.toml", "DATA_DIR": "sampled"}
+    done = run(folder, "migrate", DATABASE_URL="sampled/tickyard.db", **sample)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    assert "TICKYARD_PAY_TO is a placeholder" in run(folder, "serve", **sample).stderr
+
+
+@pytest.mark.slow
 def test_the_doctor_calls_the_names_of_the_sample_settings_bad(folder):
     ours = {"BASE_URL": "https://a.test", "SECURITY_CONTACT": "mailto:us@a.test", "FILINGS_CONTACT": "us@a.test"}
     assert any(line.startswith("names ") for line in examined(folder, **ours)[1])
@@ -192,8 +204,9 @@ def test_the_doctor_calls_the_names_of_the_sample_settings_bad(folder):
 @pytest.mark.slow
 def test_the_doctor_asks_everything_that_a_setting_names(folder):
     run(folder, "migrate", **GOOD | {"DATA_DIR": "made"})
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        bad, good = examined(folder, METRICS_PORT=taken.getsockname()[1], **DEAD)
+    with socket.create_server(("127.0.0.1", 0)) as taken, socket.create_server(("127.0.0.1", 0)) as other:
+        ports = {"METRICS_PORT": taken.getsockname()[1], "WORKER_METRICS_PORT": other.getsockname()[1]}
+        bad, good = examined(folder, **ports, **DEAD)
     for says in (
         r"receipt key +the key of receipts cannot be used: nothing",
         r"facilitator 4663 +the credentials of a facilitator cannot be used: nothing cannot be read",
@@ -206,11 +219,12 @@ def test_the_doctor_asks_everything_that_a_setting_names(folder):
         r"reward program +TICKYARD_SERVICE_TOKEN is set and TICKYARD_PAYOUT_DESK is not",
         r"address +it cannot listen on 203\.0\.113\.77",
         r"metrics address +something that is not this service listens on",
+        r"worker's metrics +something that is not this service listens on",
     ):
         assert any(re.match(says, line) for line in bad), (says, bad)
     assert any(line.startswith("database ") for line in good)
     bad, good = examined(folder)
-    assert [line for line in good if line.startswith(("address ", "metrics address "))] != []
+    assert [line for line in good if line.startswith(("address ", "metrics address ", "worker's metrics "))] != []
     assert not [line for line in bad if line.startswith(("address", "metrics", "receipt", "reward", "database"))]
 
 
@@ -356,3 +370,14 @@ def test_a_key_that_cannot_be_written_to_its_end_is_not_left_behind(folder):
     assert not (folder / "half.key").exists()
     assert not (folder / ".keys.new").exists()
     assert (folder / "keys").read_text() == keys
+
+
+@pytest.mark.slow
+def test_a_command_whose_reader_has_gone_does_not_say_that_it_worked():
+    reader, writer = os.pipe()
+    os.close(reader)
+    # More than one pipe holds, so that it is written while the command still runs.
+    command = [sys.executable, "-m", "tickyard", "openapi"]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, timeout=STUCK_S, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")

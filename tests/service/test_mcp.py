@@ -395,3 +395,20 @@ def test_no_tool_of_the_catalog_claims_or_pays():
 
 def test_every_tool_of_the_catalog_tells_how_fresh_it_is():
     assert [r.name for r in CATALOG if r.is_tool and not r.part("Freshness")] == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"jsonrpc":"2.0","id":"\\ud83d","method":"ping"}',
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_price","arguments":{"symbol":"\\ud83d"}}}',
+    ],
+)
+@pytest.mark.parametrize("version", [None, "2025-11-25", "2026-07-28"])
+def test_half_a_character_is_no_json(version, body):
+    """As a text that was cut ends: nothing could write it again."""
+    headers = JSON if version is None else {**JSON, "mcp-protocol-version": version}
+    status, _, answer = posted(body, headers)
+    assert status == 400
+    error = {"code": -32700, "message": "the message is not valid JSON"}
+    assert json.loads(answer) == {"jsonrpc": "2.0", "id": None, "error": error}

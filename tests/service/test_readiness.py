@@ -8,7 +8,7 @@ import time
 import pytest
 
 from tickyard.kernel.clock import WallClock
-from yards import paperyard
+from yards import paperyard, rpcnode
 from yards.patience import STUCK_S
 
 
@@ -104,6 +104,27 @@ def test_what_was_well_before_it_failed_is_not_well_while_it_is_asked_again(tmp_
         yard.node.mode = "hang"
         yard.deps.clock.skipped += 1
         assert (await yard.get("/readyz")).status == 503
+
+    live(scenario, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_node_that_knows_the_newest_block_and_runs_no_call_is_told(tmp_path):
+    async def scenario(yard):
+        status, _ = await look(yard)
+        assert status == 200
+        well = yard.node.results["eth_call"]
+
+        def refuse(_):
+            raise rpcnode.Refused(-32011, "no backend is currently healthy to serve traffic")
+
+        yard.node.results["eth_call"] = refuse
+        yard.deps.clock.skipped += 10
+        for _ in range(2):
+            assert await reason(yard) == "not ready: the chain node refused the call"
+        yard.node.results["eth_call"] = well
+        status, _ = await look(yard)
+        assert status == 200
 
     live(scenario, tmp_path)
 

@@ -75,6 +75,8 @@ def live(scenario, folder):
 def test_a_changed_address_is_served_once_a_person_has_accepted_it(tmp_path):
     async def scenario(yard, far):
         registry, old = yard.deps.market.registry, await address_of(yard)
+        wish = {"symbol": SYMBOL, "condition": "above", "price": 900, "webhookUrl": "https://hooks.acme.com/x"}
+        assert (await yard.post("/v1/alerts", wish)).status == 201
         far.issuer.edit = moved
         await registry.refresh()
         assert await address_of(yard) == old
@@ -98,12 +100,15 @@ def test_a_changed_address_is_served_once_a_person_has_accepted_it(tmp_path):
         status, said = await tickyard(tmp_path, far, "accept", SYMBOL.lower(), "--address", checksum(ELSEWHERE))
         assert status == 0, said
         assert old in said
+        assert "1 active ones watch the new address" in said
+        assert (await yard.post("/v1/alerts", wish)).status == 502, "of which token, this process does not know yet"
         assert checksum(ELSEWHERE) in said
         # Also while the issuer is silent again: the store is the truth of all processes.
         far.issuer.is_down = True
         with pytest.raises(Exception, match="issuer"):
             await registry.refresh()
         assert await address_of(yard) == checksum(ELSEWHERE)
+        assert (await yard.post("/v1/alerts", wish)).status == 201
         far.issuer.is_down = False
         assert await tickyard(tmp_path, far, "show") == (
             0,

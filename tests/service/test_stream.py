@@ -14,6 +14,7 @@ import pytest
 from tickyard.catalog import CATALOG, STREAM
 from tickyard.chain.v3.ticks import tick_at
 from tickyard.client import AsyncClient, BadRequest, Client
+from tickyard.client import stream as client_stream
 from tickyard.doors.app import Plan, build_app
 from tickyard.features.actions.archive import archive
 from tickyard.features.history.store import record
@@ -34,7 +35,7 @@ from tickyard.store.tables import to_micros
 from tickyard.store.tokens import token_ids
 from tickyard.terminal.commands import watch
 from yards import house, paperyard, rpcnode, serving
-from yards.clocks import MovedClock
+from yards.clocks import MovedClock, SkippingClock
 from yards.patience import STUCK_S
 
 
@@ -829,3 +830,47 @@ def test_a_refusal_is_the_clients_own_exception(tmp_path):
             await anext(stage.listen(events=["gossip"]))
 
     on_stage(tmp_path, work)
+
+
+_CHUNKED = b"content-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "drop"),
+    [
+        (b"HTTP/1.1 200 OK\r\nx-slow: ", b"x"),
+        (b"HTTP/1.1 503 Busy\r\n" + _CHUNKED, b"1\r\nx\r\n"),
+        (b"HTTP/1.1 200 OK\r\n" + _CHUNKED, b"1\r\nx\r\n"),
+        (b"HTTP/1.1 200 OK\r\n" + _CHUNKED, b"8\r\ndata: 1\n\r\n"),
+    ],
+    ids=["head", "refusal", "line", "event"],
+)
+def test_a_stream_that_drips_and_brings_nothing_whole_is_a_lost_one(monkeypatch, before, drop):
+    monkeypatch.setattr(client_stream, "_SILENCE_S", 0.2)
+    connections = []
+
+    async def serve(reader, writer):
+        connections.append(writer)
+        await reader.readuntil(b"\r\n\r\n")
+        event = b'id: 5\nevent: sample\ndata: {"symbol": "AAPL"}\n\n'
+        with contextlib.suppress(ConnectionError):
+            if len(connections) > 1:
+                writer.write(b"HTTP/1.1 200 OK\r\n" + _CHUNKED + b"%x\r\n%s\r\n" % (len(event), event))
+            else:
+                writer.write(before)
+            while len(connections) == 1:
+                writer.write(drop)
+                await writer.drain()
+                await WallClock().sleep(0.02)
+
+    async def work():
+        async with asyncio.timeout(STUCK_S), await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            told = client_stream.listen(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", SkippingClock())
+            event = await anext(told)
+            await told.aclose()
+            for writer in connections:
+                writer.transport.abort()
+            return event
+
+    assert asyncio.run(work()).id == "5"
+    assert len(connections) == 2

@@ -17,6 +17,7 @@ from proof import count
 from tickyard.features.alerts import store as rows
 from tickyard.features.alerts.caps import AlertCaps, check_caps
 from tickyard.features.alerts.evaluate import FIRE, evaluate
+from tickyard.features.alerts.moved import follow_token, hold_creation
 from tickyard.features.alerts.operations import (
     AlertAsk,
     AlertDesk,
@@ -35,6 +36,8 @@ from tickyard.kernel.errors import BadRequest, NotFound, UpstreamDown
 from tickyard.kernel.ids import Address, Symbol
 from tickyard.kernel.wire import encode, error_body
 from tickyard.market.listing.asset import Asset
+from tickyard.market.listing.identity import identity_of
+from tickyard.market.listing.kept import ListingBook
 from tickyard.market.sampling.rounds import Round, slot_number
 from tickyard.sources.issuer.border import ListedAsset
 from tickyard.store import outbox
@@ -47,6 +50,7 @@ from yards.schema import lay
 
 RACES = count(500)
 AAPL = (Symbol("AAPL"), Address("0x" + "a1" * 20))
+MOVED = (Symbol("AAPL"), Address("0x" + "c3" * 20))
 TSLA = (Symbol("TSLA"), Address("0x" + "b2" * 20))
 URL = "https://hooks.acme.com/x"
 USD = 10**9
@@ -449,5 +453,64 @@ def test_finding_crossings_is_one_statement_that_goes_through_the_index(run):
         assert "ix_alert_armed" in shown
         assert "Seq Scan on alert" not in shown
         assert "SCAN alert" not in shown
+
+    run(work)
+
+
+def listed_at(symbol, address, uid):
+    return ListedAsset(uid, symbol, symbol, address, 10**18, None, None, "ASSET_STATUS_ACTIVE", "", "", None)
+
+
+async def accept(house, asset, *, listed=()):
+    """As `tickyard registry accept` does it: (followed, cancelled)."""
+    book = ListingBook(house.store)
+    async with house.store.begin() as tx:
+        await hold_creation(tx)
+        before = await book.accept(tx, asset)
+        found = await follow_token(tx, identity_of(asset), before, listed)
+        house.tokens |= await token_ids(tx, [MOVED])
+    return found
+
+
+async def pin_aapl(house):
+    await ListingBook(house.store).keep([listed_at(*AAPL, "0x01")], has_changed=True)
+
+
+def test_an_alert_watches_the_address_that_a_person_has_accepted(run):
+    async def work(house):
+        await pin_aapl(house)
+        made, done, other = await house.make(), await house.make(), await house.make(symbol=TSLA[0])
+        await house.cancel(done)
+        assert await accept(house, listed_at(*MOVED, "0x01")) == (1, 0)
+        house.clock.move(1)
+        assert await house.tick(99, 101) == 0, "nobody asks for the old one any more"
+        assert await house.tick(99, 101, token=MOVED) == 1
+        shown = [fields(await house.read(each))["status"] for each in (made, done, other)]
+        assert shown == ["fired", "cancelled", "active"]
+
+    run(work)
+
+
+@pytest.mark.parametrize(("listed", "status"), [((), "cancelled"), ((AAPL[1],), "active")])
+def test_an_alert_never_watches_another_asset_that_took_the_name(run, listed, status):
+    async def work(house):
+        await pin_aapl(house)
+        made = await house.make()
+        assert await accept(house, listed_at(*MOVED, "0x02"), listed=listed) == (0, int(status == "cancelled"))
+        house.clock.move(1)
+        assert await house.tick(99, 101, token=MOVED) == 0
+        assert fields(await house.read(made))["status"] == status
+
+    run(work)
+
+
+def test_a_process_that_has_not_seen_the_accepted_address_creates_no_alert(run):
+    async def work(house):
+        await pin_aapl(house)
+        await accept(house, listed_at(*MOVED, "0x01"))
+        with pytest.raises(UpstreamDown, match="just changed"):
+            await house.make()
+        house.market.registry = Listing(MOVED)
+        await house.make()
 
     run(work)

@@ -1,6 +1,7 @@
 """Recording rounds and reading them back, on both databases."""
 
 import asyncio
+import json
 import re
 from datetime import UTC, datetime
 from random import Random
@@ -18,6 +19,7 @@ from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address, Symbol
 from tickyard.market.sampling.rounds import Round, slot_number
 from tickyard.store.actions import corporate_action_change
+from tickyard.store.identities import AssetIdentity, pin, repin
 from tickyard.store.opening import open_store
 from tickyard.store.statement import Bulk
 from tickyard.store.tokens import token_ids
@@ -215,6 +217,33 @@ def test_token_ids_are_given_once_also_when_asked_for_at_once_and_follow_the_add
         assert renamed == {TOKENS[0][1]: 1}
         for each in others:
             await each.close()
+
+    run(where, work)
+
+
+def test_what_the_stream_tells_of_a_symbol_is_of_the_token_that_has_its_name(where):
+    """As after `tickyard registry accept`: both tokens were recorded within the same candles, under the same symbol."""
+    midnight, symbol = SLOT // 288 * 288, TOKENS[0][0]
+
+    async def work(opened):
+        moved = AssetIdentity(symbol, Address("0x" + "c3" * 20), "0x01")
+        async with opened.begin() as tx:
+            await pin(tx, [AssetIdentity(*TOKENS[0], "0x01")], START)
+            new = (await token_ids(tx, [(symbol, moved.address)]))[moved.address]
+            assert new > 1
+        for slot, price in ((midnight - 3, {new: 30}), (midnight - 2, {1: 10}), (midnight - 1, {new: 20})):
+            await record(opened, a_round(slot, price))
+        await record(opened, a_round(midnight, {new: 20}))
+        async with opened.begin() as tx:
+            await repin(tx, moved, START)
+        async with opened.read() as tx:
+            closed = (await Rounds().between(tx, (midnight - 1, 999), (midnight, 999)))[1:]
+            bars = [json.loads(event.data(None).decode().partition("data: ")[2])["candles"] for event in closed]
+            ticks = [[(bar["symbol"], bar["low"] * 10**9, bar["ticks"]) for bar in each] for each in bars]
+            assert ticks == [[(symbol, 20, 1)], *[[(symbol, 20, 2)]] * 4]
+            assert not await latest_prices(tx, midnight - 2)
+            assert (await reading.coverage(tx, 0)).items() >= {2: 0, new: 3}.items()
+            assert 1 not in await reading.coverage(tx, 0)
 
     run(where, work)
 

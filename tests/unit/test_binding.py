@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from tickyard.catalog import CATALOG
 from tickyard.doors.http.binding import Binder
+from tickyard.features.assets import FieldsAsk
 from tickyard.kernel.errors import BadRequest
 from tickyard.kernel.operation import Operation
 from tickyard.kernel.wire import Answer, Ask, SymbolField
@@ -93,12 +94,21 @@ def test_the_symbol_is_measured_after_decoding(symbol):
         (b'{"symbol":"A","side":' + b"9" * 5000 + b"}", "the body has a number that is too long"),
         (b"[" * 60_000, "the body is not valid JSON"),
         (b'{"symbol":"A","side":"\xff"}', "the body is not valid JSON"),
+        # Half a character, as a text that was cut ends: nothing could write it again.
+        (b'{"symbol":"A","side":"\\ud83d"}', "the body is not valid JSON"),
+        (b'{"symbol":"A","side":"buy","note":"\\udc00"}', "the body is not valid JSON"),
+        (b'{"\\ud83d":1}', "the body is not valid JSON"),
     ],
 )
 def test_a_body_out_of_shape_is_named(body, sentence):
     with pytest.raises(BadRequest) as refused:
         binder("POST", "/v1/trade/build", BodyAsk).from_body({}, body)
     assert refused.value.message == sentence
+
+
+def test_a_whole_character_may_be_escaped_in_a_body():
+    body = b'{"symbol":"A","side":"buy","note":"\\ud83d\\ude00 \\\\ud83d"}'
+    assert binder("POST", "/v1/trade/build", BodyAsk).from_body({}, body).note == "\U0001f600 \\ud83d"
 
 
 def test_one_ask_has_one_canonical_target():
@@ -166,3 +176,23 @@ def test_blanks_around_a_header_are_no_part_of_it():
 
     headers = [(b"last-event-id", b"1.2.3.a b \t ")]
     assert binder(path="/v1/x", ask=HeaderAsk).around(headers, "client") == {"since": "1.2.3.a b"}
+
+
+WORDS = "one of symbol, name, address, chainId, decimals, multiplier, status, logoUrl, isin"
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["nope"], f"fields[0] is nope, not {WORDS}"),
+        (["symbol", "no\npe" + "e" * 90], f"fields[1] is no?pe{'e' * 59}, not {WORDS}"),
+        (["symbol", 5], f"fields[1] is no string, not {WORDS}"),
+        (["symbol", ["name"]], f"fields[1] is no string, not {WORDS}"),
+        ("symbol", "fields must be a list of names of fields"),
+        ([], "fields must be a list of names of fields"),
+    ],
+)
+def test_of_a_list_of_words_the_wrong_one_is_named_and_the_right_ones(given, says):
+    with pytest.raises(BadRequest) as caught:
+        binder("POST", "/v1/assets", FieldsAsk).from_arguments({"fields": given})
+    assert caught.value.message == says

@@ -10,6 +10,7 @@ from tickyard.chain.keccak import keccak256
 from tickyard.chain.rpc.trouble import (
     Lagging,
     NodeUnreachable,
+    Refused,
     RpcError,
     Throttled,
     TooManyLogs,
@@ -158,7 +159,7 @@ def test_a_changed_byte_of_the_frame_of_a_swap_is_noticed(position):
         ("eth_call", -32005, "", Throttled),
         ("eth_call", -32029, "", Throttled),
         ("eth_call", -32097, "", Throttled),
-        ("eth_call", -32006, "", RpcError),
+        ("eth_call", -32006, "", Refused),
         ("eth_call", 429, "x", Throttled),
         ("eth_call", -32000, "Too Many Requests", Throttled),
         ("eth_getLogs", -32005, "rate limit reached", Throttled),

@@ -23,7 +23,7 @@ class Node:
 
     def __init__(self):
         self.time, self.failing, self.code = NOW, set(), "0x6001"
-        self.refuses = None
+        self.refuses, self.news, self.mute = None, False, ()
         self.asked, self.deadlines = [], []
 
     def deadline(self):
@@ -55,6 +55,14 @@ class Node:
         self.asked.append(block)
         self.deadlines.append(deadline)
         return self._answer(data)
+
+    async def batch(self, calls, *, deadline):
+        self.deadlines.append(deadline)
+        self.asked += [(method, params[1]) for method, params in calls]
+        answers = ["0x" + self._answer(params[0]["data"][2:]).hex() for _, params in calls]
+        if self.news:
+            answers[1] = "0x" + encode(["(bool,bytes)[]"], [[(True, b"new"), (True, b"new")]]).hex()
+        return [self.refuses if index in self.mute else each for index, each in enumerate(answers)]
 
     def _answer(self, data):
         [calls] = decode(["(address,bool,bytes)[]"], bytes.fromhex(data[8:]))
@@ -173,3 +181,19 @@ def test_the_newest_block_is_named_by_its_hash():
     _, reader = opened()
     assert asyncio.run(reader.newest()) == "0x" + "11" * 32
     assert reader.deadline() == 77.0
+
+
+def test_what_has_changed_since_a_block_is_not_told_as_of_that_block():
+    named = "0x" + "22" * 32
+    node, reader = opened()
+    node.failing.add(b"\2")
+    assert asyncio.run(reader.read_unmoved(CALLS, named, deadline=3.0)) == [b"\1", None]
+    assert node.asked == [("eth_call", {"blockHash": named}), ("eth_call", "latest")]
+    assert node.deadlines == [3.0]
+    node.news = True
+    assert asyncio.run(reader.read_unmoved(CALLS, named)) is None
+    node.news, node.refuses = False, RpcError(-32000, "header not found")
+    for mute in ((0,), (1,), (0, 1)):
+        node.mute = mute
+        with pytest.raises(UpstreamDown, match="could not run the call"):
+            asyncio.run(reader.read_unmoved(CALLS, named))

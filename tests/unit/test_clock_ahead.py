@@ -20,6 +20,7 @@ from tickyard.features.earn.days import epochs
 from tickyard.features.earn.tables import earn_epoch
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.observe.metrics import REGISTRY
+from tickyard.payments.proof.chain import Tip
 from tickyard.store import outbox
 from tickyard.store.opening import open_store
 from tickyard.worker import jobs
@@ -46,11 +47,31 @@ class Chain:
         return Head(7, "0x" + "07" * 32, HEAD_AT)
 
 
+class SecondChain:
+    """What our own eyes on 8453 see of its newest block."""
+
+    def __init__(self):
+        self.asked, self.is_dead = 0, False
+
+    async def tip(self):
+        self.asked += 1
+        if self.is_dead:
+            raise UpstreamDown("the chain node did not answer")
+        return Tip(9, HEAD_AT + 9, 9)
+
+
 class House:
     def __init__(self, store):
         self.store, self.clock = store, MovedClock()
         """The store's clock is right; this machine's is its own."""
-        self.deps = SimpleNamespace(store=store, clock=self.clock, rpc=Chain(self.clock))
+        settings = SimpleNamespace(networks=("4663", "8453"))
+        self.deps = SimpleNamespace(store=store, clock=self.clock, rpc=Chain(self.clock), settings=settings)
+        self.second = SecondChain()
+        payments = SimpleNamespace(chains={"eip155:8453": self.second})
+        self._tidier = jobs.Tidier(payments)
+
+    async def tidy(self):
+        await self._tidier.do_due(self.deps, None)
 
     async def add_alert(self):
         now = self.clock.now()
@@ -89,11 +110,11 @@ def test_it_expires_no_alert_that_the_chain_says_is_young(run):
         await house.add_alert()
         house.clock.misset(days=31)
         with pytest.raises(UpstreamDown):
-            await jobs.tidy(house.deps, None)
+            await house.tidy()
         assert (await house.alert()).status is AlertStatus.ACTIVE
         house.clock.misset()
         house.clock.move(days=31)
-        await jobs.tidy(house.deps, None)
+        await house.tidy()
         assert (await house.alert()).status is AlertStatus.EXPIRED
 
     run(scenario)
@@ -103,12 +124,34 @@ def test_the_worker_shows_the_newest_block_by_itself(run):
     """Where nobody asks an API process whether it is ready, the alarm on an old head goes by this one."""
 
     async def scenario(house):
-        await jobs.tidy(house.deps, None)
+        await house.tidy()
         assert REGISTRY.get_sample_value("tickyard_head_timestamp_seconds", {"chain": "4663"}) == HEAD_AT
         house.clock.misset(days=1)
         with pytest.raises(UpstreamDown):
-            await jobs.tidy(house.deps, None)
+            await house.tidy()
         assert REGISTRY.get_sample_value("tickyard_head_timestamp_seconds", {"chain": "4663"}) == HEAD_AT
+
+    run(scenario)
+
+
+def test_the_worker_looks_at_the_second_chain_too_although_nobody_pays(run):
+    """A node of 8453 that died while nobody paid was found by the next buyer: no alarm had anything to go by."""
+
+    def shown():
+        return REGISTRY.get_sample_value("tickyard_head_timestamp_seconds", {"chain": "8453"})
+
+    async def scenario(house):
+        await house.tidy()
+        assert shown() == HEAD_AT + 9
+        await house.add_alert()
+        house.second.is_dead = True
+        house.clock.move(days=31)
+        await house.tidy()
+        assert (await house.alert()).status is AlertStatus.EXPIRED, "its trouble keeps nothing else"
+        assert (shown(), house.second.asked) == (HEAD_AT + 9, 2)
+        house.deps.settings.networks = ("4663",)
+        await house.tidy()
+        assert house.second.asked == 2, "no payments are taken there"
 
     run(scenario)
 

@@ -13,6 +13,7 @@ from tickyard.chain.rpc.trouble import (
     Garbage,
     Lagging,
     NodeUnreachable,
+    Refused,
     RpcError,
     Stale,
     Throttled,
@@ -138,6 +139,26 @@ def test_a_refusal_is_an_answer_and_the_node_is_kept():
         (1, "eth_call", "rpc_error"),
     ]
     assert all(each[3] == pytest.approx(0.001) for each in seen)
+
+
+def test_what_one_node_refuses_another_is_asked_for_and_then_asked_first():
+    seen = []
+    refuses = (Refused(-32011, "no backend"),)
+    made, _, asked = nodes(refuses, (ForeignChain(),), (2,), observe=lambda *each: seen.append(each[2]))
+    assert ask(made) == ask(made) == 2
+    assert order(asked) == [0, 1, 2, 2]
+    assert seen == ["refused", "wrong_chain", "ok", "ok"]
+    # It rests not: it is there for whatever else is asked.
+    assert made.endpoints[0].rests_until == 0
+
+
+@pytest.mark.parametrize("others", [[], [(Refused(-32000, "b"),)], [(NodeUnreachable(),)], [(ForeignChain(),)]])
+def test_what_all_refuse_is_a_refusal(others):
+    made, _, asked = nodes((Refused(-32000, "a"),), *others)
+    with pytest.raises(Refused):
+        ask(made)
+    assert order(asked).count(0) == 1
+    assert {*order(asked)} == set(range(len(others) + 1))
 
 
 def test_a_node_that_is_well_again_has_no_past():

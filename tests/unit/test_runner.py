@@ -20,6 +20,7 @@ from tickyard.worker import runner
 from tickyard.worker.jobs import Job, Sampler
 from tickyard.worker.jobs import jobs as all_jobs
 from tickyard.worker.runner import Runner
+from yards.clocks import MovedClock
 from yards.patience import STUCK_S
 from yards.schema import lay
 
@@ -161,3 +162,63 @@ def test_a_worker_tells_the_newest_slot_before_it_has_recorded_one(tmp_path):
         return old.slot
 
     assert asyncio.run(go()) * SLOT_S == metrics.last_slot._value.get()
+
+
+def test_a_worker_on_a_fresh_store_tells_since_when_it_has_recorded_nothing(tmp_path):
+    """It told 0, as who records none does: the alarm on a missed slot leaves those out, so it never rang."""
+    metrics.last_slot.set(0)
+    clock = MovedClock()
+
+    async def go():
+        store = open_store(tmp_path / "tickyard.db", CLOCK, Random(1))
+        await lay(store)
+
+        async def silent():
+            raise UpstreamDown("the chain node does not answer")
+
+        market = SimpleNamespace(registry=SimpleNamespace(all=list))
+        deps = SimpleNamespace(store=store, clock=clock, market=market, rpc=SimpleNamespace(head=silent))
+        sampler, began = Sampler(Random(1), 0), slot_number(clock.now())
+        for _ in range(3):
+            with pytest.raises(UpstreamDown):
+                await sampler.do_due(deps, None)
+            assert metrics.last_slot._value.get() in (began * SLOT_S, (began + 1) * SLOT_S)
+            clock.move(SLOT_S)
+        assert metrics.last_slot._value.get() <= (began + 1) * SLOT_S
+        await store.close()
+
+    asyncio.run(go())
+
+
+def test_a_job_that_never_succeeds_is_told_by_its_age(tmp_path, monkeypatch):
+    """Each failure was a line in the log, and the task was up."""
+    monkeypatch.setattr(runner, "_TROUBLE_S", 0.001)
+    clock, tries = MovedClock(), []
+    began = clock.timestamp()
+
+    def done_at(name):
+        return metrics.REGISTRY.get_sample_value("tickyard_job_done_timestamp_seconds", {"task": f"job {name}"})
+
+    async def go():
+        store = open_store(tmp_path / "tickyard.db", CLOCK, Random(1))
+        await lay(store)
+
+        async def fails(_deps, _lease):
+            tries.append(done_at("sick"))
+            if len(tries) > 2 and done_at("sound") > began + 900:
+                worker.stop()
+            raise UpstreamDown("the chain node does not answer")
+
+        async def works(_deps, _lease):
+            clock.move(1000)
+
+        deps = SimpleNamespace(store=store, clock=clock, tasks=Supervisor(CLOCK, Random(1)))
+        worker = Runner(deps, [Job("sick", 0.001, fails), Job("sound", 0.001, works)])
+        async with asyncio.timeout(STUCK_S):
+            await worker.run()
+        await store.close()
+
+    asyncio.run(go())
+    assert all(began <= told < began + 900 for told in tries), "from the start on, and not later"
+    assert done_at("sick") == tries[0]
+    assert done_at("sound") > began + 900

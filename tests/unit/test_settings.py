@@ -48,6 +48,9 @@ def test_good_settings_are_taken():
         ("ACCESS_LOG", "perhaps", "TICKYARD_ACCESS_LOG must be on or off"),
         ("PROFILE", "testnet", "TICKYARD_PROFILE must be mainnet or sandbox"),
         ("FEE_TIERS", "100,x", "TICKYARD_FEE_TIERS must be a list of which each part is"),
+        ("FEE_TIERS", "100,500,100", "TICKYARD_FEE_TIERS must name each one once"),
+        ("NETWORKS", "4663,4663", "TICKYARD_NETWORKS must name each one once"),
+        ("NETWORKS", "4663,1", "TICKYARD_NETWORKS must be a list of which each part is 4663 or 8453"),
         ("TRUSTED_PROXIES", "0.0.0.0/0", "the whole internet"),
         ("TRUSTED_PROXIES", "10.0.0.0/8,::/0", "the whole internet"),
         ("TRUSTED_PROXIES", "proxy.local", "is not a network such as 10.0.0.0/8"),
@@ -152,12 +155,13 @@ def test_a_file_is_held_to_the_same_words(tmp_path):
         with pytest.raises(SettingsError) as caught:
             read_settings(GOOD | {"TICKYARD_SETTINGS": str(file)})
         assert says in str(caught.value)
-    file.write_text("rpc_urls = 'https://a'\nfacilitator_4663 = ['https://b/', 'https://c']")
+    file.write_text("rpc_urls = 'https://a'\nfacilitator_4663 = ['https://b/', 'https://c']\nnetworks = [4663]")
     settings = read_settings(
         {key: text for key, text in GOOD.items() if "4663" not in key and "RPC_URLS" not in key}
         | {"TICKYARD_SETTINGS": str(file), "TICKYARD_RPC_URLS_8453": "https://d"}
     )
     assert (settings.rpc_urls, settings.facilitator_4663) == (("https://a",), ("https://b", "https://c"))
+    assert settings.networks == ("4663",)
     with pytest.raises(SettingsError, match=r"nowhere\.toml.*cannot be read"):
         read_settings(GOOD | {"TICKYARD_SETTINGS": str(tmp_path / "nowhere.toml")})
 

@@ -37,7 +37,9 @@ async def check_contracts(rpc: Rpc, contracts: Contracts) -> None:
 async def _read(rpc: Rpc, to: Address, data: bytes, name: str) -> bytes:
     try:
         answer = await rpc.eth_call(to, data)
-    except RpcError:
+    except RpcError as error:
+        if not error.is_revert:
+            raise  # the node would not run it: that says nothing about the contract
         answer = b""
     if len(answer) != 32:
         raise WrongChain(f"the contract at the pinned {name} address {checksum(to)} is something else")

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from tickyard.config.settings import FACILITATORS, PREFIX, PRICES, URLS, Settings
 from tickyard.config.wallet import problem_with
+from tickyard.config.web_address import is_web_address
 from tickyard.kernel.ids import is_address
 
 _MAPPED: Final = ipaddress.IPv6Network("::ffff:0:0/96")
@@ -32,8 +33,8 @@ _NEEDED_ON_MAINNET: Final = (
 
 def problems_of(settings: Settings, *, is_for_service: bool = True) -> list[str]:
     """One sentence for each."""
-    missing = _missing(settings) if is_for_service else []
-    return [*missing, *_addresses(settings), *_names(settings), *_others(settings)]
+    paid = [*_missing(settings), *_receiver(settings)] if is_for_service else []
+    return [*paid, *_addresses(settings), *_names(settings), *_others(settings)]
 
 
 def _missing(settings: Settings) -> list[str]:
@@ -49,17 +50,27 @@ def _missing(settings: Settings) -> list[str]:
     return found
 
 
-def _addresses(settings: Settings) -> list[str]:
-    found = []
-    if settings.pay_to and (wrong := problem_with(settings.pay_to)) and not settings.is_sandbox:
+def _receiver(settings: Settings) -> list[str]:
+    """Where money goes: whoever works on the store alone receives none."""
+    found: list[str] = []
+    if not settings.pay_to:
+        return found
+    if settings.is_sandbox:
+        if not is_address(settings.pay_to):
+            found.append("TICKYARD_PAY_TO must be 0x followed by 40 hex digits")
+    elif wrong := problem_with(settings.pay_to):
         found.append(f"TICKYARD_PAY_TO {wrong}")
-    if settings.pay_to and settings.pay_to.lower() in (settings.service_token.lower(), settings.payout_desk.lower()):
+    if settings.pay_to.lower() in (settings.service_token.lower(), settings.payout_desk.lower()):
         found.append("TICKYARD_PAY_TO is a contract of the reward program, from which nothing comes back")
-    checked = ("spender", "service_token", "payout_desk")
-    for name in ("pay_to", *checked) if settings.is_sandbox else checked:
-        if getattr(settings, name) and not is_address(getattr(settings, name)):
-            found.append(f"{PREFIX}{name.upper()} must be 0x followed by 40 hex digits")
     return found
+
+
+def _addresses(settings: Settings) -> list[str]:
+    return [
+        f"{PREFIX}{name.upper()} must be 0x followed by 40 hex digits"
+        for name in ("spender", "service_token", "payout_desk")
+        if getattr(settings, name) and not is_address(getattr(settings, name))
+    ]
 
 
 def _names(settings: Settings) -> list[str]:
@@ -67,15 +78,15 @@ def _names(settings: Settings) -> list[str]:
     for name in ("host", "metrics_host"):
         if not _ADDRESS.fullmatch(getattr(settings, name)):
             found.append(f"{PREFIX}{name.upper()} must be an address of this machine such as 127.0.0.1")
-    if _is_url(settings.base_url, "http", "https") and set(settings.base_url) & set("?#@"):
+    if is_web_address(settings.base_url, "http", "https") and set(settings.base_url) & set("?#@"):
         found.append("TICKYARD_BASE_URL must be the address alone: paths are put behind it")
     for name in URLS:
-        if getattr(settings, name) and not _is_url(getattr(settings, name), "http", "https"):
+        if getattr(settings, name) and not is_web_address(getattr(settings, name), "http", "https"):
             found.append(f"{PREFIX}{name.upper()} must be an http or https address")
     for name in ("rpc_urls", "rpc_urls_8453", *FACILITATORS):
-        if not all(_is_url(url, "http", "https") for url in getattr(settings, name)):
+        if not all(is_web_address(url, "http", "https") for url in getattr(settings, name)):
             found.append(f"{PREFIX}{name.upper()} must be http or https addresses separated by commas")
-    if not all(_is_url(url, "ws", "wss") for url in settings.rpc_ws_urls):
+    if not all(is_web_address(url, "ws", "wss") for url in settings.rpc_ws_urls):
         found.append("TICKYARD_RPC_WS_URLS must be ws or wss addresses separated by commas")
     for text in settings.trusted_proxies:
         if (wrong := _wrong_with_network(text)) is not None:
@@ -111,21 +122,14 @@ def _others(settings: Settings) -> list[str]:
             found.append(f"{PREFIX}{name.upper()} must be a price in dollars such as 0.01")
     if not settings.networks:
         found.append("TICKYARD_NETWORKS must name 4663, 8453 or both")
+    for name in ("fee_tiers", "networks"):
+        if len(set(getattr(settings, name))) < len(getattr(settings, name)):
+            found.append(f"{PREFIX}{name.upper()} must name each one once")
     try:
         settings.history_start_at  # noqa: B018  reading it is the check
     except (ValueError, OverflowError):
         found.append("TICKYARD_HISTORY_START must be an ISO 8601 time")
     return found
-
-
-def _is_url(text: str, *schemes: str) -> bool:
-    if not text.isprintable() or " " in text:
-        return False
-    try:
-        parts = urlsplit(text)
-        return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
 
 
 def _wrong_with_network(text: str) -> str | None:

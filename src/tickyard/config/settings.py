@@ -110,7 +110,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     service_token_first_block: Annotated[int, Meta(ge=0, le=MANY)] = 0
     """The block in which the service token was created: its transfers are read from there on."""
     second_logs_url: str = ""
-    """A second node of chain 4663, which must show the same transfers of the service token. May carry a key."""
+    """A second node of chain 4663: it must show the same transfers and decimals of that token. May carry a key."""
     payout_desk: str = ""
     """The desk contract that pays the rewards; without it the program is off."""
     payout_desk_first_block: Annotated[int, Meta(ge=0, le=MANY)] = 0

@@ -39,10 +39,15 @@ def read_text(kind: Any, text: str) -> Any:
 
 
 def read_value(kind: Any, value: Any) -> Any:
+    described = inspect.type_info(kind)
+    match described, value:
+        case inspect.VarTupleType(item_type=inspect.LiteralType()), list():
+            # A network is a name, which looks like a number: a file of settings has both.
+            value = [str(each) if type(each) is int else each for each in value]
     try:
         return msgspec.convert(value, kind, strict=False)
     except msgspec.ValidationError:
-        raise Wrong(f"must be {_wanted(inspect.type_info(kind), value)}") from None
+        raise Wrong(f"must be {_wanted(described, value)}") from None
 
 
 def _wanted(kind: inspect.Type, value: Any) -> str:

@@ -27,6 +27,7 @@ from tickyard.features.history.stream.hub import Hub
 from tickyard.kernel.ids import EXAMPLE_WALLET
 from tickyard.kernel.operation import Operation
 from tickyard.observe.log import AccessLog
+from tickyard.observe.requests import request_counts
 from tickyard.payments.layer import Payments
 from tickyard.payments.offer.challenge import PaidOffer
 
@@ -108,6 +109,7 @@ def build_app(plan: Plan, *, access_log: AccessLog | None) -> App:
         origins=settings.mcp_origins,
     )
     routes += [(method, MCP_PATH, mcp) for method in _ALL_METHODS]
+    request_counts.expect(path for _, path, _ in routes)
     edge = _edge(build_router(routes), cache, plan, access_log)
     edge.at_once = {row.path.encode(): endpoints[row.name].at_once for row in plan.rows if row.at_once is not None}
     return App(edge, cache, mcp, hub)

@@ -83,10 +83,20 @@ payout_unpaid_s = Gauge(
 payout_refused = Counter("tickyard_payout_refused", "Payout transactions that a node refused", registry=REGISTRY)
 payout_halted = Gauge("tickyard_payout_halted", "1 while payouts are halted", registry=REGISTRY)
 payouts = Counter("tickyard_payouts", "Payouts by how they ended", ["outcome"], registry=REGISTRY)
-last_slot = Gauge("tickyard_last_slot_seconds", "Start of the newest recorded slot, Unix seconds", registry=REGISTRY)
+last_slot = Gauge(
+    "tickyard_last_slot_seconds",
+    "Start of the newest recorded slot, Unix seconds; before the first one, of the slot that was first tried",
+    registry=REGISTRY,
+)
 coverage = Gauge("tickyard_coverage_samples", "Samples of the last 24 hours", ["symbol"], registry=REGISTRY)
 
 task_up = Gauge("tickyard_task_up", "Whether a long-lived task is running", ["task"], registry=REGISTRY)
+job_done = Gauge(
+    "tickyard_job_done_timestamp_seconds",
+    "When a look of this job last succeeded, or the process began, Unix seconds",
+    ["task"],
+    registry=REGISTRY,
+)
 task_deaths = Counter("tickyard_task_deaths", "Deaths of long-lived tasks", ["task"], registry=REGISTRY)
 
 

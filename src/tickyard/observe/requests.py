@@ -27,6 +27,11 @@ class RequestCounts(Collector):
         self._cells: dict[tuple[str, int], list[int]] = {}
         """Requests, microseconds, and how many took up to each bound."""
 
+    def expect(self, routes: Iterable[str]) -> None:
+        """Show their crashes from the start: an alarm on what is not there yet would not ring for the first."""
+        for route in routes:
+            self._cells.setdefault((route, 500), [0] * (_BUCKETS + 2))
+
     def add(self, route: str, status: int, micros: int) -> None:
         cell = self._cells.get((route, status))
         if cell is None:
@@ -45,6 +50,8 @@ class RequestCounts(Collector):
             routes[route] = [mine + more for mine, more in zip(routes.get(route, [0] * len(cell)), cell, strict=True)]
         took = HistogramMetricFamily("tickyard_request_duration_seconds", "Time to answer", labels=["route"])
         for route, cell in routes.items():
+            if not cell[0]:
+                continue
             took.add_metric([route], _cumulated(cell[2:]), sum_value=cell[1] / 1e6)
         return [requests, seconds, took]
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import Column, Integer, String, Table, delete, or_, select, update
+from sqlalchemy import Column, ColumnElement, Integer, String, Table, delete, exists, or_, select, update
 
 from tickyard.kernel.ids import Address, Symbol
 from tickyard.store.engine import Transaction
 from tickyard.store.tables import METADATA, Instant
+from tickyard.store.tokens import token
 from tickyard.store.upsert import insert_new, upsert
 
 pinned_token: Final = Table(
@@ -22,6 +23,12 @@ pinned_token: Final = Table(
     Column("address", String, nullable=False, unique=True),
     Column("uid", String, nullable=False, unique=True),
     Column("pinned_at", Instant, nullable=False),
+)
+
+# Of the tokens that were ever recorded: nobody else has its name now. One that a person has replaced by another keeps
+# its row and its samples, and they are not the symbol's any more.
+HAS_ITS_NAME: Final[ColumnElement[bool]] = ~exists().where(
+    pinned_token.c.symbol == token.c.symbol, pinned_token.c.address != token.c.address
 )
 
 # What a person has accepted, and what it was before: nobody else ever changes a pin.
@@ -68,6 +75,12 @@ async def identities(tx: Transaction) -> dict[Symbol, AssetIdentity]:
     """Every pin, those of tokens that have left the list included."""
     rows = await tx.execute(select(pinned_token.c.symbol, pinned_token.c.address, pinned_token.c.uid))
     return {Symbol(symbol): AssetIdentity(Symbol(symbol), Address(address), uid) for symbol, address, uid in rows}
+
+
+async def pinned_address(tx: Transaction, symbol: Symbol) -> Address | None:
+    found = await tx.execute(select(pinned_token.c.address).where(pinned_token.c.symbol == symbol))
+    address = found.scalar_one_or_none()
+    return None if address is None else Address(address)
 
 
 async def pin(tx: Transaction, new: Iterable[AssetIdentity], now: datetime) -> None:

@@ -1,11 +1,13 @@
 """The pieces of work, and when each is due."""
 
+import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from random import Random
 from typing import Final, Protocol
 
+from tickyard.config.pinned import SECOND_CHAIN_ID
 from tickyard.deps import Deps
 from tickyard.features.actions.sync import ActionsDeps, sync_actions
 from tickyard.features.alerts.store import expire
@@ -15,12 +17,14 @@ from tickyard.features.earn.days.epochs import index_holders, run_due
 from tickyard.features.earn.room import EarnDeps
 from tickyard.features.history.reading import newest_slot
 from tickyard.kernel.clock import SLOT_S, Stamp, seconds_since, stamp
+from tickyard.kernel.errors import UpstreamDown
 from tickyard.market.sampling.rounds import slot_number
 from tickyard.observe import metrics
 from tickyard.observe.log import log
 from tickyard.observe.watched import head_at
 from tickyard.payments.books.stock import forget_stock, show_stock
 from tickyard.payments.layer import Payments
+from tickyard.payments.offer.terms import SECOND
 from tickyard.payments.proof.reconcile import look_after
 from tickyard.store import outbox
 from tickyard.store.leases import Lease
@@ -52,6 +56,7 @@ class Sampler:
         self._rng = rng
         self._spread_s = spread_s
         self._done: int | None = None
+        self._first: int | None = None
         self._aimed: tuple[int, float] = (0, 0.0)
 
     async def do_due(self, deps: Deps, lease: Lease) -> None:
@@ -62,9 +67,9 @@ class Sampler:
         if self._done is None:
             async with deps.store.glance() as tx:
                 self._done = await newest_slot(tx)
-            if self._done is not None:
-                # Also by who will record none: the alarm goes by this.
-                metrics.last_slot.set(self._done * SLOT_S)
+            # Also by who will record none: the alarm goes by this. Where none was ever recorded, since we tried to.
+            self._first = slot if self._first is None else self._first
+            metrics.last_slot.set((self._first if self._done is None else self._done) * SLOT_S)
             if self._done == slot:
                 return
         ticked = await run_slot(deps, lease)
@@ -94,12 +99,26 @@ async def _proven_now(deps: Deps) -> datetime:
     return deps.clock.now()
 
 
-async def tidy(deps: Deps, _lease: Lease) -> None:
+class Tidier:
     """Alerts that are over become expired, and old outbox rows go."""
-    now = await _proven_now(deps)
-    async with deps.store.begin() as tx:
-        await expire(tx, now)
-        await outbox.forget_old(tx, now)
+
+    def __init__(self, payments: Payments) -> None:
+        self._payments = payments
+
+    async def do_due(self, deps: Deps, _lease: Lease) -> None:
+        if str(SECOND_CHAIN_ID) in deps.settings.networks:
+            await self._show_second_head()
+        now = await _proven_now(deps)
+        async with deps.store.begin() as tx:
+            await expire(tx, now)
+            await outbox.forget_old(tx, now)
+
+    async def _show_second_head(self) -> None:
+        """While nobody pays there, nobody else asks its nodes: the next buyer would be the first to find them dead."""
+        # Its trouble is told by what counts its calls, and by this head growing old.
+        with contextlib.suppress(UpstreamDown):
+            tip = await self._payments.chains[SECOND].tip()
+            head_at.labels(str(SECOND_CHAIN_ID)).set(tip.timestamp)
 
 
 class Bookkeeper:
@@ -187,5 +206,5 @@ def jobs(deps: Deps, rooms: WorkDeps, rng: Random) -> list[Job]:
         ),
         Job("payments", 1.0 if is_sandbox else 5.0, Bookkeeper(rooms.payments).do_due, forget_stock),
         Job("actions", 5.0, ActionReader(rooms).do_due),
-        Job("tidy", 30.0, tidy),
+        Job("tidy", 30.0, Tidier(rooms.payments).do_due),
     ]

@@ -13,6 +13,7 @@ from typing import Final
 
 from tickyard.deps import Deps
 from tickyard.kernel.errors import UpstreamDown
+from tickyard.observe import metrics
 from tickyard.observe.log import log
 from tickyard.store import leases
 from tickyard.store.leases import Lease, LostLease
@@ -34,8 +35,10 @@ class Runner:
         """Work until `stop`. What has begun is finished, and every lease handed back. A job that fails is none of the
         others' business."""
         tasks = self._deps.tasks
-        names = [f"job {job.name}" for job in self._jobs]
+        names = [_task_of(job) for job in self._jobs]
         for name, job in zip(names, self._jobs, strict=True):
+            # From the start on: one that never succeeds must be seen, too.
+            self._note_done(job)
             tasks.start(name, partial(self._lead, job), until=self._stopping)
         await self._stopping.wait()
         await tasks.finish(names)
@@ -83,6 +86,7 @@ class Runner:
             while not self._stopping.is_set():
                 try:
                     await job.run(self._deps, lease)
+                    self._note_done(job)
                     pause_s, since = job.pause_s, None
                 except UpstreamDown as failure:
                     log.warning("a job could not be done, it is tried again", job=job.name, reason=failure.message)
@@ -98,6 +102,9 @@ class Runner:
             with contextlib.suppress(asyncio.CancelledError, LostLease):
                 await keeping
 
+    def _note_done(self, job: Job) -> None:
+        metrics.job_done.labels(_task_of(job)).set(self._deps.clock.timestamp())
+
     async def _keep(self, lease: Lease) -> None:
         while True:
             await self._deps.clock.sleep(leases.RENEW_S)
@@ -108,3 +115,7 @@ class Runner:
     async def _pause(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), seconds)
+
+
+def _task_of(job: Job) -> str:
+    return f"job {job.name}"

@@ -18,9 +18,9 @@ from tickyard.chain.rpc.batches import AT_ONCE, BatchSize
 from tickyard.chain.rpc.endpoint import NodeUrl
 from tickyard.chain.rpc.failover import Failover, Observe
 from tickyard.chain.rpc.freshness import BlockAge
-from tickyard.chain.rpc.reply import any_value, hex_bytes, read_many, read_one, read_quantity
+from tickyard.chain.rpc.reply import any_value, any_values, hex_bytes, read_one, read_quantity
 from tickyard.chain.rpc.seal import Seals
-from tickyard.chain.rpc.trouble import Garbage, Lagging, RpcError, TooManyLogs
+from tickyard.chain.rpc.trouble import Garbage, Lagging, Refused, RpcError, TooManyLogs
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
@@ -139,14 +139,12 @@ class Rpc:
         numbered = [(next(self._ids), method, params) for method, params in calls]
         asked = [(request_id, method) for request_id, method, _ in numbered]
 
-        def read(answer: bytes) -> list[Any | RpcError]:
-            outcomes = read_many(answer, asked)
-            return [outcome if isinstance(outcome, RpcError) else any_value(outcome) for outcome in outcomes]
-
         body = _encode([_request(*each) for each in numbered])
         try:
-            answers = await self._nodes.ask("batch", body, read, deadline)
-        except RpcError:
+            answers = await self._nodes.ask("batch", body, lambda answer: any_values(answer, asked), deadline)
+        except RpcError as refusal:
+            if isinstance(refusal, Refused) and refusal.beside is not None:
+                return refusal.beside
             # The batch was refused as one: some nodes take three calls at a time and no more.
             if len(calls) == 1:
                 raise

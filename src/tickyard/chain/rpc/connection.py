@@ -56,7 +56,7 @@ class Lane:
         self._is_whole = False
         try:
             return await self._exchange(await self._connected(), body)
-        except (aiohttp.ClientConnectionError, aiohttp.EofStream, OSError):
+        except (aiohttp.ClientConnectionError, aiohttp.EofStream, OSError, UnicodeError):
             raise HungUp if 0 < before == self.opened else NodeUnreachable from None
         except aiohttp.ClientPayloadError:
             raise NodeUnreachable from None

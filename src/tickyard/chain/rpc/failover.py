@@ -14,7 +14,16 @@ from typing import Final, TypeVar
 
 from tickyard.chain.rpc.endpoint import NodeUrl
 from tickyard.chain.rpc.freshness import HEAD_CHECK, BlockAge, read_head_time
-from tickyard.chain.rpc.trouble import ForeignChain, Lagging, NodeUnreachable, RpcError, Stale, Throttled, Trouble
+from tickyard.chain.rpc.trouble import (
+    ForeignChain,
+    Lagging,
+    NodeUnreachable,
+    Refused,
+    RpcError,
+    Stale,
+    Throttled,
+    Trouble,
+)
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 
@@ -70,12 +79,16 @@ class Failover:
         """
         deadline = self.deadline() if deadline is None else deadline
         trouble: Trouble | None = None
+        refusal: Refused | None = None
         asked: list[NodeUrl] = []
+        refusing: list[NodeUrl] = []
         for tried in range(self._max_tries):
+            if refusing and all(each in refusing or each.is_foreign for each in self.endpoints):
+                break
             started, first = self._clock.monotonic(), self._preferred
             endpoint = self.endpoints[first]
-            if endpoint.is_resting(started):
-                endpoint = self._choose(started, asked, deadline)
+            if endpoint in refusing or endpoint.is_resting(started):
+                endpoint = self._choose(started, asked, refusing, deadline)
                 await self._pause(endpoint, tried, deadline)
                 started = self._clock.monotonic()
             asked.append(endpoint)
@@ -90,6 +103,11 @@ class Failover:
                 trouble, outcome = NodeUnreachable(), "timeout"
             except Trouble as caught:
                 trouble, outcome = caught, caught.outcome
+            except Refused as caught:
+                # It needs no rest: it may do everything else. Who answers is asked first from then on.
+                refusal, outcome = caught, "refused"
+                refusing.append(endpoint)
+                continue
             except RpcError:
                 outcome = "rpc_error"
                 self._settle_on(endpoint, first)
@@ -102,7 +120,7 @@ class Failover:
                 if self._observe:
                     self._observe(endpoint.index, method, outcome, self._clock.monotonic() - started)
             endpoint.note_trouble(trouble, self._clock.monotonic(), self._rng, self._budget_s)
-        raise _gave_up(trouble)
+        raise refusal or _gave_up(trouble)
 
     async def _post(self, endpoint: NodeUrl, body: bytes, read: Callable[[bytes], T], *, shows_age: bool) -> T:
         """An answer of a node that is where the chain is. Its newest block is looked at beside, every few seconds."""
@@ -163,13 +181,14 @@ class Failover:
         if self._preferred == first:
             self._preferred = endpoint.index
 
-    def _choose(self, now: float, asked: Sequence[NodeUrl], deadline: float) -> NodeUrl:
+    def _choose(self, now: float, asked: Sequence[NodeUrl], refusing: Sequence[NodeUrl], deadline: float) -> NodeUrl:
         """When the URL that worked last rests: the next one that does not, else whose rest is over first.
 
         Of those that rest, one that this caller has not asked yet goes before: it may have recovered, while a second
         look at one that was just found stuck would find the same.
         """
         in_order = self.endpoints[self._preferred :] + self.endpoints[: self._preferred]
+        in_order = [endpoint for endpoint in in_order if endpoint not in refusing]
         for endpoint in in_order:
             if not endpoint.is_resting(now):
                 return endpoint

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from tickyard.chain.quantity import quantity
-from tickyard.chain.rpc.trouble import Garbage, RpcError, Trouble, judge
+from tickyard.chain.rpc.trouble import Garbage, Refused, RpcError, Trouble, judge
 from tickyard.kernel.errors import UpstreamDown
 
 _ABSENT = msgspec.Raw()
@@ -80,6 +80,17 @@ def _outcome(reply: RpcReply, method: str) -> msgspec.Raw | RpcError:
     if reply.result is _ABSENT:
         raise Garbage
     return reply.result
+
+
+def any_values(body: bytes, asked: Sequence[Asked]) -> list[Any | RpcError]:
+    """The values of a batch in the order asked. A call that any node would answer, and this one does not, is raised
+    with the rest beside it: another may answer them all."""
+    values = [each if isinstance(each, RpcError) else any_value(each) for each in read_many(body, asked)]
+    for refusal in values:
+        if isinstance(refusal, Refused):
+            refusal.beside = values
+            raise refusal
+    return values
 
 
 def any_value(raw: msgspec.Raw) -> Any:

@@ -9,6 +9,7 @@
       ForeignChain       the node serves another chain
     RpcError           the node did answer, and the answer is no: never tried again
       TooManyLogs        ask for fewer blocks
+      Refused            it does not do what every node does: another URL may, and the answer is no if none does
 
 Trouble stays inside the client. RpcError reaches callers; one that nobody expected is an upstream failure.
 """
@@ -88,6 +89,14 @@ class TooManyLogs(RpcError):
     """The range matched more logs, or spans more blocks, than the node will serve."""
 
 
+class Refused(RpcError):
+    """No answer to a question that every node can answer, and nothing in it that speaks of the call: a gateway without
+    a node behind it, a node that has forgotten old state, a plan that has run out in words that nobody knew of."""
+
+    beside: list[Any] | None = None
+    """What the batch was answered in which this one call was refused."""
+
+
 _HEX_BYTES = re.compile(r"0x(?:[0-9a-fA-F]{2})*")
 _TOO_HEAVY = re.compile(r"out of gas|gas required exceeds|execution (?:timeout|aborted)|request entity too large", re.I)
 _LOGS_CAP = re.compile(
@@ -117,6 +126,33 @@ _AHEAD = re.compile(
 _OUT_OF_ORDER = re.compile(
     r"must be authenticated|unauthori[sz]ed|api key|quota|internal (?:server |json-rpc )?error\.?\Z", re.I
 )
+_PLAIN = frozenset(
+    {
+        "batch",
+        "eth_blockNumber",
+        "eth_call",
+        "eth_chainId",
+        "eth_getBalance",
+        "eth_getBlockByHash",
+        "eth_getBlockByNumber",
+        "eth_getBlockReceipts",
+        "eth_getCode",
+        "eth_getLogs",
+        "eth_getStorageAt",
+        "eth_getTransactionByHash",
+        "eth_getTransactionCount",
+        "eth_getTransactionReceipt",
+    }
+)
+"""What every node can do. What only some can is asked to see whether this one does."""
+_INVALID_PARAMS = -32602
+_OF_THE_CALL = re.compile(
+    r"invalid (?:opcode|jump)|bad instruction|stack (?:under|over)flow|vm (?:execution|exception)"
+    r"|execution error|write protection|code size"
+    r"|insufficient (?:funds|balance)|enough (?:funds|balance)|\bgas\b|\bnonce\b|out of bounds",
+    re.I,
+)
+"""How clients say that the contract or its caller is at fault, without the word revert."""
 
 
 def judge(method: str, code: int, reason: str, data: Any) -> Trouble | RpcError:
@@ -138,4 +174,6 @@ def judge(method: str, code: int, reason: str, data: Any) -> Trouble | RpcError:
         return Lagging()
     if _OUT_OF_ORDER.search(reason):
         return NodeUnreachable()
+    if method in _PLAIN and code != _INVALID_PARAMS and not error.is_too_heavy and not _OF_THE_CALL.search(reason):
+        return Refused(code, reason, data)
     return error

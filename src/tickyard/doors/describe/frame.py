@@ -20,6 +20,20 @@ FRAME_KINDS: Final[tuple[type[msgspec.Struct], ...]] = (Index, ErrorBody)
 
 _TEXT: Final = {"type": "string"}
 _SAYS_ERROR: Final = {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorBody"}}}
+_PROTOCOL_ERROR: Final = {
+    "type": "object",
+    "properties": {
+        "jsonrpc": {"const": "2.0"},
+        "id": {"type": ["string", "integer", "null"]},
+        "error": {
+            "type": "object",
+            "properties": {"code": {"type": "integer"}, "message": _TEXT},
+            "required": ["code", "message"],
+        },
+    },
+    "required": ["jsonrpc", "error"],
+}
+_SAYS_PROTOCOL_ERROR: Final = {"application/json": {"schema": _PROTOCOL_ERROR}}
 PAYMENT_PARAMETERS: Final = [
     {
         "name": name,
@@ -114,7 +128,11 @@ def _tool_server() -> dict[str, Any]:
     door = _door("call_tool_server", text, {"application/json": {"schema": {"type": "object"}}})
     refused = {"400": "No message of the protocol.", "403": "This origin may not call.", "413": "Too long.",
                "406": "The caller takes no JSON.", "415": "No JSON.", "421": "Another host."}  # fmt: skip
-    answers = {status: {"description": said, "content": _SAYS_ERROR} for status, said in refused.items()}
+    # What has reached the protocol is refused in its words.
+    words = {"400": _SAYS_PROTOCOL_ERROR, "406": _SAYS_PROTOCOL_ERROR}
+    answers = {
+        status: {"description": said, "content": words.get(status, _SAYS_ERROR)} for status, said in refused.items()
+    }
     taken = {"202": {"description": "A notification was taken; there is nothing to answer."}}
     return {
         **door,

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from tickyard.doors.http.bodies import holds_half_a_character
 from tickyard.doors.http.fields import FieldRule, in_list, rules_of, sentence
 from tickyard.kernel.errors import BadRequest
 from tickyard.kernel.operation import Operation
@@ -170,6 +171,8 @@ def read_json_object(body: bytes) -> dict[str, Any]:
         )
     except (ValueError, RecursionError):
         raise BadRequest("the body is not valid JSON") from None
+    if holds_half_a_character(body):
+        raise BadRequest("the body is not valid JSON")
     if not isinstance(values, dict):
         raise BadRequest("the body must be a JSON object")
     return values

@@ -1,5 +1,6 @@
 """Request bodies: counted as they stream in, because Content-Length may lie."""
 
+import json
 from typing import Final
 
 from starlette.types import Receive, Scope
@@ -52,6 +53,21 @@ async def read_json_body(scope: Scope, receive: Receive) -> bytes:
     if len(body) > BODY_MAX_BYTES:
         raise _too_large()
     return body
+
+
+def holds_half_a_character(body: bytes) -> bool:
+    """Whether JSON escapes one half of a surrogate pair, as a text that was cut ends: Python reads it as text, and
+    nothing can write it again."""
+    if b"\\u" not in body:
+        return False
+    try:
+        json.dumps(json.loads(body), ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    except (ValueError, RecursionError):
+        # Something else is wrong with it, which its reader tells.
+        return False
+    return False
 
 
 def _too_large() -> BodyRefused:

@@ -5,7 +5,7 @@ says what it must be, so the sentence is made here from the field's own declarat
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -34,6 +34,8 @@ class FieldRule:
     """Filled in by the door with the caller's address; never settable by the caller."""
     item: type[Ask] | None = None
     """What it is a list of."""
+    among: tuple[str, ...] = ()
+    """What each of a list must be one of."""
 
     def from_text(self, text: str) -> str | int:
         """A query or path value, which always arrives as text, as the type the ask declares."""
@@ -76,6 +78,7 @@ def _rule(field: inspect.Field, hint: Any) -> FieldRule:
         header=extra.get("header"),
         is_client=bool(extra.get("client")),
         item=_item(kind),
+        among=_among(hint),
     )
 
 
@@ -85,12 +88,23 @@ def _item(kind: inspect.Type) -> type[Ask] | None:
     return None
 
 
+def _among(hint: Any) -> tuple[str, ...]:
+    for part in (hint, *get_args(hint)):
+        if get_origin(part) is list and get_origin(of := get_args(part)[0]) is Literal:
+            return get_args(of)
+    return ()
+
+
 def _choices(hint: Any) -> str | None:
     """The choices of a field in the order in which they were written: msgspec's description sorts them as text."""
     for part in (hint, *get_args(hint)):
         if get_origin(part) is Literal:
-            return "one of " + ", ".join(map(str, get_args(part)))
+            return _one_of(get_args(part))
     return None
+
+
+def _one_of(choices: Iterable[Any]) -> str:
+    return "one of " + ", ".join(map(str, choices))
 
 
 def _says(kind: inspect.Type) -> str:
@@ -111,6 +125,11 @@ def _says(kind: inspect.Type) -> str:
             return "of the documented shape"
 
 
+def _shown(given: Any) -> str:
+    """What somebody sent, as far as it can be repeated."""
+    return "".join(c if c.isprintable() else "?" for c in given[:64]) if isinstance(given, str) else "no string"
+
+
 _AT = re.compile(r"at `\$\.([A-Za-z0-9_]+)")
 _NO_TEXT = re.compile(r"Expected `str(?: \| null)?`, got")
 _TOO_LONG = re.compile(r"Expected `str` of length <= (\d+)")
@@ -122,7 +141,7 @@ def sentence(error: msgspec.ValidationError, rules: dict[str, FieldRule]) -> str
     text = str(error)
     if found := _NAMED.search(text):
         what, name = found.groups()
-        shown = "".join(c if c.isprintable() else "?" for c in name[:64])
+        shown = _shown(name)
         return f"{shown} is required" if what.startswith("missing") else f"unknown field: {shown}"
     if (found := _AT.search(text)) and found[1] in rules:
         rule = rules[found[1]]
@@ -136,7 +155,14 @@ def sentence(error: msgspec.ValidationError, rules: dict[str, FieldRule]) -> str
 
 def in_list(rule: FieldRule, given: Any) -> str | None:
     """What is wrong with one of a list, and with which, counted from 0. None: with the list itself."""
-    if rule.item is None or not isinstance(given, list):
+    if not isinstance(given, list):
+        return None
+    if rule.among:
+        wrong = ((index, each) for index, each in enumerate(given) if each not in rule.among)
+        return next(
+            (f"{rule.name}[{index}] is {_shown(each)}, not {_one_of(rule.among)}" for index, each in wrong), None
+        )
+    if rule.item is None:
         return None
     for index, each in enumerate(given):
         try:

@@ -52,23 +52,7 @@ def read_networks(texts: Iterable[str]) -> Networks:
 
 def client_key(scope: Mapping[str, Any], trusted_proxies: Networks = ()) -> str:
     """The name of the bucket this request draws from."""
-    peer = scope["client"]
-    if peer is None:
-        return NO_ADDRESS
-    key = _bucket_name(peer[0])
-    if not trusted_proxies or not _is_trusted(peer[0], trusted_proxies):
-        return key
-    forwarded = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for")
-    # Each hop appends the one before it: from the right, the first we do not know is the client.
-    # What stands to the left of it was written by the client and proves nothing.
-    for hop in reversed(forwarded.decode("latin-1").rsplit(",", HOPS_MAX)[-HOPS_MAX:]):
-        address = _read_hop(hop.strip(" \t"))
-        if address is None:
-            return _bucket_name(peer[0])
-        key = _bucket_name(str(address))
-        if not _is_trusted(str(address), trusted_proxies):
-            break
-    return key
+    return _client(scope, trusted_proxies)[0]
 
 
 def own_address(scope: Mapping[str, Any], trusted_proxies: Networks = (), *, is_direct: bool = True) -> str | None:
@@ -77,10 +61,32 @@ def own_address(scope: Mapping[str, Any], trusted_proxies: Networks = (), *, is_
     peer = scope["client"]
     if peer is None:
         return None
-    key = client_key(scope, trusted_proxies)
+    key, is_theirs = _client(scope, trusted_proxies)
     if trusted_proxies and _is_trusted(peer[0], trusted_proxies):
-        return None if key == _bucket_name(peer[0]) or _is_trusted(key, trusted_proxies) else key
+        return key if is_theirs else None
     return None if not is_direct or any(name in _BY_PROXIES for name, _ in scope["headers"]) else key
+
+
+def _client(scope: Mapping[str, Any], trusted_proxies: Networks) -> tuple[str, bool]:
+    """The client's bucket, and whether it is the client's own as far as the trusted proxies say."""
+    peer = scope["client"]
+    if peer is None:
+        return NO_ADDRESS, False
+    key = _bucket_name(peer[0])
+    if not trusted_proxies or not _is_trusted(peer[0], trusted_proxies):
+        return key, True
+    forwarded = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for")
+    # Each hop appends the one before it: from the right, the first we do not know is the client. What stands to the
+    # left of it was written by the client and proves nothing, but that it may speak for others.
+    hops = forwarded.decode("latin-1").rsplit(",", HOPS_MAX)[-HOPS_MAX:]
+    while hops:
+        address = _read_hop(hops.pop().strip(" \t"))
+        if address is None:
+            return _bucket_name(peer[0]), False
+        key = _bucket_name(str(address))
+        if not _is_trusted(str(address), trusted_proxies):
+            return key, not hops
+    return key, False
 
 
 def _read_hop(text: str) -> IPv4Address | IPv6Address | None:

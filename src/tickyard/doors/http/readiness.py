@@ -1,6 +1,7 @@
 """Whether this process can serve: a look at the store, the chain, the registry and the tasks, shared by all who ask.
 
-Reading alone would not tell of a full disk or of rights that were taken away, so now and then a look writes as well.
+Reading alone would not tell of a full disk or of rights that were taken away, so now and then a look writes as well,
+and has the node run a call: one that only knows the newest block is of no use.
 At most two looks a second, however many ask, and nobody waits longer than a second. A look that takes longer goes on by
 itself, so that what it finds (a node to be passed over) is learnt; until then what was well a moment ago is well: a far
 end that takes a second is slow, and all processes that share it would be taken out of service at once.
@@ -12,6 +13,7 @@ from typing import Final
 
 from sqlalchemy import text
 
+from tickyard.chain.erc20 import DECIMALS
 from tickyard.deps import Deps
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.observe.watched import head_at
@@ -20,8 +22,8 @@ from tickyard.store.leases import try_write
 from tickyard.store.statement import Query
 
 _KEPT_S: Final = 0.5
-_WRITE_EVERY_S: Final = 10.0
-"""While all is well; a store that took no write is tried at each look."""
+_TRY_EVERY_S: Final = 10.0
+"""While all is well; a store that took no write, and a node that ran no call, are tried at each look."""
 _PATIENCE_S: Final = 0.8
 _WELL_S: Final = 3.0
 """So long what is asked again may be silent; calls still get their answers from it within their own five seconds."""
@@ -59,6 +61,8 @@ class Lookout:
         """When each last answered well, by the monotonic clock."""
         self._newest_s = 0
         """The timestamp of the newest block that was answered."""
+        self._ran_at = _NEVER
+        """When the node last ran a call."""
         self._write: asyncio.Task[None] | None = None
         self._wrote = 0.0
         self._unwritten = ""
@@ -93,7 +97,7 @@ class Lookout:
 
     def _try_write(self) -> None:
         now = self._deps.clock.monotonic()
-        is_due = self._write is None or self._unwritten or now - self._wrote >= _WRITE_EVERY_S
+        is_due = self._write is None or self._unwritten or now - self._wrote >= _TRY_EVERY_S
         if is_due and (self._write is None or self._write.done()):
             self._wrote, self._write = now, asyncio.create_task(_write(self._deps.store))
             self._write.add_done_callback(_hear)
@@ -124,9 +128,17 @@ class Lookout:
         self._store_well_at = self._deps.clock.monotonic()
 
     async def _ask_head(self) -> None:
-        head = await self._deps.rpc.head()
+        head, _ = await asyncio.gather(self._deps.rpc.head(), self._run_a_call())
         head_at.labels(str(self._deps.settings.chain_id)).set(head.timestamp)
         self._newest_s, self._chain_well_at = head.timestamp, self._deps.clock.monotonic()
+
+    async def _run_a_call(self) -> None:
+        """A gateway may know the newest block and have no node behind it that runs a call."""
+        now = self._deps.clock.monotonic()
+        if now - self._ran_at >= _TRY_EVERY_S:
+            self._ran_at = _NEVER
+            await self._deps.rpc.eth_call(self._deps.settings.contracts.usdg, DECIMALS)
+            self._ran_at = now
 
 
 async def _write(store: Store) -> None:

@@ -7,11 +7,16 @@ from typing import Any, Final
 
 import msgspec
 
+from tickyard.doors.http.bodies import holds_half_a_character
+
 INVALID_REQUEST: Final = -32600
+PARSE_ERROR: Final = -32700
 
 
 def refusal(body: bytes) -> bytes | None:
     """The error to answer with. None: it is a message, or no JSON, which the package says shortly enough."""
+    if holds_half_a_character(body):
+        return _error(PARSE_ERROR, "the message is not valid JSON", None)
     try:
         message = msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
@@ -20,8 +25,11 @@ def refusal(body: bytes) -> bytes | None:
     if wrong is None:
         return None
     known = message.get("id") if isinstance(message, dict) else None
-    error = {"code": INVALID_REQUEST, "message": wrong}
-    return msgspec.json.encode({"jsonrpc": "2.0", "id": known if _is_id(known) else None, "error": error})
+    return _error(INVALID_REQUEST, wrong, known if _is_id(known) else None)
+
+
+def _error(code: int, message: str, known: Any) -> bytes:
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": known, "error": {"code": code, "message": message}})
 
 
 def _wrong(message: Any) -> str | None:

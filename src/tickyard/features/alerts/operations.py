@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from tickyard.features.alerts import store
 from tickyard.features.alerts.caps import AlertCaps, check_caps
+from tickyard.features.alerts.moved import check_pin
 from tickyard.features.alerts.payload import SECRET_HEADER, PriceNumber, price_number
 from tickyard.features.alerts.rules import AlertStatus, Condition, expiry_of, has_expired, read_threshold
 from tickyard.features.alerts.secret import AlertKeys, new_alert_id
@@ -192,6 +193,7 @@ async def _insert(
         expires_at=expiry_of(now),
     )
     await check_caps(tx, made, deps.alerts.caps, now)
+    await check_pin(tx, asset.symbol, asset.address)
     await store.add(tx, made)
     return made
 

@@ -15,6 +15,7 @@ from tickyard.kernel.clock import SLOT_S
 from tickyard.kernel.ids import Address
 from tickyard.market.sampling.samples import DAY_SLOTS, SLACK_SLOTS, DayChange
 from tickyard.store.engine import Transaction
+from tickyard.store.identities import HAS_ITS_NAME
 from tickyard.store.statement import Query
 from tickyard.store.tokens import token
 
@@ -117,7 +118,7 @@ _COVERAGE: Final = select(
     .select_from(sample)
     .where(sample.c.token_id == token.c.id, sample.c.slot >= bindparam("since"))
     .scalar_subquery(),
-)
+).where(HAS_ITS_NAME)
 
 
 async def coverage(tx: Transaction, since_slot: int) -> dict[int, int]:

@@ -5,9 +5,10 @@ from random import Random
 
 from tickyard.chain.address import checksum
 from tickyard.config.settings import Settings, SettingsError
+from tickyard.features.alerts.moved import follow_token, hold_creation
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
-from tickyard.kernel.ids import Symbol
+from tickyard.kernel.ids import Address, Symbol
 from tickyard.market.listing.identity import ListingRefused, check_listing, identity_of
 from tickyard.market.listing.kept import ListingBook, ListingBroken
 from tickyard.processes.commands.contract import NotTheToken, look_at_contract
@@ -126,9 +127,22 @@ async def _accept(
         if other.symbol != symbol and other.symbol in here and (other.address == new.address or other.uid == new.uid):
             _say(f"nothing was changed: the issuer still lists {other.symbol}, which is pinned to the same token")
             return 1
-    await book.accept(asset)
+    await _take(store, book, asset, new, [each.address for each in listed if each.address is not None])
     _say("accepted: every process serves it within a minute")
     return 0
+
+
+async def _take(
+    store: Store, book: ListingBook, asset: ListedAsset, new: AssetIdentity, addresses: list[Address]
+) -> None:
+    async with store.begin() as tx:
+        await hold_creation(tx)
+        before = await book.accept(tx, asset)
+        followed, cancelled = await follow_token(tx, new, before, addresses)
+    if followed:
+        _say(f"  alerts  {followed} active ones watch the new address from now on")
+    if cancelled:
+        _say(f"  alerts  {cancelled} active ones of the former token, which had another uid, are cancelled")
 
 
 async def _forget(store: Store) -> int:

@@ -9,7 +9,7 @@ import msgspec
 
 from tickyard.config.settings import PREFIX, SECRET_FIELDS, Settings
 from tickyard.kernel.clock import WallClock
-from tickyard.processes.doctor import chains, far_ends, house, ports
+from tickyard.processes.doctor import chains, clocks, far_ends, house, ports
 from tickyard.processes.doctor.finding import find_out
 from tickyard.wiring import open_clock
 
@@ -25,6 +25,7 @@ async def examine(settings: Settings) -> int:
     questions = [
         *chains.questions(settings, clock, wall),
         *far_ends.questions(settings, clock, wall),
+        *clocks.questions(settings, wall),
         *house.questions(settings, clock),
         *ports.questions(settings),
     ]

@@ -2,8 +2,6 @@
 
 import importlib.util
 from collections.abc import Iterator
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import partial
 from random import Random
 from typing import Any, Final
@@ -27,7 +25,6 @@ from tickyard.wiring.payments import credentials_of
 
 _ANSWER_MAX_BYTES: Final = 256 * 1024
 _NAMES: Final = {"eip155:4663": ("eip155:4663",), "eip155:8453": ("eip155:8453", "base")}
-CLOCK_OFF_MAX_S: Final = 5
 _ANY_FILER: Final = "submissions/CIK0000320193.json"
 
 
@@ -67,14 +64,11 @@ def questions(settings: Settings, clock: Clock, wall: Clock) -> Iterator[Examina
         yield Examination("traces", partial(_traces, settings), mend)
     if settings.votes_url:
         yield Examination("votes feed", partial(_votes, settings, clock), "look at TICKYARD_VOTES_URL, or leave it out")
-    yield Examination(
-        "clock", partial(_clock, settings, wall), "let chrony or systemd-timesyncd set this machine's clock"
-    )
 
 
 async def _supported(settings: Settings, url: str, network: str, wall: Clock, *, is_first: bool) -> str:
     url = f"{url}/supported"
-    answer, _ = await _get(url, _shown(settings, network, URL(url), wall) if is_first else {})
+    answer = await _get(url, _shown(settings, network, URL(url), wall) if is_first else {})
     kinds = answer.get("kinds") if isinstance(answer, dict) else None
     if not isinstance(kinds, list):
         raise Bad("/supported gives no list of kinds", "is this the address of an x402 facilitator?")
@@ -99,8 +93,7 @@ def _shown(settings: Settings, network: str, url: URL, wall: Clock) -> dict[str,
     return shown.headers(url) if shown else {}
 
 
-async def _get(url: str, headers: dict[str, str] | None = None) -> tuple[Any, datetime | None]:
-    """JSON, and the time at the far end."""
+async def _get(url: str, headers: dict[str, str] | None = None) -> Any:
     timeout = aiohttp.ClientTimeout(total=8)
     try:
         async with (
@@ -108,14 +101,13 @@ async def _get(url: str, headers: dict[str, str] | None = None) -> tuple[Any, da
             session.get(url, headers=headers, allow_redirects=False) as response,
         ):
             body = await response.content.read(_ANSWER_MAX_BYTES)
-            date = response.headers.get("Date")
             if response.status != 200:
                 raise Bad(f"it answers {response.status}", "look at the address and at whoever runs it")
     except (aiohttp.ClientError, OSError):
         raise Bad("it does not answer", "look at the address and at whoever runs it") from None
     try:
-        return msgspec.json.decode(body), parsedate_to_datetime(date) if date else None
-    except (msgspec.MsgspecError, ValueError):
+        return msgspec.json.decode(body)
+    except msgspec.MsgspecError:
         raise Bad("what it answers is not JSON", "look at the address and at whoever runs it") from None
 
 
@@ -199,23 +191,6 @@ async def _votes(settings: Settings, clock: Clock) -> str:
     finally:
         await source.close()
     return "answers"
-
-
-async def _clock(settings: Settings, wall: Clock) -> str:
-    """Against whoever tells the time first: signatures, windows and leases rest on it."""
-    for url in (*settings.facilitator_8453, *settings.facilitator_4663, settings.issuer_url):
-        if not url:
-            continue
-        try:
-            _, there = await _get(f"{url}/supported" if url != settings.issuer_url else url)
-        except Bad:
-            continue
-        if there is not None:
-            off = round((wall.now() - there.astimezone(UTC)).total_seconds())
-            if abs(off) > CLOCK_OFF_MAX_S:
-                raise Bad(f"this machine's clock is {off} s off", "let chrony or systemd-timesyncd set it")
-            return f"within {max(abs(off), 1)} s of others'"
-    raise Bad("nobody was there to compare with", "mend the facilitators first")
 
 
 def _source(

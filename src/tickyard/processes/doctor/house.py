@@ -17,7 +17,7 @@ from tickyard.features.alerts.pinned_keys import other_keys, without_key
 from tickyard.features.alerts.secret import AlertKeys
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import Failure
-from tickyard.kernel.files import read_named
+from tickyard.kernel.files import is_open_to_others, read_named
 from tickyard.kernel.ids import Address, is_address
 from tickyard.market.listing.kept import ListingBook
 from tickyard.processes.doctor.chains import NODES_FIRST, payout_account, payout_desk, service_token
@@ -25,12 +25,14 @@ from tickyard.processes.doctor.finding import Bad, Examination
 from tickyard.sources.issuer.api import Listing
 from tickyard.store.engine import Store, StoreRefused
 from tickyard.store.leases import try_write
-from tickyard.store.migrate import is_ready, schema_version
+from tickyard.store.migrate import is_known, is_ready, schema_version
 from tickyard.store.opening import file_of, open_store
+from tickyard.store.postgres.rights import standing
 from tickyard.wiring.payments import receipt_key
 
 _ROOM_MIN: Final = 1024**3
 _STORE_OFF_MAX_S: Final = 5
+_NAMED_MOST: Final = 6
 _NOBODYS: Final = frozenset({"example", "invalid"})
 
 
@@ -123,6 +125,7 @@ async def _database(settings: Settings, clock: Clock) -> str:
             off = round((await store.now(tx) - clock.now()).total_seconds())
         if ready:
             await try_write(store)
+        whose = await _account(settings, store, version) if ready and file is None else ""
     finally:
         await store.close()
     if version is None:
@@ -131,7 +134,32 @@ async def _database(settings: Settings, clock: Clock) -> str:
         raise Bad(f"the schema is at {version}, older than this code", "run `tickyard migrate`")
     if abs(off) > _STORE_OFF_MAX_S:
         raise Bad(f"the database's clock is {off} s off ours", "let chrony or systemd-timesyncd set both")
-    return f"{where}, schema {version}"
+    return f"{where}, schema {version}{whose}"
+
+
+async def _account(settings: Settings, store: Store, version: str | None) -> str:
+    """As whom we are there. Serving and working find out what an account may not do only when they do it."""
+    if version is None or not is_known(version):
+        return ""
+    async with store.read() as tx:
+        its = await tx.run_sync(partial(standing, is_agent=bool(settings.payout_keystore)))
+    name, roles = f"the database account {its.account!r}", ", ".join(its.roles)
+    if its.is_agents_alone and not settings.payout_keystore:
+        raise Bad(
+            f"{name} is the payout agent's, and these are not its settings (TICKYARD_PAYOUT_KEYSTORE)",
+            "name the account of this process in TICKYARD_DATABASE_URL",
+        )
+    if its.lacking:
+        rights = "; ".join(f"{word} on {_some(tables)}" for word, tables in its.lacking.items())
+        mend = "`tickyard migrate` with the account that owns the tables"
+        if not its.roles:
+            mend = f"give it one of the roles (tickyard_api, tickyard_worker, tickyard_payout), then {mend}"
+        raise Bad(f"{name}{roles and f' ({roles})'} lacks {rights}", mend)
+    return roles and f", as {roles}"
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:_NAMED_MOST]) + (f" and {len(names) - _NAMED_MOST} more" if names[_NAMED_MOST:] else "")
 
 
 async def _alert_keys(settings: Settings, clock: Clock) -> str:
@@ -211,7 +239,8 @@ async def _payout(settings: Settings, clock: Clock) -> str:
     path = Path(settings.payout_keystore)
     mend = "run this as the payout agent's account, on its machine"
     for each in (path, Path(settings.payout_password_file)):
-        if _read(each, mend)[1] & 0o077:
+        _read(each, mend)
+        if is_open_to_others(each):
             raise Bad(f"{each} is open to other accounts", f"chmod 0600 {each}")
     try:
         kept = msgspec.json.decode(_read(path, mend)[0], type=dict[str, object])

@@ -18,9 +18,14 @@ def questions(settings: Settings) -> Iterator[Examination]:
         _listen, settings.host, settings.port, "TICKYARD_HOST", "TICKYARD_PORT", "/healthz", '"status":"ok"'
     )
     yield Examination("address", callers, "look at TICKYARD_HOST and TICKYARD_PORT")
-    where = (settings.metrics_host, settings.metrics_port, "TICKYARD_METRICS_HOST", "TICKYARD_METRICS_PORT")
-    watchers = partial(_listen, *where, "/metrics", "tickyard_")
-    yield Examination("metrics address", watchers, "look at TICKYARD_METRICS_HOST and TICKYARD_METRICS_PORT")
+    yield _watched(settings, "metrics address", settings.metrics_port, "TICKYARD_METRICS_PORT")
+    # A worker starts without its metrics where their port is taken, and only a line of its log says so.
+    yield _watched(settings, "worker's metrics", settings.worker_metrics_port, "TICKYARD_WORKER_METRICS_PORT")
+
+
+def _watched(settings: Settings, name: str, port: int, variable: str) -> Examination:
+    ask = partial(_listen, settings.metrics_host, port, "TICKYARD_METRICS_HOST", variable, "/metrics", "tickyard_")
+    return Examination(name, ask, f"look at TICKYARD_METRICS_HOST and {variable}")
 
 
 async def _listen(host: str, port: int, host_name: str, port_name: str, path: str, ours: str) -> str:

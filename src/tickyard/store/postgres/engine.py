@@ -53,6 +53,8 @@ _LINK: Final = {
     # After a failover the old primary may come back read-only: never settle for it.
     "target_session_attrs": "read-write",
     "application_name": "tickyard",
+    # Whatever the database is encoded in: from one in SQL_ASCII the driver would hand over bytes.
+    "client_encoding": "utf8",
 }
 _BECAME_READ_ONLY: Final = "25006"
 
@@ -183,6 +185,10 @@ def _read(url: str) -> URL:
         why = f" ({str(error).strip()})" if isinstance(error, psycopg.Error) else ""
         mend = "write it as postgresql://account:password@host:5432/database"
         raise StoreRefused(f"TICKYARD_DATABASE_URL cannot be understood{why}", mend) from None
+    # The first @ behind a password ends it: the rest would be taken for the host, and told to every name server.
+    if "@" in f"{read.host}{read.database}":
+        mend = "write each @ of the password as %40, / as %2F and % as %25"
+        raise StoreRefused("an @ ends the password in TICKYARD_DATABASE_URL too early", mend)
     return read
 
 
@@ -198,7 +204,13 @@ def _engine(url: str, clock: Clock, patience: Patience) -> AsyncEngine:
     )
 
     @event.listens_for(engine.sync_engine, "connect")
-    def set_limits(connection: Any, _record: object) -> None:
+    def set_limits(connection: Any, record: ConnectionPoolEntry) -> None:
+        info = cast("psycopg.AsyncConnection[Any]", record.driver_connection).info
+        if (encoding := info.parameter_status("server_encoding")) != "UTF8":
+            raise StoreRefused(
+                f"the database is encoded in {encoding}, which does not hold every name",
+                "make one with ENCODING 'UTF8' TEMPLATE template0, and name it in TICKYARD_DATABASE_URL",
+            )
         cursor = connection.cursor()
         # The server gives up before we cut the connection; and who stops in the middle must not keep their locks.
         cursor.execute(f"SET statement_timeout = {int(patience.answer_s * 1000) - 200}")

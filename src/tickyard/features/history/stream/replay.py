@@ -17,6 +17,7 @@ from tickyard.kernel.wire import iso
 from tickyard.market.sampling.rounds import slot_start
 from tickyard.store.actions import NO_DATE, corporate_action, corporate_action_change
 from tickyard.store.engine import Transaction
+from tickyard.store.identities import HAS_ITS_NAME
 from tickyard.store.tables import from_micros, to_micros
 from tickyard.store.tokens import token
 
@@ -43,6 +44,7 @@ def _of_every_token(table: Table, place: str, columns: Sequence[str]) -> Any:
     return (
         select(token.c.id, token.c.symbol, *[table.c[name] for name in columns])
         .outerjoin(table, and_(table.c.token_id == token.c.id, table.c[place] == bindparam("place")))
+        .where(HAS_ITS_NAME)
         .order_by(token.c.symbol)
     )
 
