@@ -482,7 +482,7 @@ def test_a_payer_in_doubt_who_repeats_without_a_pause_makes_us_read_the_chain_on
     run(tmp_path, scenario, unsettled_per_minute=3)
 
 
-def test_the_minute_begins_when_the_answer_leaves_and_an_older_one_is_not_had_instead(tmp_path):
+def test_the_minute_begins_when_the_answer_leaves_and_hides_no_other_that_was_paid_for(tmp_path):
     async def scenario(world):
         await lost(world, world.payment())
         world.clock.move(3600)
@@ -490,13 +490,38 @@ def test_the_minute_begins_when_the_answer_leaves_and_an_older_one_is_not_had_in
         assert await delivered(world) == [True]
         world.clock.move(59)
         assert (await asked(world, world.wallet, SECOND)).status == 200
-        await lost(world, world.payment())
+        older = await lost(world, world.payment())
         world.deps.on_stage = None
         newest = await call(world.app, "GET", URL, world.payment())
         assert sorted(await delivered(world)) == [False, True, True]
         assert (await asked(world, world.wallet, SECOND)).body == newest.body
         world.clock.move(61)
+        assert (await asked(world, world.wallet, SECOND)).body == older.body
+        assert await delivered(world) == [True] * 3
+        world.clock.move(61)
         assert (await asked(world, world.wallet, SECOND)).reason == "Payment required"
+
+    run(tmp_path, scenario)
+
+
+@BOTH
+def test_an_answer_that_was_delivered_hides_no_payment_that_is_in_doubt(tmp_path, network):
+    """Two workers of one wallet ask the same at once, and one of them hears nothing."""
+
+    async def scenario(world):
+        chain, far = world.chains[network], world.facilitators[network]
+        far.script["settle"] = ["cut"]
+        assert (await call(world.app, "GET", URL, world.payment(network=network))).is_retry_advice
+        beside = await call(world.app, "GET", URL, world.payment(network=network))
+        assert (await asked(world, world.wallet, network)).body == beside.body
+        assert sorted(await delivered(world)) == [False, True]
+        world.clock.move(61)
+        assert (await asked(world, world.wallet, network)).is_retry_advice
+        chain.pay(*far._parts(far.asked["settle"][0]))
+        await look(world)
+        found = await asked(world, world.wallet, network)
+        assert (found.status, found.body == beside.body) == (200, False)
+        assert world.transfers(network) == 2
 
     run(tmp_path, scenario)
 

@@ -106,6 +106,22 @@ def test_a_transfer_that_can_be_nobody_elses_is_taken_from_who_was_there_before(
     run(where, scenario)
 
 
+def test_a_place_that_is_of_another_amount_by_now_is_taken_from_a_neighbour_of_the_same_payer(where):
+    """A batch whose logs all moved by one place: who is seen first finds their new place still held by the next."""
+
+    async def scenario(book, _clock):
+        dear = replace(claim(2), amount_raw=9)
+        words = permit_words(KEY, 7, 2_000) + permit_words(dear.key, 9, 2_000)
+        first = await book.settle_by(await book.unknown(), [at(4, calldata=words)], "")
+        second = await book.settle_by(await another(book, dear), [at(5, calldata=words)], "")
+        await book.see(first, [at(5, calldata=words)])
+        assert await claimed(book) == {KEY.nonce: 5}
+        await book.see(second, [at(6, calldata=words)])
+        assert (await claimed(book))[KEY.nonce] == 5
+
+    run(where, scenario)
+
+
 def test_of_equal_transfers_that_nothing_names_none_is_taken_from_who_has_it(where):
     async def scenario(book, _clock):
         await book.settle_by(await book.unknown(), [at(4, calldata=BOTH)], "")

@@ -249,6 +249,23 @@ def test_what_a_payer_asked_the_token_for_by_hand_is_no_permits():
     run(FIRST, scenario)
 
 
+def test_the_spenders_own_call_for_another_payment_hides_none():
+    """Somebody else's sale to the same payer at the same address, in the block in which a nonce was burnt over nothing."""
+
+    async def scenario(yard):
+        with yard.chain.one_block():
+            yard.chain.pay(PAYER, 999, 10_000)
+            yard.chain.pay(PAYER, 7, 0, moves=False, is_silent=True)
+        assert await yard.look(yard.row(7)) == [Spent(is_told=False)]
+        with yard.chain.one_block():
+            yard.chain.pay(PAYER, 1000, 10_000)
+            hidden = yard.chain.pay(PAYER, 8, 10_000, is_hidden=True)
+        (found,) = await yard.look(yard.row(8))
+        assert [each.transaction for each in found.transfers] == [hidden]
+
+    run(FIRST, scenario)
+
+
 def test_the_transfer_that_a_receipt_names_is_looked_at_before_many_others():
     async def scenario(yard):
         named = yard.chain.pay(PAYER, 7, 10_000, is_hidden=True)

@@ -209,14 +209,17 @@ class ChainProof:
 
     def _tell(self, row: PaymentRow, transfers: Sequence[PaidTransfer], shown: Shown) -> Finding:
         """By which of the transfers in the block of its flip it is paid: those whose transactions speak of its permit.
-        None does when somebody hid it in theirs; then all of them, and what they do speak of."""
+        None does when somebody hid it in theirs; then all that may hide one, and what they do speak of. The spender's
+        own call carries one permit and hides none, whoever sold what it pays for."""
         if not transfers:
             return Spent(is_told=False)
         these = known(row, transfers, shown)
         named = tuple(each for each in these if each.names(row))
         if not named and any(each.transaction not in shown for each in transfers):
             return Unclear()
-        return Paid(named or these) if these else Spent(is_told=True)
+        hiding = tuple(each for each in these if each.asked != self._spender)
+        # Its own transfer may be one that the node keeps to itself.
+        return Paid(named or hiding) if named or hiding else Spent(is_told=not these)
 
     async def _closely(self, rows: Sequence[PaymentRow], tip: Tip) -> dict[Key, Finding]:
         try:

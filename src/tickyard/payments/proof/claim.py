@@ -50,7 +50,9 @@ async def claim(
         if not seen.names(row) and await _is_anothers(tx, row, seen, transfers):
             continue
         holder = holders.get((seen.transaction, seen.log_index))
-        made = _replacing if claims is payment_transfer and _must_be_ours(row.key, seen, holder) else insert_new
+        # Not asked of the books: what is in them was final.
+        is_ours = claims is payment_transfer and await _must_be_ours(tx, row, seen, holder)
+        made = _replacing if is_ours else insert_new
         proof = {**asdict(row.key), "transaction": seen.transaction, "log_index": seen.log_index}
         if (await tx.execute(made(tx, claims), proof)).rowcount == 1:
             return seen
@@ -79,10 +81,16 @@ async def _holders(tx: Transaction, claims: Table, key: Key, transfers: Sequence
     return {(each.transaction, each.log_index): Key(*(getattr(each, name) for name in _NAMES)) for each in found}
 
 
-def _must_be_ours(key: Key, seen: PaidTransfer, holder: Key | None) -> bool:
-    """Whether it can be nobody else's transfer: its log names the nonce, or its payer and not the holder's. Who has the
-    place all the same has it from before a reorganisation. Not asked of the books: what is in them was final."""
-    return seen.is_named or (holder is not None and (holder.asset, holder.payer) != (key.asset, key.payer))
+async def _must_be_ours(tx: Transaction, row: PaymentRow, seen: PaidTransfer, holder: Key | None) -> bool:
+    """Whether it can be nobody else's transfer: its log names the nonce, or its payer or amount and not the holder's.
+    Who has the place all the same has it from before a reorganisation."""
+    if seen.is_named or holder is None:
+        return seen.is_named
+    if (holder.asset, holder.payer) != (row.key.asset, row.key.payer):
+        return True
+    of_holder = and_(*(payment.c[name] == value for name, value in asdict(holder).items()))
+    amount = (await tx.execute(select(payment.c.amount_raw).where(of_holder))).scalar_one_or_none()
+    return amount is not None and amount != row.amount_raw
 
 
 def _replacing(tx: Transaction, claims: Table) -> Insert:

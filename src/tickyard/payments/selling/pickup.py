@@ -2,7 +2,8 @@
 they sign in, and pay again when that opens nothing.
 
 What has left the house is theirs for a minute more, because it may have got lost on the way; after that a payer who
-asks the same again wants today's answer, and pays for it. Nothing is settled here, and no chain is read.
+asks the same again wants today's answer, and pays for it. It hides no other, which may have been bought beside it and
+never left, or may be in doubt. Nothing is settled here, and no chain is read.
 
 Anybody may sign, as often as they like: they wait for their turn among themselves, so that those who pay do not.
 """
@@ -36,8 +37,8 @@ class Pickup:
         self._is_under_way = is_under_way
 
     async def find(self, payer: Address, networks: Collection[str], fingerprint: str) -> PaymentRow | None:
-        """Their newest settled payment for this very request. UpstreamDown while one may yet turn out to be settled:
-        they must not pay again."""
+        """Their newest payment for this very request whose answer they may still want. UpstreamDown while it is one
+        that may yet turn out to be settled: they must not pay again."""
         # Asked first: by the time that the books are read it may be in them, or be over.
         is_under_way = self._is_under_way(payer, fingerprint)
         row = await self._turns.look(lambda tx: self._newest(tx, payer, networks, fingerprint))
@@ -46,11 +47,9 @@ class Pickup:
         if row is not None and row.state != "settled":
             # Reading the chain is the worker's business: nobody is made to do it by asking often.
             raise outcome_unknown()
-        if row is not None and (row.delivered_at is None or row.delivered_at > self._clock.now() - DELIVERED):
-            return row
-        if is_under_way:
+        if row is None and is_under_way:
             raise still_running()
-        return None
+        return row
 
     async def _newest(
         self, tx: Transaction, payer: Address, networks: Collection[str], fingerprint: str
@@ -66,9 +65,10 @@ def newest_of(payer: Address, networks: Collection[str], fingerprint: str, now: 
     # Not a plain column: SQLite would take the network for the best way in, and there are two of them in all the books.
     is_there = payment.c.network.concat("").in_(list(networks))
     being_made = and_(is_theirs, is_there, text(IS_OPEN), payment.c.state == "running", payment.c.lease_until > now)
+    may_be_lost = or_(payment.c.delivered_at.is_(None), payment.c.delivered_at > now - DELIVERED)
     may_be_had = or_(
         payment.c.state.in_(("settling", "unknown")),
-        and_(payment.c.state == "settled", payment.c.settled_at > now - KEEP_ANSWERS),
+        and_(payment.c.state == "settled", payment.c.settled_at > now - KEEP_ANSWERS, may_be_lost),
     )
     made = and_(is_theirs, is_there, payment.c.body.is_not(None), may_be_had)
     both = union_all(select(payment).where(being_made), select(payment).where(made))

@@ -59,9 +59,9 @@ class Node:
         environment = {
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": str(folder),
-            # The engine writes down each step of a call, a hundred megabytes for a large one. What it frees goes back to
-            # the system at once: 0.2 GB at rest, and flat. Kept for a second, for two thirds of the processor's time, it
-            # is 0.3 to 0.5 as luck has it, and pages that are not whole free ones grow over the hours.
+            # The engine writes down each step of a call, a hundred megabytes for a large one. What it frees goes back
+            # to the system at once: 0.2 GB at rest, and flat. Kept for a second it would be 0.3 to 0.5 and more by the
+            # hour, for two thirds of the processor's time.
             "MIMALLOC_PURGE_DELAY": "0",
             # It keeps the state of 100,000 blocks if it may, a megabyte each: older ones are made again when asked for.
             "__EDR_MAX_CACHED_STATES": "16",
