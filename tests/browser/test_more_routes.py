@@ -3,6 +3,7 @@ The far end is replaced at the wire."""
 
 import json
 import re
+from datetime import datetime, timedelta
 from functools import partial
 
 import msgspec
@@ -163,22 +164,68 @@ def test_a_sample_of_minutes_ago_is_never_shown_as_the_price_of_now(up, opened):
     page.close()
 
 
+class Day:
+    """A day of AAPL: its hours back from now with their closes, and the change that stands beside the line."""
+
+    def __init__(self, up, page):
+        self.up, self.hours, self.change, self.now = up, {}, None, None
+        page.route("**/v1/stats", self.stats)
+        page.route("**/v1/history/AAPL*", self.history)
+
+    def stats(self, route):
+        _, told = self.up.get("/v1/stats")
+        self.now = datetime.fromisoformat(told["asOf"])
+        for item in told["stats"]:
+            if item["symbol"] == "AAPL":
+                item["stats"]["price"]["change24hPct"] = self.change
+        route.fulfill(json=told)
+
+    def history(self, route):
+        shared = {"open": 1, "high": 2, "low": 1, "ticks": 1}
+        begun = {ago: self.now.replace(minute=0, second=0, microsecond=0) - timedelta(hours=ago) for ago in self.hours}
+        candles = [
+            shared | {"t": begun[ago].isoformat(), "close": self.hours[ago]} for ago in sorted(self.hours, reverse=True)
+        ]
+        route.fulfill(json={"candles": candles})
+
+
+def line_of(page, said):
+    return page.get_by_role("img", name=f"AAPL, {said}", exact=True)
+
+
 def test_the_line_of_a_day_is_asked_for_again_while_the_page_stays_open(up, opened):
     page = opened(up.base, "/status")
-    closes = [1, 2]
-
-    def history(route):
-        candle = {"t": "2026-01-01T00:00:00Z", "open": 1, "high": 2, "low": 1, "samples": 1}
-        route.fulfill(json={"candles": [{**candle, "close": close} for close in closes]})
-
-    page.route("**/v1/history/AAPL*", history)
+    day = Day(up, page)
+    day.hours, day.change = {1: 2, 0: 3}, "5.0000"
     page.clock.install()
     page.goto(f"{up.base}/app")
     page.get_by_role("searchbox").fill("AAPL")
-    expect(page.get_by_role("img", name="AAPL, one day: rising")).to_be_visible()
-    closes.reverse()
+    expect(line_of(page, "one day: rising").locator("polyline")).to_have_count(2)
+    day.hours, day.change = dict.fromkeys(range(25), 3), "-5.0000"
     page.clock.fast_forward("20:00")
-    expect(page.get_by_role("img", name="AAPL, one day: falling")).to_be_visible()
+    # Both are one picture, and whichever comes last draws it.
+    expect(line_of(page, "one day: falling").locator("polyline")).to_have_count(1)
+
+
+def test_hours_without_a_sample_are_gaps_in_the_line_and_those_of_days_ago_are_not_in_it(up, opened):
+    page = opened(up.base, "/status")
+    day = Day(up, page)
+    # The last two of these are all that is of this day, and nobody knows how it began.
+    day.hours = {**dict.fromkeys(range(72, 95), 9), 5: 1, 0: 2}
+    page.goto(f"{up.base}/app")
+    page.get_by_role("searchbox").fill("AAPL")
+    pieces = line_of(page, "part of a day").locator("polyline")
+    expect(pieces).to_have_count(2)
+    assert [len(set(piece.get_attribute("points").split())) for piece in pieces.all()] == [1, 1]
+    expect(line_of(page, "part of a day")).to_have_class("spark flat")
+
+
+def test_where_nothing_was_sampled_for_a_day_there_is_no_line(up, opened):
+    page = opened(up.base, "/status")
+    Day(up, page).hours = dict.fromkeys(range(30, 50), 9)
+    page.goto(f"{up.base}/app")
+    page.get_by_role("searchbox").fill("AAPL")
+    expect(line_of(page, "nothing of the last day").locator("polyline")).to_have_count(0)
 
 
 def test_the_vote_power_is_the_one_of_the_positions_beside_it(up, opened):

@@ -1,5 +1,7 @@
 """A paid call whose view is left while it is under way: the money is spent, so what it bought must not be lost."""
 
+import base64
+import json
 import re
 
 import pytest
@@ -86,6 +88,27 @@ def test_an_answer_that_is_not_what_was_paid_for_does_not_take_its_receipt_along
     confirm(page)
     expect(page.get_by_role("alert")).to_have_text("The service answered something else than expected.")
     expect(page.get_by_text(re.compile("^0x[0-9a-f]{64}$"))).to_be_visible()
+
+
+def test_nothing_is_signed_but_what_stands_on_the_screen(up, opened):
+    page = opened(up.base, "/pay")
+    connect(page)
+    page.get_by_role("button", name="Ask without paying").click()
+    expect(page.get_by_role("row", name="USDG on 4663")).to_be_visible()
+
+    def dearer(route):
+        assert not route.request.headers.get("payment-signature")
+        answer = route.fetch()
+        told = answer.json()
+        for each in told["accepts"]:
+            each["amount"] = "50000"
+        header = base64.b64encode(json.dumps(told).encode()).decode()
+        route.fulfill(response=answer, json=told, headers=answer.headers | {"payment-required": header})
+
+    page.route("**/v1/x402/quote*", dearer)
+    page.get_by_role("button", name="Sign and pay").click()
+    expect(page.get_by_role("alert")).to_contain_text("The service asks for something else by now. Nothing was signed")
+    expect(page.get_by_text("May still be signed for: $0.05")).to_be_visible()
 
 
 SLOW = "globalThis.release = [];answers.eth_signTypedData_v4 = () => new Promise((done) => release.push(done));"

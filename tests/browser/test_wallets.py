@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from browser.test_journeys import confirm, connect
-from browser.wallet import WALLET, asked, signing
+from browser.wallet import WALLET, asked, sign, signing
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(300)]
 
@@ -126,7 +126,7 @@ FULL = "Storage.prototype.setItem = () => { throw new DOMException('full', 'Quot
 
 
 @pytest.mark.parametrize("storage", [FORBIDDEN, FULL], ids=["forbidden", "full"])
-def test_without_storage_one_can_trade_and_no_secret_is_lost(up, opened, storage):
+def test_without_storage_nothing_is_begun_that_a_reload_would_forget(up, opened, storage):
     page = opened(up.base, "/status")
     page.add_init_script(storage)
     page.goto(f"{up.base}/app/alerts")
@@ -138,6 +138,10 @@ def test_without_storage_one_can_trade_and_no_secret_is_lost(up, opened, storage
     page.get_by_role("button", name="Set alert").click()
     expect(page.get_by_text("the secret of an alert would be lost")).to_be_visible()
     assert [url for url in created if url.endswith("/v1/alerts")] == []
+    page.add_init_script(WALLET)
+    sign(up, page)
+    expect(page.get_by_text("A reload would forget a trade that is under way. Nothing was sent.")).to_be_visible()
+    assert asked(page, "eth_sendTransaction") + asked(page, "wallet_sendCalls") == []
 
 
 def test_another_network_is_no_fresh_purse(up, opened):

@@ -68,7 +68,7 @@ export function AssetView({ rest }: { rest: string }): JSX.Element {
                     ['Pool price', <span class="figure">{usd(data.price.dexUsd)}</span>],
                     ['Equity quote × multiplier', <span class="figure">{usd(data.price.equityTokenUsd)}</span>],
                     ['Premium', <Change of={data.price.dexPremiumPct} quiet />],
-                    ['24 h', data.price.change24hPct === null ? 'after a day of history' : <Change of={data.price.change24hPct} />],
+                    ['24 h', data.price.change24hPct === null ? 'no sample a day ago' : <Change of={data.price.change24hPct} />],
                     ['Underlying', <span class="figure">{usd(data.price.underlyingMidUsd)}</span>],
                     ...(quote.data?.dailyLow && quote.data.dailyHigh ? [['Its day range', <span class="figure">{price(quote.data.dailyLow)} – {price(quote.data.dailyHigh)}</span>] as [string, JSX.Element]] : []),
                     ['Shares per token', <span class="figure">{tokens(data.price.multiplier)}</span>],

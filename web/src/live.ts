@@ -32,7 +32,10 @@ export interface Trouble {
 
 export interface Market {
   rows: Row[] | null;
+  /** When they were read, by this machine's clock. */
   at: number | null;
+  /** Of which moment they are, by the service's. */
+  asOf: number;
   trouble: Trouble | null;
   isStreaming: boolean;
 }
@@ -46,7 +49,7 @@ const DEPTHS_WITHIN_MS = 250;
 const DEPTHS_GOOD_MS = 120_000;
 // The issuer's words for an action that is not over; of a word that is new nothing is claimed.
 const TO_COME = new Set(['in progress', 'pending']);
-let market: Market = { rows: null, at: null, trouble: null, isStreaming: false };
+let market: Market = { rows: null, at: null, asOf: 0, trouble: null, isStreaming: false };
 const listeners = new Set<(market: Market) => void>();
 let since: number | null = null;
 let ready = () => {};
@@ -125,7 +128,7 @@ async function readStats(): Promise<void> {
     const failed = stats.stats.filter((item) => item.error);
     since = failed.length * 2 > rows.length ? (since ?? Date.now()) : null;
     const trouble = since === null ? null : await sourceTrouble(failed[0]!.error!.message);
-    tell({ rows, at: trouble ? market.at : Date.now(), trouble });
+    tell({ rows, at: trouble ? market.at : Date.now(), asOf: Date.parse(stats.asOf), trouble });
   } catch (error) {
     since ??= Date.now();
     if (error instanceof Unreachable) {

@@ -1,12 +1,12 @@
 // Every token at a glance.
-import { Component, type JSX } from 'preact';
+import { Component, createRef, type JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { client } from './api';
 import { percent, price, short, trend } from './figures';
 import { type Row, useMarket } from './live';
 import { Empty } from './parts';
 import { address, go } from './router';
-import { sparkline } from './sparkline';
+import { type Point, sparkline } from './sparkline';
 
 type Column = 'symbol' | 'price' | 'premium' | 'change' | 'depth';
 const COLUMNS: [Column, string, string][] = [
@@ -22,7 +22,8 @@ const SCREENFUL = 40;
 const NAMES_ALONE_MS = 2000;
 
 export function Markets(): JSX.Element {
-  const { rows, trouble, isStreaming } = useMarket();
+  const { rows, asOf, trouble, isStreaming } = useMarket();
+  now = asOf;
   const [text, setText] = useState('');
   const [sort, setSort] = useState<[Column, 1 | -1]>(['depth', -1]);
   const search = useRef<HTMLInputElement>(null);
@@ -82,6 +83,8 @@ export function Markets(): JSX.Element {
 
 /** Drawn again only when one of its figures changed. As few elements as will do: there are 194 of them. */
 class MarketRow extends Component<Row> {
+  line = createRef<HTMLTableCellElement>();
+
   override shouldComponentUpdate(next: Row): boolean {
     return (Object.keys(next) as (keyof Row)[]).some((name) => next[name] !== this.props[name]);
   }
@@ -100,9 +103,13 @@ class MarketRow extends Component<Row> {
         <td class="premium">{percent(row.premium)}</td>
         <td class={`change ${way > 0 ? 'up' : way < 0 ? 'down' : 'flat'}`}>{percent(row.change)}</td>
         <td class="depth">{short(row.depth)}</td>
-        <td class="line" data-symbol={row.symbol} />
+        <td ref={this.line} class="line" data-symbol={row.symbol} data-change={row.change} />
       </tr>
     );
+  }
+
+  override componentDidUpdate(): void {
+    if (this.line.current?.firstChild) draw(this.line.current);
   }
 }
 
@@ -152,9 +159,11 @@ function walk(event: KeyboardEvent): void {
   }
 }
 
+// By the service's clock: this machine's may be wrong, and a sandbox's is moved.
+let now = 0;
 // A day of closes, asked for when its row comes into view; a few at a time. Drawn by hand into a cell that is otherwise
 // left alone, so that a line that comes in costs one cell and not a table.
-const days = new Map<string, number[]>();
+const days = new Map<string, Point[]>();
 // When a line may be asked for again: a page is open for longer than a day is what it was.
 const due = new Map<string, number>();
 const DAY_GOOD_MS = 600_000;
@@ -196,10 +205,15 @@ async function line(cell: HTMLElement): Promise<void> {
   const symbol = cell.dataset.symbol!;
   if (isDue(cell)) {
     due.set(symbol, Date.now() + ASK_AGAIN_MS);
-    const { candles } = await client.getHistory({ symbol, interval: '1h', limit: 24 });
-    days.set(symbol, candles.map(({ close }) => close));
+    const { candles } = await client.getHistory({ symbol, interval: '1h', limit: 25 });
+    days.set(symbol, candles.map(({ t, close }) => [Date.parse(t), close]));
     due.set(symbol, Date.now() + DAY_GOOD_MS);
   }
+  draw(cell);
+}
+
+function draw(cell: HTMLElement): void {
+  const symbol = cell.dataset.symbol!;
   const day = days.get(symbol);
-  if (day) cell.replaceChildren(sparkline(day, `${symbol}, one day`));
+  if (day) cell.replaceChildren(sparkline(day, cell.dataset.change ?? null, now, symbol));
 }

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { PaymentRequired, type Quote, type Reply, type Send } from 'tickyard';
-import type { Payer, Receipt, Store } from 'tickyard/pay';
+import type { Offer, Payer, Receipt, Store } from 'tickyard/pay';
 import { client, later, offers, sandbox, useAsk, WaryClient, within } from './api';
 import { day, exactUsd, tokens, usd } from './figures';
 import { remember } from './memory';
@@ -45,6 +45,17 @@ const kept = (address: string): Store => {
 };
 // One for each wallet: whoever clears the storage while this page is open makes it forget no payment.
 const stores = new Map<string, Store>();
+
+const inUsd = (amount: string) => (Number(amount) / 1e6).toFixed(6);
+
+// What stood on the screen when its owner said yes.
+let agreed: Accepts[] = [];
+
+/** The service is asked anew for what is signed, and may ask for something else than it did. */
+function mustBeShown({ network, asset, payTo, amountUsd }: Offer): void {
+  const isShown = agreed.some((each) => each.network === network && each.asset === asset && each.payTo === payTo && inUsd(each.amount) === amountUsd);
+  if (!isShown) throw new Error('The service asks for something else by now. Nothing was signed: ask again without paying, and look at it.');
+}
 
 /** A sandbox's clock can be moved; everybody else's is right. */
 async function aheadS(): Promise<number> {
@@ -111,7 +122,8 @@ async function purse(me: Connected, network: Network, limit: string): Promise<Pa
   const mustGoOn = () => {
     if (mine.isLeft) throw new Error('Nobody waited for the wallet any more: what it signed was not sent.');
   };
-  const payer = new Payer(asSigner(me, (typed) => tell({ typed }), mustGoOn), { limitUsd: (left / 1e6).toFixed(6), network, store: kept(me.address), aheadS });
+  const options = { limitUsd: (left / 1e6).toFixed(6), network, store: kept(me.address), aheadS, confirm: mustBeShown };
+  const payer = new Payer(asSigner(me, (typed) => tell({ typed }), mustGoOn), options);
   const mine: Purse = { key, payer, limit: left, isLeft: false };
   purses.push((open = mine));
   return payer;
@@ -124,8 +136,9 @@ function leave(): void {
   tell({ isUnderWay: false, error: new Error('You stopped waiting. What the wallet signs from now on is not sent; a payment that was sent is presented again first.') });
 }
 
-async function buy(me: Connected, network: Network, limit: string, symbol: string): Promise<void> {
+async function buy(me: Connected, network: Network, limit: string, symbol: string, challenge: Accepts[]): Promise<void> {
   clear({ isUnderWay: true });
+  agreed = challenge;
   const mine = begun;
   const tellOf = (change: Partial<Paid>) => mine === begun && tell(change);
   try {
@@ -168,7 +181,7 @@ export function PayView(): JSX.Element {
       clear();
       setChallenge(await unpaid(symbol));
     });
-  const pay = () => paying.act(() => buy(me!, network, limit, symbol));
+  const pay = () => paying.act(() => buy(me!, network, limit, symbol, challenge!));
   // A browser that keeps nothing has at least the newest.
   const mine = [...new Set([receipt?.transaction, ...earlier()].filter(isHash))];
   return (
@@ -188,7 +201,7 @@ export function PayView(): JSX.Element {
                 <thead><tr><th scope="col">Network</th><th scope="col">Amount</th><th scope="col">To</th><th scope="col">Valid</th></tr></thead>
                 <tbody>
                   {challenge.map((each) => (
-                    <tr key={each.network}><th scope="row">{NETWORKS.find(([id]) => id === each.network)?.[1] ?? each.network}</th><td class="figure">{exactUsd((Number(each.amount) / 1e6).toFixed(6))}</td><td><Code>{each.payTo}</Code></td><td class="figure">{each.maxTimeoutSeconds} s</td></tr>
+                    <tr key={each.network}><th scope="row">{NETWORKS.find(([id]) => id === each.network)?.[1] ?? each.network}</th><td class="figure">{exactUsd(inUsd(each.amount))}</td><td><Code>{each.payTo}</Code></td><td class="figure">{each.maxTimeoutSeconds} s</td></tr>
                   ))}
                 </tbody>
               </table>

@@ -23,8 +23,8 @@ addEventListener('storage', ({ key, newValue }) => {
 });
 
 /**
- * Before the wallet hears of it: whoever leaves in the next moment is told of it when they come back. Gives what ends it, and
- * nothing that was begun since.
+ * Before the wallet hears of it: whoever leaves in the next moment is told of it when they come back, and where that cannot be
+ * nothing begins. Gives what ends it, and nothing that was begun since.
  */
 export async function begin(what: string): Promise<() => void> {
   // What one tab writes, another reads a moment later: two that begin at once would see nothing of each other.
@@ -34,8 +34,12 @@ export async function begin(what: string): Promise<() => void> {
     mine?.();
     throw new Error('Another trade is under way. Nothing was sent.');
   }
-  letGo = mine;
   remember('localStorage', KEY, what);
+  if (recall('localStorage', KEY) !== what) {
+    mine();
+    throw new Error('This browser keeps nothing for this page: its storage is forbidden, or full. A reload would forget a trade that is under way. Nothing was sent.');
+  }
+  letGo = mine;
   hold(what);
   return () => letGo === mine && end();
 }
