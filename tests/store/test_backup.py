@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+import stat
 import zipfile
 from datetime import UTC, datetime
 
@@ -15,7 +16,7 @@ from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import Address, Symbol
 from tickyard.market.sampling.rounds import Round, slot_number
 from tickyard.store import outbox
-from tickyard.store.copying.backup import BackupRefused, backup
+from tickyard.store.copying.backup import BackupRefused, backup, growing_into
 from tickyard.store.copying.formats import Archive, SqliteFile, opened
 from tickyard.store.copying.restore import restore
 from tickyard.store.engine import StoreRefused
@@ -137,6 +138,26 @@ def test_a_copy_goes_into_an_empty_database_only_and_is_never_overwritten(where,
         with pytest.raises(BackupRefused, match="not empty"):
             await restore(tmp_path / "copy", where, WallClock())
         await restore(tmp_path / "copy", other_where, WallClock())
+
+    asyncio.run(go())
+
+
+def test_two_runs_that_write_one_copy_leave_one_whole_copy(where, other_where, tmp_path):
+    copy = tmp_path / "copy"
+
+    async def go():
+        opened = await _filled(where)
+        with growing_into(copy), pytest.raises(BackupRefused, match="another run"):
+            await backup(opened, copy)
+        copy.unlink()
+        # A killed run leaves something behind, and stands in nobody's way.
+        copy.with_name("copy.unfinished").write_text("half of it")
+        ends = await asyncio.gather(*(backup(opened, copy) for _ in range(3)), return_exceptions=True)
+        assert sorted(map(type, ends), key=str) == sorted([BackupRefused, BackupRefused, type(None)], key=str)
+        assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+        assert [each.name for each in tmp_path.glob("copy*")] == ["copy"]
+        await opened.close()
+        await restore(copy, other_where, WallClock())
 
     asyncio.run(go())
 

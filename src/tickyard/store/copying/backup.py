@@ -5,6 +5,7 @@ transaction. Either way it shows one moment, and a copy that did not finish neve
 """
 
 import asyncio
+import fcntl
 import os
 import sqlite3
 import zipfile
@@ -49,6 +50,8 @@ async def backup(store: Store, target: Path) -> None:
         raise BackupRefused("the store has no schema yet: run `tickyard migrate` first")
     _check_is_new(target)
     with growing_into(target) as unfinished:
+        # Once more, now that nobody else writes it: the same job started twice may have been done meanwhile.
+        _check_is_new(target)
         if isinstance(store, SqliteStore):
             # Off the loop: a year of samples takes seconds to copy, and the writer must not wait for it.
             await asyncio.to_thread(copy_sqlite, store.path, unfinished)
@@ -65,21 +68,38 @@ def _check_is_new(target: Path) -> None:
 
 @contextmanager
 def growing_into(target: Path) -> Iterator[Path]:
-    """An empty file that becomes the target once it is whole, and is gone when it does not get there."""
+    """An empty file that becomes the target once it is whole, and is gone when it does not get there. Who finds another
+    at it is refused: two that wrote one file would leave neither's."""
     unfinished = target.with_name(target.name + ".unfinished")
-    with _in_words(target):
-        unfinished.unlink(missing_ok=True)
-        # Nobody but the operator reads it.
-        os.close(os.open(unfinished, os.O_CREAT | os.O_WRONLY, 0o600))
+    with _in_words(target), _alone_at(unfinished) as file:
         try:
             yield unfinished
-            with unfinished.open("rb") as file:
-                os.fsync(file.fileno())
+            os.fsync(file)
             unfinished.rename(target)
         except BaseException:
             with suppress(OSError):
                 unfinished.unlink()
             raise
+
+
+@contextmanager
+def _alone_at(path: Path) -> Iterator[int]:
+    """An empty file that is ours, whatever a killed run has left there. Nobody but the operator reads it."""
+    # SQLite's own locks are of another kind: closing this file takes none of them away.
+    file = os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
+    try:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BackupRefused(f"{path} is being written by another run") from None
+        # Whoever had it until a moment ago may have given it its final name.
+        if not path.exists() or not os.path.samestat(os.fstat(file), path.stat()):
+            raise BackupRefused(f"{path} was being written by another run")
+        os.fchmod(file, 0o600)
+        os.ftruncate(file, 0)
+        yield file
+    finally:
+        os.close(file)
 
 
 @contextmanager

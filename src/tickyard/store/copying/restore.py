@@ -27,13 +27,13 @@ async def restore(source: Path, where: str, clock: Clock) -> None:
             with opened(source) as copied:
                 await _into_postgres(store, copied)
         elif isinstance(store, SqliteStore):
-            await _into_sqlite(store, source)
+            await _into_sqlite(store, source, where)
         await migrate(store)
     finally:
         await store.close()
 
 
-async def _into_sqlite(store: SqliteStore, source: Path) -> None:
+async def _into_sqlite(store: SqliteStore, source: Path, where: str) -> None:
     with opened(source) as copied:
         if isinstance(copied, Archive):
             raise BackupRefused("a copy made from PostgreSQL can only be brought back into PostgreSQL")
@@ -42,6 +42,10 @@ async def _into_sqlite(store: SqliteStore, source: Path) -> None:
     await store.close()
     # Whole or not at all: half of it must not look like a store that somebody may start on.
     with growing_into(store.path) as unfinished:
+        # Once more, now that nobody else brings one back: the service may have been started on that by now.
+        again = open_store(where, store.clock)
+        _check_is_empty(await schema_version(again))
+        await again.close()
         await asyncio.to_thread(copy_sqlite, source, unfinished)
 
 
