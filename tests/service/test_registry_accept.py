@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from tickyard.chain.address import checksum
+from tickyard.observe.metrics import REGISTRY
 from tickyard.sandbox.world.listing import load
 from yards import house, paperyard
 from yards.patience import STUCK_S
@@ -172,7 +173,7 @@ def test_a_list_without_many_is_shown_as_refused(tmp_path):
     async def scenario(_yard, far):
         far.issuer.edit = lambda assets: assets[: len(assets) // 2]
         status, said = await tickyard(tmp_path, far, "show")
-        assert (status, "97 of 194 assets vanished at once" in said) == (1, True), said
+        assert (status, "97 of 194 assets vanished" in said) == (1, True), said
 
     live(scenario, tmp_path)
 
@@ -192,6 +193,48 @@ def test_nothing_is_accepted_by_mistake(tmp_path):
         far.issuer.is_down, far.issuer.edit = False, lambda assets: assets
         await yard.deps.market.registry.refresh()
         assert await address_of(yard) == old
+
+    live(scenario, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_token_that_is_listed_no_more_is_served_as_it_was_until_a_person_forgets_it(tmp_path):
+    async def scenario(yard, far):
+        registry, was = yard.deps.market.registry, await address_of(yard)
+        far.issuer.edit = lambda assets: [each for each in assets if each["tokenSymbol"] != SYMBOL]
+        await registry.refresh()
+        answer = (await yard.get(f"/v1/assets/{SYMBOL}")).json()
+        assert (answer["address"], answer["status"]) == (was, "ASSET_STATUS_UNLISTED")
+        assert REGISTRY.get_sample_value("tickyard_registry_unlisted") == 1
+        assert (await yard.get("/v1/assets")).json()["count"] == 194
+        status, said = await tickyard(tmp_path, far, "forget", "NOBODY")
+        assert (status, "not on the kept list" in said) == (1, True), said
+        status, said = await tickyard(tmp_path, far, "forget", SYMBOL.lower())
+        assert status == 0, said
+        await registry.refresh()
+        assert await address_of(yard) == 404
+        assert REGISTRY.get_sample_value("tickyard_registry_unlisted") == 0
+        # It comes back as nobody else.
+        far.issuer.edit = moved
+        await registry.refresh()
+        assert await address_of(yard) == 404
+        far.issuer.edit = lambda assets: assets
+        await registry.refresh()
+        assert await address_of(yard) == was
+
+    live(scenario, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_list_that_loses_a_few_again_and_again_is_refused_like_one_that_loses_them_at_once(tmp_path):
+    async def scenario(yard, far):
+        registry = yard.deps.market.registry
+        for here in (180, 160, 150, 140):
+            far.issuer.edit = lambda assets, here=here: assets[:here]
+            await registry.refresh()
+        assert (await yard.get("/v1/assets")).json()["count"] == 194
+        # Those of the refused lists are not even called unlisted.
+        assert REGISTRY.get_sample_value("tickyard_registry_unlisted") == 34
 
     live(scenario, tmp_path)
 

@@ -31,6 +31,9 @@ registry_changed_identities = Gauge(
     "Tokens that the issuer lists as others than we pinned, or in an entry that cannot be read",
     registry=REGISTRY,
 )
+registry_unlisted = Gauge(
+    "tickyard_registry_unlisted", "Tokens that the issuer's list lacks by now, and that are served", registry=REGISTRY
+)
 registry_confirmed = Gauge(
     "tickyard_registry_confirmed_timestamp_seconds",
     "When the issuer last confirmed the list that is served, Unix seconds",

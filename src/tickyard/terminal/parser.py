@@ -83,7 +83,8 @@ def _add_registry(commands: "Commands") -> None:
     accept = doing.add_parser("accept", help="show a symbol as pinned and as listed, and accept the address you name")
     accept.add_argument("symbol")
     accept.add_argument("--address", help="the address to accept; without it both are shown and nothing is changed")
-    doing.add_parser("forget", help="drop the kept list of assets; what is pinned stays")
+    forget = doing.add_parser("forget", help="drop one token that is over, or the kept list; what is pinned stays")
+    forget.add_argument("symbol", nargs="?", help="a token that the issuer lists no more; left out: the whole list")
 
 
 def _add_payments(commands: "Commands") -> None:

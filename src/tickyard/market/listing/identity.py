@@ -1,6 +1,7 @@
 """Which refresh of the registry is believed. Pure rules: what is pinned, what was listed, what is listed now."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from msgspec.structs import astuple
@@ -10,6 +11,8 @@ from tickyard.kernel.ids import Symbol
 from tickyard.sources.issuer.border import BrokenEntry, ListedAsset
 from tickyard.store.identities import AssetIdentity
 
+UNLISTED: Final = "ASSET_STATUS_UNLISTED"
+"""Ours, of a token that the issuer's list lacks: people hold it all the same."""
 _VANISHED_MAX_PERCENT: Final = 20
 _TRUSTED: Final = frozenset(astuple(MAINNET))
 
@@ -76,12 +79,22 @@ def last_good(
     return [known for known in missing if any(entry.is_perhaps(known) for entry in broken)]
 
 
+def unlisted(old: Iterable[ListedAsset], told: Iterable[ListedAsset]) -> list[ListedAsset]:
+    """The tokens of the old list that nobody tells of any more, as they were last.
+
+    They stay: who holds one would be told that they hold nothing. A person who knows that a token is over forgets it.
+    """
+    here = {asset.symbol for asset in told}
+    return [replace(known, status=UNLISTED) for known in old if known.address and known.symbol not in here]
+
+
 def check_refresh(old: Iterable[ListedAsset], new: Iterable[ListedAsset], pins: Mapping[Symbol, AssetIdentity]) -> None:
     """Raise ListingRefused when the new list cannot be an honest successor of the old one."""
     old, new = list(old), list(new)
     check_listing(new)
     check_identities(pins, new)
     here = {asset.symbol for asset in new}
+    # With those that went before: a list that loses a few each minute is no better than one that loses them at once.
     vanished = sum(known.symbol not in here for known in old)
     if vanished * 100 > len(old) * _VANISHED_MAX_PERCENT:
-        raise ListingRefused(f"{vanished} of {len(old)} assets vanished at once")
+        raise ListingRefused(f"{vanished} of {len(old)} assets vanished")

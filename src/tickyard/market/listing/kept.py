@@ -156,3 +156,13 @@ class ListingBook:
             # Every process sees it at its next look, also while the issuer is silent.
             await rows.keep_listing(tx, encode_listing([*others, replace(asset)]), now)
         return before
+
+    async def forget(self, tx: Transaction, symbol: Symbol) -> bool:
+        """A person knows that this token is over. It stays pinned: only the same may ever come back by its name."""
+        kept = await rows.last_listing(tx)
+        known = [] if kept is None else decode_listing(kept.body)
+        others = [each for each in known if each.symbol != symbol]
+        if len(others) == len(known):
+            return False
+        await rows.keep_listing(tx, encode_listing(others), self._store.clock.now())
+        return True

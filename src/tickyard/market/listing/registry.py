@@ -2,7 +2,8 @@
 
 It is refreshed in the background and always served from memory. Who is who is pinned in the store when first seen, and
 so is the last good list, one truth for all processes: a refresh that lies (an address or a uid changes, a symbol
-repeats, a fifth of the list vanishes) is refused as a whole, before a restart and after it.
+repeats, a fifth of the list vanishes) is refused as a whole, before a restart and after it. Fewer that vanish stay as
+they were last, under a status of ours, until a person forgets them.
 """
 
 import asyncio
@@ -15,7 +16,7 @@ from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import NotFound, UpstreamDown
 from tickyard.kernel.ids import Address, Symbol
 from tickyard.market.listing.asset import Asset, MultiplierSchedule
-from tickyard.market.listing.identity import ListingRefused, check_refresh, last_good
+from tickyard.market.listing.identity import UNLISTED, ListingRefused, check_refresh, last_good, unlisted
 from tickyard.market.listing.kept import ListingBook
 from tickyard.observe import metrics
 from tickyard.observe.log import log
@@ -103,8 +104,10 @@ class Registry:
             listing = await self._issuer.assets()
             known = self._listed()
             kept = last_good(known, listing.assets, listing.broken)
-            assets = [*listing.assets, *kept]
-            check_refresh(known, assets, self._book.pins)
+            told = [*listing.assets, *kept]
+            check_refresh(known, told, self._book.pins)
+            gone = unlisted(known, told)
+            assets = [*told, *gone]
             has_changed = sorted(assets, key=lambda asset: asset.symbol) != known
             await self._book.keep(assets, has_changed=has_changed)
         except UpstreamDown:
@@ -125,6 +128,8 @@ class Registry:
             log.error(
                 "the issuer's entry of a pinned token is broken, the last good one stays", changed=sorted(doubtful)
             )
+        if left := {each.symbol for each in gone} & {each.symbol for each in known if each.status != UNLISTED}:
+            log.warning("the issuer no longer lists a token, what it said last stays", symbols=sorted(left))
         await self._read_multipliers(assets)
         self._serve(assets)
         self.refreshed_at = self._clock.now()
@@ -176,6 +181,7 @@ class Registry:
         self._by_uid = {asset.listed.id: symbol for symbol, asset in assets.items()}
         self.loaded.set()
         metrics.registry_assets.set(len(assets))
+        metrics.registry_unlisted.set(sum(asset.listed.status == UNLISTED for asset in assets.values()))
         if has_changed:
             for tell in self.on_change:
                 tell()

@@ -29,7 +29,7 @@ async def look_after_registry(command: str, settings: Settings, symbol: str | No
     async with ready_store(settings, clock) as store:
         try:
             if command == "forget":
-                return await _forget(store)
+                return await _forget_one(store, Symbol(symbol.upper())) if symbol else await _forget(store)
             listing = await _ask_issuer(settings, clock)
             if command == "show":
                 return await _show(store, listing, symbol)
@@ -150,4 +150,14 @@ async def _forget(store: Store) -> int:
         await forget_listing(tx)
         pins = await identities(tx)
     _say(f"the kept list is dropped; {len(pins)} identities stay pinned")
+    return 0
+
+
+async def _forget_one(store: Store, symbol: Symbol) -> int:
+    async with store.begin() as tx:
+        is_gone = await ListingBook(store).forget(tx, symbol)
+    if not is_gone:
+        _say(f"nothing was changed: {symbol} is not on the kept list")
+        return 1
+    _say(f"{symbol} is off the list until the issuer lists it again; who it is stays pinned")
     return 0
