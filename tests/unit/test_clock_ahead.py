@@ -18,6 +18,7 @@ from tickyard.features.alerts.webhook.addresses import EgressPolicy
 from tickyard.features.alerts.webhook.outcome import PostOutcome
 from tickyard.features.earn.days import epochs
 from tickyard.features.earn.tables import earn_epoch
+from tickyard.kernel.clock import WallClock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.observe.metrics import REGISTRY
 from tickyard.payments.proof.chain import Tip
@@ -52,6 +53,7 @@ class SecondChain:
 
     def __init__(self):
         self.asked, self.is_dead = 0, False
+        self.clock = WallClock()
 
     async def tip(self):
         self.asked += 1
@@ -126,6 +128,9 @@ def test_the_worker_shows_the_newest_block_by_itself(run):
     async def scenario(house):
         await house.tidy()
         assert REGISTRY.get_sample_value("tickyard_head_timestamp_seconds", {"chain": "4663"}) == HEAD_AT
+        ahead_s = HEAD_AT - house.clock.timestamp()
+        shown = REGISTRY.get_sample_value("tickyard_head_ahead_seconds", {"chain": "4663"})
+        assert shown == pytest.approx(ahead_s, abs=5), "by our own clock, whatever the one of who reads it says"
         house.clock.misset(days=1)
         with pytest.raises(UpstreamDown):
             await house.tidy()

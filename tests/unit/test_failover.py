@@ -275,6 +275,17 @@ def test_a_block_just_as_old_is_no_reason_to_go_nor_is_a_node_that_fails_foreign
     assert asked == [], "where any age will do"
 
 
+def test_a_look_at_all_tells_who_answers_whether_they_are_asked_or_not():
+    made, clock, asked = nodes((0,), (NodeUnreachable(),), (Stale(),), (99,), age=60)
+    made.endpoints[3].is_throttled, made.endpoints[3].rests_until = True, clock.now + 9
+    assert asyncio.run(made.look()) == [True, False, False, False]
+    assert asked == [(0, "check"), (1, "check"), (2, "check")]
+    clock.now += 9
+    made.endpoints[1].script = [99]
+    assert asyncio.run(made.look()) == [True, True, False, True]
+    assert made._preferred == 0, "nobody goes anywhere for that"
+
+
 def test_who_closes_ends_the_search_and_every_connection():
     made, clock, _ = nodes((0,), (99,), age=60)
 

@@ -20,6 +20,21 @@ head_at = Gauge(
     registry=REGISTRY,
 )  # fmt: skip
 
+head_ahead_s = Gauge(
+    "tickyard_head_ahead_seconds", "How far the newest block we have seen was ahead of our own clock", ["chain"],
+    registry=REGISTRY,
+)  # fmt: skip
+node_url_up = Gauge(
+    "tickyard_node_url_up", "Whether one of several node URLs answers, by its place in the setting", ["chain", "place"],
+    registry=REGISTRY,
+)  # fmt: skip
+
+
+def note_head(chain_id: int, made_at_s: int, now_s: float) -> None:
+    """`now_s`: by our own clock, which may be wrong. The one of whoever reads this later may be right."""
+    head_at.labels(str(chain_id)).set(made_at_s)
+    head_ahead_s.labels(str(chain_id)).set(made_at_s - now_s)
+
 
 class Watched(Collector):
     """Gauges by name, each with what it means and who knows it."""

@@ -40,6 +40,7 @@ from tickyard.wiring.alerts import check_keys, open_desk
 from tickyard.wiring.earn import open_earn
 from tickyard.wiring.payments import open_payments
 from tickyard.wiring.research import open_research
+from tickyard.wiring.spares import watch_spares
 from tickyard.wiring.store import ready_store
 
 _NODE_PATIENCE_S: Final = 20
@@ -114,10 +115,12 @@ async def open_deps(settings: Settings, clock: Clock, *, is_hurried: bool = Fals
             registry, Mids(issuer, clock, registry.symbol_at), pools, reader, charts, settings.contracts, live
         )
         tasks.start("registry", registry.keep_fresh)
+        if len(settings.rpc_urls) > 1:
+            tasks.start("nodes", partial(watch_spares, rpc, clock))
         tasks.start("pools", partial(_keep_pools_fresh, registry, pools))
         desk = open_desk(settings, clock)
         await check_keys(store, desk.keys)
-        payments = await stack.enter_async_context(open_payments(settings, store, rpc, clock))
+        payments = await stack.enter_async_context(open_payments(settings, store, rpc, clock, tasks))
         reading = await stack.enter_async_context(open_research(settings, store, clock, rng))
         earn = open_earn(settings, clock)
         if earn.second_logs is not None:

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 from tickyard.chain.rpc.client import Rpc
@@ -21,10 +22,14 @@ from tickyard.payments.receipts import ReceiptKey
 from tickyard.payments.selling.cashier import Cashier
 from tickyard.payments.selling.identity import PayerIdentity
 from tickyard.store.engine import Store
+from tickyard.supervisor import Supervisor
+from tickyard.wiring.spares import watch_spares
 
 
 @contextlib.asynccontextmanager
-async def open_payments(settings: Settings, store: Store, rpc: Rpc, clock: Clock) -> AsyncIterator[Payments]:
+async def open_payments(
+    settings: Settings, store: Store, rpc: Rpc, clock: Clock, tasks: Supervisor
+) -> AsyncIterator[Payments]:
     # In the sandbox the second network stays on wall time, so that unmodified clients can always pay there.
     second_clock = WallClock()
     async with contextlib.AsyncExitStack() as stack:
@@ -36,6 +41,8 @@ async def open_payments(settings: Settings, store: Store, rpc: Rpc, clock: Clock
             observe=lambda _url, _method, outcome, seconds: observe_upstream("node-8453", outcome, seconds),
         )
         stack.push_async_callback(second_rpc.close)
+        if len(settings.rpc_urls_8453) > 1:
+            tasks.start("nodes of 8453", partial(watch_spares, second_rpc, second_clock))
         tills, chains = {}, {}
         for network, its_rpc, its_clock in ((FIRST, rpc, clock), (SECOND, second_rpc, second_clock)):
             facilitators = _facilitators(settings, network, its_clock)
@@ -58,8 +65,8 @@ def _facilitators(settings: Settings, network: str, clock: Clock) -> list[Facili
     name = "facilitator_" + network.removeprefix("eip155:")
     shown = credentials_of(settings, network, clock)
     return [
-        Facilitator(network, url, clock, observe=observe_upstream, credentials=None if n else shown)
-        for n, url in enumerate(getattr(settings, name))
+        Facilitator(network, url, clock, place=n, observe=observe_upstream, credentials=shown if n == 1 else None)
+        for n, url in enumerate(getattr(settings, name), start=1)
     ]
 
 

@@ -21,7 +21,7 @@ from tickyard.kernel.errors import UpstreamDown
 from tickyard.market.sampling.rounds import slot_number
 from tickyard.observe import metrics
 from tickyard.observe.log import log
-from tickyard.observe.watched import head_at
+from tickyard.observe.watched import note_head
 from tickyard.payments.books.stock import forget_stock, show_stock
 from tickyard.payments.layer import Payments
 from tickyard.payments.offer.terms import SECOND
@@ -95,7 +95,7 @@ async def _proven_now(deps: Deps) -> datetime:
     """
     head = await deps.rpc.head()
     # An API process shows it only when it is asked whether it is ready, and not every proxy asks.
-    head_at.labels(str(deps.rpc.chain_id)).set(head.timestamp)
+    note_head(deps.rpc.chain_id, head.timestamp, deps.clock.timestamp())
     return deps.clock.now()
 
 
@@ -117,8 +117,9 @@ class Tidier:
         """While nobody pays there, nobody else asks its nodes: the next buyer would be the first to find them dead."""
         # Its trouble is told by what counts its calls, and by this head growing old.
         with contextlib.suppress(UpstreamDown):
-            tip = await self._payments.chains[SECOND].tip()
-            head_at.labels(str(SECOND_CHAIN_ID)).set(tip.timestamp)
+            chain = self._payments.chains[SECOND]
+            tip = await chain.tip()
+            note_head(SECOND_CHAIN_ID, tip.timestamp, chain.clock.timestamp())
 
 
 class Bookkeeper:

@@ -106,6 +106,10 @@ class Rpc:
         """Requests sent for callers, retries included. Checks of new connections are counted apart."""
         return sum(endpoint.sent - endpoint.checks for endpoint in self._nodes.endpoints)
 
+    async def look(self) -> list[bool]:
+        """Which of the URLs answer."""
+        return await self._nodes.look()
+
     def deadline(self) -> float:
         """The moment by which work begun now must be over, on the clock's monotonic scale."""
         return self._nodes.deadline()

@@ -143,6 +143,21 @@ class Failover:
         endpoint.is_fresh_until = self._clock.monotonic() + self._age.look_every_s
         return result
 
+    async def look(self) -> list[bool]:
+        """Which of the URLs answer, whether somebody asks them or not: of one that is passed over nobody else knows."""
+        return list(await asyncio.gather(*map(self._answers, self.endpoints)))
+
+    async def _answers(self, endpoint: NodeUrl) -> bool:
+        if endpoint.is_throttled and endpoint.is_resting(self._clock.monotonic()):
+            return False
+        read = read_head_time if self._age is None else self._age.judged(read_head_time)
+        try:
+            async with asyncio.timeout(self._try_s):
+                await endpoint.post(HEAD_CHECK, read, is_check=True)
+        except (TimeoutError, Trouble):
+            return False
+        return True
+
     def seek_newer(self, than_s: int) -> None:
         """If this is rather old for the newest block, see whether another URL has a newer one: it is asked from then.
 

@@ -16,7 +16,7 @@ from sqlalchemy import text
 from tickyard.chain.erc20 import DECIMALS
 from tickyard.deps import Deps
 from tickyard.kernel.errors import UpstreamDown
-from tickyard.observe.watched import head_at
+from tickyard.observe.watched import note_head
 from tickyard.store.engine import Busy, Store
 from tickyard.store.leases import try_write
 from tickyard.store.statement import Query
@@ -129,7 +129,7 @@ class Lookout:
 
     async def _ask_head(self) -> None:
         head, _ = await asyncio.gather(self._deps.rpc.head(), self._run_a_call())
-        head_at.labels(str(self._deps.settings.chain_id)).set(head.timestamp)
+        note_head(self._deps.settings.chain_id, head.timestamp, self._deps.clock.timestamp())
         self._newest_s, self._chain_well_at = head.timestamp, self._deps.clock.monotonic()
 
     async def _run_a_call(self) -> None:

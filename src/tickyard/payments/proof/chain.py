@@ -51,6 +51,7 @@ class ChainProof:
 
     def __init__(self, network: str, rpc: Rpc, spender: Address = pinned.SPENDER) -> None:
         self.network = network
+        self.clock = rpc.clock
         self._spender = spender
         self._rpc = rpc
         self._is_eip3009 = network == SECOND
