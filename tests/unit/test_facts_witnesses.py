@@ -130,3 +130,39 @@ def test_one_metal_is_all_of_a_mines_revenue_where_gross_profit_proves_it(metal,
         ifrs-full:ProfitLossAttributableToOwnersOfParent USD 628063k {ABROAD}
     """)
     assert (found.revenue is not None and found.revenue.value == 1_788_928_000) == is_told
+
+
+def test_a_foreign_lenders_total_says_what_it_is_after_interest():
+    """Westpac tags all three, and a total of gross interest and fees."""
+    found = study_small(f"""
+        ifrs-full:Revenue USD 30534m {ABROAD}
+        ifrs-full:RevenueFromInterest USD 27047m {ABROAD}
+        ifrs-full:InterestRevenueExpense USD 16696m {ABROAD}
+        ifrs-full:ProfitLoss USD 2292m {ABROAD}
+    """)
+    assert found.revenue.value == 30_534_000_000
+    assert "before interest expense: without what interest cost it is 20183000000" in found.note
+
+
+def test_a_total_that_gross_interest_is_hardly_in_is_not_called_a_lenders():
+    found = study_small(f"""
+        ifrs-full:Revenue USD 30534m {ABROAD}
+        ifrs-full:RevenueFromInterest USD 7047m {ABROAD}
+        ifrs-full:InterestRevenueExpense USD 1696m {ABROAD}
+        ifrs-full:ProfitLoss USD 2292m {ABROAD}
+    """)
+    assert "before interest expense" not in (found.note or "")
+
+
+def test_revenue_but_interest_is_the_total_where_operation_bears_it_out():
+    """WisdomTree tags nothing else; elsewhere it is a line beside the total."""
+    lines = f"""
+        RevenuesExcludingInterestAndDividends USD 253700k {YEAR}
+        NetIncomeLoss USD -35655k {YEAR}
+    """
+    assert study_small(lines).revenue is None
+    borne_out = f"""
+        OperatingIncomeLoss USD 54700k {YEAR}
+        OperatingExpenses USD 199000k {YEAR}
+    """
+    assert study_small(lines + borne_out).revenue.value == 253_700_000

@@ -379,3 +379,76 @@ def test_quarters_under_the_name_of_the_year_make_it_up_or_say_why_not(year, fou
     items = [each.revenue for each in found.quarterly if each.end.year == 2024]
     assert [item.value and item.value // 1_000_000 for item in items] == values
     assert all((reason in item.reason) if reason else item.reason is None for item in items)
+
+
+# LabCorp's annual report of 2017 tags the whole year before in its first quarter.
+YEAR_IN_A_QUARTER = """
+    Revenues USD 2368 2025-01-01 2025-03-31 10-Q 2025-05-10
+    Revenues USD 2390 2025-04-01 2025-06-30 10-Q 2025-08-10
+    Revenues USD 2400 2025-07-01 2025-09-30 10-Q 2025-11-10
+    Revenues USD 9553 2025-01-01 2025-12-31 10-K 2026-02-14
+    Revenues USD 9642 2025-01-01 2025-03-31 10-K 2026-02-14
+"""
+
+
+def test_a_quarter_that_is_more_than_its_year_is_as_it_was_told_first():
+    first = quarter(told(YEAR_IN_A_QUARTER), "2025-03-31").revenue
+    assert (first.value, first.earlier[0].value) == (2368, 9642)
+    alone = "\n".join(line for line in YEAR_IN_A_QUARTER.splitlines() if " 2368 " not in line)
+    found = quarter(told(alone), "2025-03-31").revenue
+    assert (found.value, found.earlier[0].value) == (None, 9642)
+    assert "does not add up" in found.reason
+
+
+# NortonLifeLock's, before a part of it was sold: its newest year is without that part, and nobody tells the quarters anew.
+SOLD = """
+    Revenues USD 1175 2025-01-01 2025-03-31 10-Q 2025-05-10
+    Revenues USD 1240 2025-04-01 2025-06-30 10-Q 2025-08-10
+    Revenues USD 1209 2025-07-01 2025-09-30 10-Q 2025-11-10
+    Revenues USD 4834 2025-01-01 2025-12-31 10-K 2026-02-14
+    Revenues USD 2559 2025-01-01 2025-12-31 10-K 2027-02-14
+    Revenues USD 2456 2026-01-01 2026-12-31 10-K 2027-02-14
+"""
+
+
+def test_quarters_that_are_more_than_their_restated_year_say_so():
+    found = told(SOLD, date(2027, 3, 1))
+    for end, value in (("2025-03-31", 1175), ("2025-06-30", 1240), ("2025-09-30", 1209)):
+        item = quarter(found, end).revenue
+        assert item.value == value
+        assert item.reason.startswith("Told before the year ended 2025-12-31 was restated")
+    before = told(SOLD, date(2026, 3, 1))
+    assert [quarter(before, end).revenue.reason for end in ("2025-03-31", "2025-06-30")] == [None, None]
+
+
+SHELL = """
+    Revenues USD 0 2025-04-01 2025-06-30 10-Q 2025-08-10
+    NetIncomeLoss USD 0 2025-04-01 2025-06-30 10-Q 2025-08-10
+    Revenues USD 0 2025-07-01 2025-09-30 10-Q 2025-11-10
+    NetIncomeLoss USD -7 2025-07-01 2025-09-30 10-Q 2025-11-10
+    Revenues USD 11946 2025-01-01 2025-12-31 10-K 2026-02-14
+    NetIncomeLoss USD -670 2025-01-01 2025-12-31 10-K 2026-02-14
+"""
+
+
+def test_quarters_of_nothing_at_all_in_a_year_of_sales_are_a_shells():
+    found = told(SHELL)
+    empty = quarter(found, "2025-06-30")
+    assert (empty.revenue.value, empty.net_income.value) == (None, None)
+    # Who sold nothing but spent something may have sold it all in another quarter.
+    assert quarter(found, "2025-09-30").revenue.value == 0
+
+
+# KKR's year got another name later; its quarters tell only the oil.
+OIL = """
+    OilAndGasRevenue USD 13 2025-01-01 2025-03-31 10-Q 2025-05-10
+    OilAndGasRevenue USD 65 2025-01-01 2025-12-31 10-K 2026-02-14
+    Revenues USD 2040 2025-01-01 2025-12-31 10-K 2027-02-14
+    Revenues USD 3282 2026-01-01 2026-12-31 10-K 2027-02-14
+"""
+
+
+def test_a_name_that_is_less_than_half_of_its_year_is_no_quarters_revenue():
+    first = quarter(told(OIL, date(2027, 3, 1)), "2025-03-31").revenue
+    assert first.value is None
+    assert first.reason.startswith("Only a part of revenue")

@@ -24,6 +24,7 @@ WANTED: dict[str, tuple[str, ...]] = {
         "ElectricUtilityRevenue",
         "RegulatedOperatingRevenueWater",
         "InvestmentBankingRevenue",
+        "RevenuesExcludingInterestAndDividends",
         "GrossInvestmentIncomeOperating",
         "OperatingLeasesIncomeStatementLeaseRevenue",
         "LeaseIncome",

@@ -100,29 +100,6 @@ def without_excise(statement: Statement, concept: str, value: Number, *, has_exc
     return rest if rest is not None and rest * 102 < value * 100 else None
 
 
-def after_interest(statement: Statement, value: Number) -> Number | None:
-    """What a lender's total before interest expense is after it; None when it is not that."""
-    gross, net = statement.first(concepts.GROSS_INTEREST), statement.first(concepts.NET_INTEREST)
-    other = statement.get(concepts.OTHER_BANKING)
-    if gross is None or net is None or other is None or net >= gross or not is_equal(gross + other, value):
-        return None
-    return net + other
-
-
-def banking_income(statement: Statement, value: Number) -> Number | None:
-    """What net interest and other income make, where a bank's total is clearly more than both and nothing tells why."""
-    net, other = statement.first(concepts.NET_INTEREST), statement.get(concepts.OTHER_BANKING)
-    if net is None or other is None or net <= 0 or has_sales(statement):
-        return None
-    return net + other if 0 < (net + other) * 105 < value * 100 else None
-
-
-def is_less_than_banking(statement: Statement, value: Number) -> bool:
-    """Whether a bank's net interest and other income together are clearly more."""
-    net, other = statement.first(concepts.NET_INTEREST), statement.get(concepts.OTHER_BANKING)
-    return net is not None and net > 0 and other is not None and (net + other) * 98 > value * 100
-
-
 def is_before_interest(concept: str, value: Number, readable: Iterable[tuple[str, Number]]) -> bool:
     """Whether revenue after interest expense stands beside a proved total: then interest is among the expenses that
     prove it."""

@@ -3,10 +3,9 @@
 from tickyard.features.research.filed import concepts, costs
 from tickyard.features.research.filed.concepts import Number
 from tickyard.features.research.filed.statement import Statement
+from tickyard.features.research.revenue.interest import after_interest, banking_income, without_interest_abroad
 from tickyard.features.research.revenue.proofs import (
     WITHOUT_GAINS,
-    after_interest,
-    banking_income,
     is_less_than_left_abroad,
     left_and_spent,
     left_of_more,
@@ -19,6 +18,7 @@ _BEFORE_INTEREST = "revenue is before interest expense: net interest and non-int
 _MAYBE_BEFORE_INTEREST = (
     "revenue may be before interest expense: net interest and non-interest income make {rest}, which is less."
 )
+_BEFORE_INTEREST_ABROAD = "revenue is before interest expense: without what interest cost it is {rest}."
 _LESS_THAN_CONTRACTS = (
     "revenue may be only a part: contracts with customers are {more}, unless those are told before something is taken "
     "off them."
@@ -71,6 +71,8 @@ def remarks_on(
         notes = (_BEFORE_INTEREST.format(rest=after),)
     elif (after := banking_income(statement, value)) is not None:
         notes = (_MAYBE_BEFORE_INTEREST.format(rest=after),)
+    elif (after := without_interest_abroad(statement, concept, value)) is not None:
+        notes = (_BEFORE_INTEREST_ABROAD.format(rest=after),)
     # Hedges that lost may bring a total a little below its contracts.
     if concept in concepts.TOTALS and contracts * 10 > value * 11:
         notes += (_LESS_THAN_CONTRACTS.format(more=contracts),)

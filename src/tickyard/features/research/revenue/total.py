@@ -14,6 +14,7 @@ from tickyard.features.research.filed.facts import (
     unread,
 )
 from tickyard.features.research.filed.statement import Statement
+from tickyard.features.research.revenue.interest import is_less_than_banking
 from tickyard.features.research.revenue.parts import OFF_SCALE, Trial, less_excise, made_of_parts, sum_of_parts
 from tickyard.features.research.revenue.proofs import (
     SALES_PROOF,
@@ -24,7 +25,6 @@ from tickyard.features.research.revenue.proofs import (
     is_beside_the_sum,
     is_disproved,
     is_less_by_losses,
-    is_less_than_banking,
     is_less_than_before_taxes,
     is_less_than_goods_cost,
     is_less_than_left_abroad,

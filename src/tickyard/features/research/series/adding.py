@@ -4,7 +4,7 @@ A filer tells a quarter several times: in its own report, a year later for compa
 They differ when one is mistagged or the past was recast, and only their sum shows which of them belong together.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 
@@ -20,6 +20,7 @@ _UNTOLD = "The first three quarters are not all reported."
 _APART = "What the filings say of the quarters of the year ended {end} does not add up to it."
 _RECAST = "The filing of {filed} recast it; the year ended {end} and its other quarters are as they were told before."
 _BEFORE = "With the other quarters it makes the year ended {end} as it was told before the year was restated."
+_UNRESTATED = "Told before the year ended {end} was restated: with the others it is more than that year says now."
 _PART = "Only a part of revenue: in the report of the year ended {end} it is no total."
 _SINCE = "With the quarters after it, it does not make up what the filing of {filed} says of the months to {end}."
 
@@ -123,7 +124,42 @@ def settle_year(
 ) -> dict[date, Item]:
     """The items of a year's quarters that must be other than the newest filings say, by the end of the quarter."""
     whole = line.of(year)
-    inside = sorted(end for end, each in quarters.items() if year.start - GAP <= each.start and end <= year.end)
+    inside = _inside(year, quarters)
+    found = _settled_as_four(year, quarters, line, years, spans, nine)
+    reason = _APART.format(end=year.end)
+    for end in inside:
+        # Of a shell, before what told the year was put into it.
+        if whole.value and quarters[end].revenue.value == 0 == quarters[end].net_income.value and end not in found:
+            found[end] = unknown(line.of(quarters[end]), reason)
+    now = {end: found.get(end, line.of(quarters[end])) for end in inside}
+    if not line.is_never_taken_back or not _is_over(now.values(), whole.value):
+        return found
+    first = {end: next(line.told(spans, end, "quarter", is_oldest_first=True), item) for end, item in now.items()}
+    if not _is_over(first.values(), whole.value):
+        before = {end: now[end] for end in now if now[end].value is not None and now[end].value != first[end].value}
+        return found | {end: _instead(item, first[end], whole, year.end) for end, item in before.items()}
+    known = {end: item for end, item in now.items() if item.value is not None}
+    if whole.earlier and not _is_over(known.values(), max(said.value for said in whole.earlier)):
+        told = _UNRESTATED.format(end=year.end)
+        return found | {end: replace(item, reason=item.reason or told) for end, item in known.items()}
+    return found | {end: unknown(item, reason) for end, item in known.items()}
+
+
+def _inside(year: Period, quarters: dict[date, Period]) -> list[date]:
+    return sorted(end for end, each in quarters.items() if year.start - GAP <= each.start and end <= year.end)
+
+
+def _is_over(items: Iterable[Item], whole: Number | None) -> bool:
+    """Whether what is said of some quarters without a word is clearly more than the year that they are in."""
+    parts = [item.value for item in items if item.value is not None and item.reason is None]
+    return whole is not None and whole > 0 and all(part >= 0 for part in parts) and sum(parts) * 50 > whole * 51
+
+
+def _settled_as_four(
+    year: Period, quarters: dict[date, Period], line: StatementLine, years: Years, spans: Years, nine: Years
+) -> dict[date, Item]:
+    whole = line.of(year)
+    inside = _inside(year, quarters)
     newest = [line.of(quarters[end]) for end in inside]
     if whole.value is None or len(inside) != _FOUR or _makes(newest, whole.value):
         return {}
@@ -230,15 +266,21 @@ def _is_comparable(one: Number, other: Number) -> bool:
 
 
 def parts_of_year(year: Period, quarters: Sequence[Period], line: StatementLine, years: Years) -> dict[date, Item]:
-    """The items of quarters under a name that was found to be only a part in the report of their year, or of the one
-    before: a quarterly report may tag nothing beside it that would tell."""
-    if not (line.of(year).reason or "").startswith(ONLY_A_PART):
+    """The items of quarters under a name that is only a part in a report of their year, or of the one before: a
+    quarterly report may tag nothing beside it that would tell."""
+    whole, told = line.of(year), years.statements(line.wanted, year.end)
+    if (whole.reason or "").startswith(ONLY_A_PART):
+        parts = {name for statement in told for name in statement.values}
+    elif whole.value is not None and line.is_never_taken_back:
+        parts = {name for each in told for name, part in each.values.items() if 0 < part * 2 < whole.value}
+    else:
         return {}
-    parts = {name for statement in years.statements(line.wanted, year.end) for name in statement.values}
     items = {quarter.end: line.of(quarter) for quarter in quarters}
     reason = _PART.format(end=year.end)
     return {
-        end: unknown(item, reason) for end, item in items.items() if item.value is not None and item.concept in parts
+        end: unknown(item, reason)
+        for end, item in items.items()
+        if item.value is not None and item.concept in parts - whole.alike
     }
 
 
