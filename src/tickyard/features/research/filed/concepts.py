@@ -38,8 +38,7 @@ ONE_BUSINESS = (
     "us-gaap:RevenuesExcludingInterestAndDividends",
     *(f"ifrs-full:RevenueFromSaleOf{metal}" for metal in ("Gold", "Silver", "Copper")),
 )
-"""All that an adviser, a manager of funds or a mine earns, and a slice of what others do: it is the total with proof
-only."""
+"""All that an adviser, a manager or a mine earns, and a slice of what others do: it is the total with proof only."""
 IFRS_GOODS, IFRS_SERVICES = "ifrs-full:RevenueFromSaleOfGoods", "ifrs-full:RevenueFromRenderingOfServices"
 IFRS_OIL = "ifrs-full:RevenueFromSaleOfOilAndGasProducts"
 IFRS_TELECOM = "ifrs-full:RevenueFromRenderingOfTelecommunicationServices"

@@ -132,14 +132,14 @@ def settle_year(
         if whole.value and quarters[end].revenue.value == 0 == quarters[end].net_income.value and end not in found:
             found[end] = unknown(line.of(quarters[end]), reason)
     now = {end: found.get(end, line.of(quarters[end])) for end in inside}
-    if not line.is_never_taken_back or not _is_over(now.values(), whole.value):
+    if not line.is_never_taken_back or not _is_over(now.values(), whole.value, whole.filed):
         return found
     first = {end: next(line.told(spans, end, "quarter", is_oldest_first=True), item) for end, item in now.items()}
-    if not _is_over(first.values(), whole.value):
+    if not _is_over(first.values(), whole.value, whole.filed):
         before = {end: now[end] for end in now if now[end].value is not None and now[end].value != first[end].value}
         return found | {end: _instead(item, first[end], whole, year.end) for end, item in before.items()}
     known = {end: item for end, item in now.items() if item.value is not None}
-    if whole.earlier and not _is_over(known.values(), max(said.value for said in whole.earlier)):
+    if whole.earlier and not _is_over(known.values(), max(said.value for said in whole.earlier), whole.filed):
         told = _UNRESTATED.format(end=year.end)
         return found | {end: replace(item, reason=item.reason or told) for end, item in known.items()}
     return found | {end: unknown(item, reason) for end, item in known.items()}
@@ -149,9 +149,10 @@ def _inside(year: Period, quarters: dict[date, Period]) -> list[date]:
     return sorted(end for end, each in quarters.items() if year.start - GAP <= each.start and end <= year.end)
 
 
-def _is_over(items: Iterable[Item], whole: Number | None) -> bool:
-    """Whether what is said of some quarters without a word is clearly more than the year that they are in."""
-    parts = [item.value for item in items if item.value is not None and item.reason is None]
+def _is_over(items: Iterable[Item], whole: Number | None, by: date | None) -> bool:
+    """Whether what was said of some quarters by then, without a word, is clearly more than their year."""
+    told = (item for item in items if item.reason is None and item.filed and by and item.filed <= by)
+    parts = [item.value for item in told if item.value is not None]
     return whole is not None and whole > 0 and all(part >= 0 for part in parts) and sum(parts) * 50 > whole * 51
 
 
