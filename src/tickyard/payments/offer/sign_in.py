@@ -25,7 +25,9 @@ HEADER: Final = b"sign-in-with-x"
 STATEMENT: Final = "Fetch a paid answer"
 EVERY_S: Final = 30
 _OLDEST: Final = timedelta(minutes=5)
-_SKEW: Final = timedelta(minutes=1)
+_SKEW: Final = timedelta(minutes=10)
+"""So far ahead of ours is the clock of another process that is served behind the same address, and that made the
+challenge. Who is told that their signature is none pays again."""
 _TEXT: Final = re.compile(r"[\x20-\x7e]{1,512}")
 _SIGNATURE: Final = re.compile(r"0x(?:[0-9a-fA-F]{2}){1,4096}")
 # As short as it may be: all of this travels in a header.
