@@ -28,6 +28,12 @@ class Order:
     """The most that the gas of one step may cost."""
 
     def __post_init__(self) -> None:
+        for name in ("symbol", "amount", "token", "limit"):
+            is_left_out = getattr(self, name) is None and name in ("token", "limit")
+            if not is_left_out and not isinstance(getattr(self, name), str):
+                raise TradeRefused(f"{name} must be a string")
+        if not isinstance(self.slippage_bps, int):
+            raise TradeRefused("slippage_bps must be an integer")
         # A word that is not known must never be read as the other one: "BUY" is not a sale.
         if self.side not in get_args(Side) or self.denom not in get_args(Denom):
             raise TradeRefused("an order buys or sells, an amount in usd or in token")

@@ -48,7 +48,8 @@ class _Sandbox(msgspec.Struct, rename="camel"):
 
 
 def trade_command(args: argparse.Namespace, answer: Callable[[str], str] = input) -> int:
-    """0: traded, 1: not traded, 2: it cannot be asked so, 3: sent, and the outcome is not known yet."""
+    """0: traded, 1: not traded, 2: it cannot be asked so, 3: sent, and the outcome is not known yet, 130: interrupted
+    before anything was sent."""
     signed: list[str] = []
     try:
         url = base_url(args.url)
@@ -67,8 +68,12 @@ def trade_command(args: argparse.Namespace, answer: Callable[[str], str] = input
         give_up_output()
         _complain("nothing was sent: nobody reads what would be signed")
         return 1
-    except (KeyboardInterrupt, EOFError):
+    except (KeyboardInterrupt, EOFError) as stop:
+        if not signed and isinstance(stop, EOFError):
+            _complain("nothing was sent: nobody said yes (--yes asks nobody)")
+            return 1
         if not signed:
+            _complain("nothing was sent")
             return INTERRUPTED
         _complain(f"interrupted; {signed[-1]} was sent\nlook the transaction up before you trade again")
         return 3
