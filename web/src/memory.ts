@@ -1,11 +1,13 @@
-// What is only convenient to remember. A browser that forbids storage, or has no room left, forgets it and works on.
+// What is kept in the browser. One that forbids storage, or has no room left, forgets it: whoever cannot do without asks
+// whether it was kept.
 type Place = 'localStorage' | 'sessionStorage';
 
-export function remember(place: Place, name: string, text: string): void {
+export function remember(place: Place, name: string, text: string): boolean {
   try {
     window[place].setItem(name, text);
+    return true;
   } catch {
-    // Forgotten.
+    return false;
   }
 }
 

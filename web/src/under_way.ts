@@ -34,8 +34,7 @@ export async function begin(what: string): Promise<() => void> {
     mine?.();
     throw new Error('Another trade is under way. Nothing was sent.');
   }
-  remember('localStorage', KEY, what);
-  if (recall('localStorage', KEY) !== what) {
+  if (!remember('localStorage', KEY, what)) {
     mine();
     throw new Error('This browser keeps nothing for this page: its storage is forbidden, or full. A reload would forget a trade that is under way. Nothing was sent.');
   }
