@@ -60,8 +60,8 @@ class Node:
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": str(folder),
             # The engine writes down each step of a call, a hundred megabytes for a large one. What it frees goes back
-            # after a second: it rests at 0.3 GB instead of 0.6 to 1.6. At once it would be 0.2, and the kernel would
-            # spend more time on getting it anew for the next call than the call itself takes.
+            # after a second: it rests at 0.3 GB instead of 0.6 to 1.6. At once it would be 0.2, and the node would take
+            # half as much processor time again, the kernel's, for getting it anew for the next call.
             "MIMALLOC_PURGE_DELAY": "1000",
             # It keeps the state of 100,000 blocks if it may, a megabyte each: older ones are made again when asked for.
             "__EDR_MAX_CACHED_STATES": "16",

@@ -44,8 +44,10 @@ async def _into_sqlite(store: SqliteStore, source: Path, where: str) -> None:
     with growing_into(store.path) as unfinished:
         # Once more, now that nobody else brings one back: the service may have been started on that by now.
         again = open_store(where, store.clock)
-        _check_is_empty(await schema_version(again))
-        await again.close()
+        try:
+            _check_is_empty(await schema_version(again))
+        finally:
+            await again.close()
         await asyncio.to_thread(copy_sqlite, source, unfinished)
 
 
