@@ -197,3 +197,17 @@ def test_who_has_sold_everything_is_in_no_row_and_the_largest_balance_fits(run):
         assert (await index.mark(), await rows(town)) == (None, {})
 
     run(work)
+
+
+def test_two_workers_that_read_the_same_range_at_once_write_it_once(where, tmp_path):
+    async def work(town):
+        for _ in range(5):
+            town.chain.send(ALICE.address, TOKEN, CAROL.address, 1)
+            town.mine()
+        before, final = town.chain.state.token[ALICE.address], await final_header(town.rpc, 0)
+        both = [HolderIndex(town.store, town.rpc, TOKEN, 0, Stride(blocks, blocks)) for blocks in (3, 3, 5, 100)]
+        await asyncio.gather(*(index.catch_up(final) for index in both))
+        assert await both[0].mark() == (final.number, final.hash)
+        assert (await rows(town))[ALICE.address] == before
+
+    asyncio.run(live_in_town(where, tmp_path, work))

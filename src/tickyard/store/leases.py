@@ -6,7 +6,7 @@ unique constraints carry the safety.
 """
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from sqlalchemy import BigInteger, Column, String, Table, bindparam, or_, select, update
@@ -56,6 +56,7 @@ _HOLD: Final = (
     .values(until=bindparam("new_until"))
 )
 
+_NEVER_TAKEN: Final = datetime.fromtimestamp(0, UTC)
 _LOOK: Final = "whether the store can be written"
 
 
@@ -111,6 +112,16 @@ async def guard(tx: Transaction, held: Lease) -> None:
 
 def _named(held: Lease) -> dict[str, str | int]:
     return {"of_name": held.name, "of_owner": held.owner, "of_fence": held.fence}
+
+
+async def alone(tx: Transaction, name: str) -> None:
+    """Let whoever else comes to this line wait until this transaction ends, and see what it wrote.
+
+    Where no row is there yet that could be locked, because the work is about which rows there are. A row of this table,
+    which nobody takes.
+    """
+    row = {"name": name, "owner": "", "until": _NEVER_TAKEN, "fence": 1}
+    await tx.execute(upsert(tx, lease, ["name"], lambda new: {"until": new.until}), row)
 
 
 async def try_write(store: Store) -> None:

@@ -7,6 +7,7 @@ block is no longer in the chain, the index goes back to one that is, and reads o
 
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -22,6 +23,7 @@ from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import ZERO_ADDRESS, Address
 from tickyard.observe.log import log
 from tickyard.store.engine import Store, Transaction
+from tickyard.store.leases import alone
 from tickyard.store.statement import Bulk, Query
 
 _ASKED_AT_ONCE: Final = 500
@@ -86,7 +88,9 @@ class HolderIndex:
         mark, is_checked = None, False
         for _ in range(steps):
             if not is_checked:
-                mark = await self.mark()
+                before, mark = mark, await self.mark()
+                # Somebody else may have read on meanwhile, which says nothing against the nodes.
+                tries = tries if mark == before else 0
                 if mark is not None and not await self._is_on_chain(mark):
                     await self._go_back(mark)
                     continue
@@ -129,9 +133,16 @@ class HolderIndex:
 
     async def reset(self) -> None:
         """Forget everything and read again from the beginning."""
-        async with self.store.begin() as tx:
+        async with self._alone() as tx:
             for table in (holder_transfer, holder_balance, holder_mark):
                 await tx.execute(delete(table))
+
+    @asynccontextmanager
+    async def _alone(self) -> AsyncIterator[Transaction]:
+        """Two workers may come with the same range: a lease that ran out is found out only afterwards."""
+        async with self.store.begin() as tx:
+            await alone(tx, "the holder index is written")
+            yield tx
 
     async def _is_on_chain(self, mark: tuple[int, str]) -> bool:
         return (await header(self.rpc, mark[0])).hash == mark[1]
@@ -140,7 +151,7 @@ class HolderIndex:
         """Write a range. False: it does not continue from where the index stands."""
         if mark is not None and chunk.parent_hash != mark[1]:
             return False
-        async with self.store.begin() as tx:
+        async with self._alone() as tx:
             if await newest_mark(tx) != mark:
                 return False
             await _apply(tx, chunk.transfers, sign=1)
@@ -160,7 +171,7 @@ class HolderIndex:
             log.warning("no mark of the holder index is on the chain any more, reading it again")
             await self.reset()
             return
-        async with self.store.begin() as tx:
+        async with self._alone() as tx:
             if await newest_mark(tx) == broken:
                 undone = await _transfers_after(tx, mark[0])
                 await _apply(tx, undone, sign=-1)
