@@ -76,8 +76,9 @@ class Agreeable:
 
     settle_s = 30.0
     name = "agreeable"
+    was_silent = False
 
-    async def verify(self, _request: bytes) -> Valid:
+    async def verify(self, _request: bytes, *, is_plain: bool) -> Valid:
         return Valid()
 
     async def settle(self, _request: bytes) -> Settled:

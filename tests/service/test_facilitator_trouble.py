@@ -8,9 +8,18 @@ import json
 import pytest
 from aiohttp import web
 
-from tickyard.kernel.clock import WallClock
+from tickyard.kernel.clock import WallClock, breathe
 from tickyard.kernel.errors import UpstreamDown
-from tickyard.payments.facilitators.facilitator import Facilitator, FacilitatorRefused, Settled, Unknown, Valid
+from tickyard.payments.facilitators.facilitator import (
+    Facilitator,
+    FacilitatorRefused,
+    Settled,
+    Unknown,
+    Valid,
+    VerifierDown,
+)
+from tickyard.payments.facilitators.till import Till
+from tickyard.payments.signed.key import Key
 from yards.patience import STUCK_S
 
 NETWORK = "eip155:8453"
@@ -89,7 +98,7 @@ def test_trouble_is_known_by_its_kind_and_watched(answer, kind):
         async with asyncio.timeout(STUCK_S), facing(answer, seen, is_there=answer is not None) as facilitator:
             assert await facilitator.settle(b"{}") == Unknown(kind)
             with pytest.raises(UpstreamDown, match="nothing was taken"):
-                await facilitator.verify(b"{}")
+                await facilitator.verify(b"{}", is_plain=True)
         assert seen == [(f"facilitator-{NETWORK}-settle", kind), (f"facilitator-{NETWORK}-verify", kind)]
 
     asyncio.run(run())
@@ -127,10 +136,10 @@ def test_a_settlement_is_believed_when_all_of_it_is_there(body, outcome):
 def test_a_word_about_a_payment_is_yes_or_no(body, outcome):
     async def run():
         async with asyncio.timeout(STUCK_S), facing(told(body), []) as facilitator:
-            assert await facilitator.verify(b"{}") == outcome
+            assert await facilitator.verify(b"{}", is_plain=True) == outcome
         async with asyncio.timeout(STUCK_S), facing(told({"isValid": "yes"}), []) as facilitator:
             with pytest.raises(UpstreamDown):
-                await facilitator.verify(b"{}")
+                await facilitator.verify(b"{}", is_plain=True)
 
     asyncio.run(run())
 
@@ -140,7 +149,7 @@ def test_a_refusal_may_come_with_a_status_of_its_own(status):
     async def run():
         body = {"isValid": False, "invalidReason": "why", "success": False, "errorReason": "why not"}
         async with asyncio.timeout(STUCK_S), facing(told(body, status), []) as facilitator:
-            assert await facilitator.verify(b"{}") == FacilitatorRefused("why")
+            assert await facilitator.verify(b"{}", is_plain=True) == FacilitatorRefused("why")
             assert await facilitator.settle(b"{}") == FacilitatorRefused("why not")
 
     asyncio.run(run())
@@ -158,7 +167,7 @@ def test_a_payment_goes_to_the_address_that_was_given_as_json_and_past_no_proxy(
 
     async def run():
         async with asyncio.timeout(STUCK_S), facing(answer, [], path="/a%7Eb/") as facilitator:
-            assert await facilitator.verify(b"[1]") == Valid()
+            assert await facilitator.verify(b"[1]", is_plain=True) == Valid()
 
     asyncio.run(run())
     assert asked == [("/a%7Eb/verify", b"[1]", "application/json", "application/json")]
@@ -186,14 +195,8 @@ def test_who_answers_nothing_is_not_asked_for_a_while_and_who_answers_is():
 
     async def run():
         async with asyncio.timeout(STUCK_S), facing(answer, []) as facilitator:
-            ends = []
-            for _ in range(10):
-                try:
-                    ends.append(await facilitator.verify(b"{}"))
-                except UpstreamDown as down:
-                    ends.append(down.retry_after_s)
-            assert ends[:3] == [2, 2, Valid()]
-            assert ends[3:] == [2] * 7
+            ends = await ends_of(facilitator, 10)
+            assert ends == [False, False, Valid()] + [False] * 7
 
     asyncio.run(run())
     assert len(asked) == 3 + 5
@@ -227,3 +230,96 @@ def test_its_name_says_where_it_is_and_of_a_path_a_few_digits(url, secret):
     where, _, rest = name.partition("#")
     assert where == "/".join(url.split("/")[:3])
     assert rest == ("" if secret is None else hashlib.sha256(secret.encode()).hexdigest()[:8])
+
+
+class Eyes:
+    """A chain that knows who has code."""
+
+    def __init__(self, *with_code, is_up=True):
+        self.with_code, self.is_up = with_code, is_up
+
+    async def has_code(self, account):
+        if not self.is_up:
+            raise UpstreamDown("the chain does not answer")
+        return account in self.with_code
+
+
+PLAIN, DELEGATED = "0x" + "1" * 40, "0x" + "2" * 40
+
+
+async def ends_of(facilitator, times, payer=PLAIN, *, is_seen=True, eyes=None):
+    """What became of so many payments: a verdict, or whether it may be their own fault that there is none."""
+    till = Till([facilitator], eyes or Eyes(DELEGATED), WallClock())
+    ends = []
+    for _ in range(times):
+        try:
+            ends.append((await till.verify(b"{}", Key(NETWORK, PAYER, payer, "0x1"), is_seen=is_seen))[0])
+        except VerifierDown as down:
+            ends.append(down.may_be_the_payments)
+    return ends
+
+
+@pytest.mark.parametrize(("payer", "is_seen"), [(PLAIN, False), (DELEGATED, True)], ids=["a contract", "EIP-7702"])
+def test_payments_that_no_facilitator_can_judge_close_the_door_to_nobody_else(payer, is_seen):
+    """In the name of somebody's code anybody can have such payments, without money."""
+    asked, is_sick = [], True
+
+    async def answer(_request):
+        asked.append(1)
+        return web.json_response({"isValid": True}, status=500 if is_sick else 200)
+
+    async def run():
+        nonlocal is_sick
+        async with asyncio.timeout(STUCK_S), facing(answer, []) as facilitator:
+            assert await ends_of(facilitator, 20, payer, is_seen=is_seen) == [True] * 20
+            is_sick = False
+            assert await ends_of(facilitator, 1) == [Valid()]
+            is_sick = True
+            # Of those in whose signature no code has a say each failure is the facilitator's own.
+            asked.clear()
+            assert await ends_of(facilitator, 7) == [False] * 7
+            assert len(asked) == 5
+            # And nobody else tries whether it is well again in their place.
+            assert await ends_of(facilitator, 3, payer, is_seen=is_seen) == [False] * 3
+            assert len(asked) == 5
+
+    asyncio.run(run())
+
+
+def test_while_nobody_knows_who_has_code_nobody_is_called_plain():
+    async def run():
+        async with asyncio.timeout(STUCK_S), facing(told({}, 500), []) as facilitator:
+            assert await ends_of(facilitator, 7, eyes=Eyes(is_up=False)) == [True] * 7
+
+    asyncio.run(run())
+
+
+def test_trouble_that_no_payment_can_make_leaves_the_facilitator_alone_whoever_comes():
+    async def run():
+        seen = []
+        async with asyncio.timeout(STUCK_S), facing(None, seen, is_there=False) as facilitator:
+            assert await ends_of(facilitator, 7, is_seen=False) == [False] * 7
+            assert len(seen) == 5
+            assert await ends_of(facilitator, 1) == [False]
+            assert len(seen) == 5
+
+    asyncio.run(run())
+
+
+def test_whoever_makes_a_facilitator_think_for_long_takes_no_connection_of_the_others():
+    async def answer(request):
+        if await request.read() == b"loop":
+            return await hang(request)
+        return web.json_response({"isValid": True})
+
+    async def run():
+        async with asyncio.timeout(STUCK_S), facing(answer, []) as facilitator:
+            many = [asyncio.create_task(facilitator.verify(b"loop", is_plain=False)) for _ in range(200)]
+            await breathe()
+            assert await asyncio.wait_for(facilitator.verify(b"{}", is_plain=True), 0.4) == Valid()
+            ends = await asyncio.gather(*many, return_exceptions=True)
+            assert {type(end) for end in ends} == {VerifierDown}
+            # Who only stood in line was not looked at.
+            assert sum(end.may_be_the_payments for end in ends) < 100
+
+    asyncio.run(run())

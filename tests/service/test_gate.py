@@ -318,6 +318,56 @@ def test_bad_payments_have_a_budget_per_client_and_unpaid_requests_do_not(tmp_pa
     run(tmp_path, scenario, bad_payments_per_minute=3)
 
 
+def test_payments_that_nobody_can_judge_have_the_budget_of_bad_ones(tmp_path):
+    async def scenario(world):
+        world.facilitators[SECOND].modes["verify"] = "500"
+        contract = Wallet()
+        world.chains[SECOND].contracts.add(contract.address.lower())
+        for number in range(3):
+            answer = await call(world.app, "GET", ITEM_URL, world.payment(wallet=contract))
+            assert (answer.status, number) == (502, number)
+        assert (await call(world.app, "GET", ITEM_URL, world.payment(wallet=contract))).status == 429
+        assert world.verifies() == 3
+
+    run(tmp_path, scenario, bad_payments_per_minute=3)
+
+
+def test_a_facilitator_that_is_down_costs_those_who_pay_no_more_than_the_time_that_it_is(tmp_path):
+    """Many may stand behind one address, and their next calls are as good as ever."""
+
+    async def scenario(world):
+        world.facilitators[SECOND].modes["verify"] = "500"
+        for number in range(8):
+            answer = await call(world.app, "GET", ITEM_URL, world.payment(wallet=Wallet()))
+            assert (answer.status, number) == (502, number)
+        assert world.verifies() == 5
+        world.facilitators[SECOND].modes["verify"] = "ok"
+        world.clock.move(3)
+        assert (await call(world.app, "GET", ITEM_URL, world.payment())).status == 200
+
+    run(tmp_path, scenario, bad_payments_per_minute=3)
+
+
+@pytest.mark.parametrize("waste", ["a name that is another's", "hung up"])
+def test_what_was_found_good_and_came_to_nothing_has_a_budget_per_payer(tmp_path, waste):
+    async def scenario(world):
+        named = {"payment-identifier": {"info": {"required": False, "id": "x" * 16}, "schema": {}}}
+        assert (await call(world.app, "GET", ITEM_URL, world.payment(extensions=named))).status == 200
+        gone = asyncio.Event()
+        gone.set()
+        for _ in range(3):
+            if waste == "hung up":
+                answer = await call(world.app, "GET", ITEM_URL, world.payment(), hangs_up=gone)
+                assert answer.status == 502
+            else:
+                answer = await call(world.app, "GET", ITEM_URL, world.payment(extensions=named))
+                assert answer.reason == "payment_identifier_already_used"
+        assert (await call(world.app, "GET", ITEM_URL, world.payment())).status == 429
+        assert world.verifies() == 4
+
+    run(tmp_path, scenario, unsettled_per_minute=3)
+
+
 def test_calls_that_end_unsettled_have_a_budget_per_payer(tmp_path):
     async def scenario(world):
         for _ in range(3):

@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from dataclasses import replace as changed_copy
+from itertools import permutations
 
 import pytest
 from msgspec.structs import replace
@@ -34,6 +35,11 @@ async def claimed(book):
     async with book.store.read() as tx:
         found = await tx.execute(select(payment_transfer.c.nonce, payment_transfer.c.log_index))
         return {each.nonce: each.log_index for each in found}
+
+
+def parked(index):
+    """Where the claim waits that was at this place before somebody else was seen there."""
+    return -1 - index
 
 
 async def waiting(book):
@@ -99,9 +105,11 @@ def test_a_transfer_that_can_be_nobody_elses_is_taken_from_who_was_there_before(
         clock.at = after(1)
         found = await book.settle_by(await another(book, made), [at(4, calldata=calldata)], "taken")
         assert (found.state, found.mined_index) == ("settled", 4)
-        assert await claimed(book) == {made.key.nonce: 4}
-        # And who was there before is looked at again, now.
+        assert await claimed(book) == {made.key.nonce: 4, KEY.nonce: parked(4)}
+        # And who was there before is looked at again, now: what is gone for good leaves nothing.
         assert (await book.find(KEY)).look_at == after(1)
+        await book.unsettle(await book.find(KEY))
+        assert await claimed(book) == {made.key.nonce: 4}
 
     run(where, scenario)
 
@@ -115,9 +123,32 @@ def test_a_place_that_is_of_another_amount_by_now_is_taken_from_a_neighbour_of_t
         first = await book.settle_by(await book.unknown(), [at(4, calldata=words)], "")
         second = await book.settle_by(await another(book, dear), [at(5, calldata=words)], "")
         await book.see(first, [at(5, calldata=words)])
-        assert await claimed(book) == {KEY.nonce: 5}
+        assert await claimed(book) == {KEY.nonce: 5, dear.key.nonce: parked(5)}
         await book.see(second, [at(6, calldata=words)])
-        assert (await claimed(book))[KEY.nonce] == 5
+        assert await claimed(book) == {KEY.nonce: 5, dear.key.nonce: 6}
+
+    run(where, scenario)
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))), ids=str)
+def test_a_batch_that_moves_by_one_place_takes_every_claim_with_it_whoever_is_seen_first(where, order):
+    """Cheap, dear, cheap: each new place is still held by a neighbour, of another amount or of the same."""
+
+    async def scenario(book, _clock):
+        batch = [claim(1), replace(claim(2), amount_raw=9), claim(3)]
+        words = "".join(permit_words(each.key, each.amount_raw, 2_000) for each in batch)
+        rows = []
+        for n, each in enumerate(batch):
+            doubtful = await another(book, each) if n else await book.unknown()
+            rows.append(await book.settle_by(doubtful, [at(4 + n, calldata=words)], ""))
+        # A block of the same transaction: its places are those of the equal payments, as they are seen now.
+        now = {0: [at(5, calldata=words), at(7, calldata=words)], 1: [at(6, calldata=words)]}
+        for _ in range(2):
+            for n in order:
+                await book.see(await book.find(rows[n].key), now[n % 2])
+        found = await claimed(book)
+        assert found[batch[1].key.nonce] == 6
+        assert {found[batch[n].key.nonce] for n in (0, 2)} == {5, 7}
 
     run(where, scenario)
 

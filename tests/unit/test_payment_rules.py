@@ -190,9 +190,9 @@ class Far:
     """A facilitator that says one thing, or nothing."""
 
     def __init__(self, name, says):
-        self.name, self.says, self.asked = name, says, 0
+        self.name, self.says, self.asked, self.was_silent = name, says, 0, False
 
-    async def verify(self, _request):
+    async def verify(self, _request, *, is_plain):
         self.asked += 1
         if self.says is None:
             raise VerifierDown(f"{self.name} is down")
@@ -223,13 +223,13 @@ def test_who_verifies_is_the_first_that_answers_and_who_settles_the_one_it_was_b
     async def scenario():
         down, good, third = Far("a", None), Far("b", Valid()), Far("c", FacilitatorRefused("no"))
         till = Till([down, good, third], Eyes(says=False), WallClock())
-        assert await till.verify(b"", KEY) == (Valid(), "b")
+        assert await till.verify(b"", KEY, is_seen=True) == (Valid(), "b")
         assert third.asked == 0
         assert await till.settle(b"", "c") == Settled("c")
         assert await till.settle(b"", None) == Settled("a")
         assert await till.settle(b"", "gone") == Unknown("withdrawn")
         with pytest.raises(UpstreamDown, match="a is down"):
-            await Till([down, Far("b", None)], Eyes(says=False), WallClock()).verify(b"", KEY)
+            await Till([down, Far("b", None)], Eyes(says=False), WallClock()).verify(b"", KEY, is_seen=True)
 
     asyncio.run(scenario())
 
@@ -239,7 +239,7 @@ def test_who_verifies_is_the_first_that_answers_and_who_settles_the_one_it_was_b
 @pytest.mark.parametrize("is_used", [True, False, None])
 def test_a_permit_that_is_used_is_refused_though_a_facilitator_finds_it_good(network, says, is_used):
     key = Key(network, KEY.asset, KEY.payer, KEY.nonce)
-    found = asyncio.run(Till([Far("a", says)], Eyes(is_used), WallClock()).verify(b"", key))
+    found = asyncio.run(Till([Far("a", says)], Eyes(is_used), WallClock()).verify(b"", key, is_seen=True))
     is_turned = network == FIRST and is_used is True and says == Valid()
     assert found == (FacilitatorRefused("permit2_invalid_nonce") if is_turned else says, "a")
 

@@ -76,11 +76,11 @@ SABOTAGES = (
     ),
     broken(
         "any address opens the answer",
-        (STANDING, "(bearer.client is not None and bearer.client == client)", "client"),
+        (STANDING, "if bearer.client is not None and bearer.client == client:", "if client:"),
     ),
     broken(
         "anybody may join a sale under way",
-        (CASHIER, "if flight.is_public and not shows_more", "if False and not shows_more"),
+        (CASHIER, "if flight.is_public and not is_same_caller", "if False and not shows_more"),
         seed=7,
     ),
     broken(

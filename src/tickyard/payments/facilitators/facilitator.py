@@ -6,6 +6,7 @@ says nothing about the money.
 
 import asyncio
 import hashlib
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,6 +30,10 @@ _ANSWER_MAX_BYTES: Final = 64 * 1024
 _OF_US: Final = (401, 403, 407)
 """Statuses that are about us and not about a payment, whatever their bodies say of it."""
 _REASON_MAX_CHARS: Final = 100
+_OTHERS_AT_ONCE: Final = 24
+"""Of all connections: payments whose signature may be somebody's code."""
+_CROWDED: Final = "crowded"
+_SILENCE_S: Final = 60
 _HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}")
 _UNCLEAN: Final = re.compile(r"[^A-Za-z0-9_.: -]")
 
@@ -67,11 +72,20 @@ class Unknown:
 class VerifierDown(UpstreamDown):
     """There is no verdict. Nothing was taken by who says this; somebody else may have, meanwhile or before."""
 
+    may_be_the_payments = False
+    """Whether the payment itself may be why: the facilitator was asked about it, and has no word for it."""
+
 
 class _Trouble(Exception):
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, *, is_own: bool = False) -> None:
         super().__init__(kind)
         self.kind = kind
+        self.is_own = is_own
+        """Whether it happened before anybody had seen the payment."""
+
+
+def _down(what: str) -> VerifierDown:
+    return VerifierDown(f"the payment facilitator {what}; {NOTHING_TAKEN}", retry_after_s=2)
 
 
 class Facilitator:
@@ -102,7 +116,11 @@ class Facilitator:
         self._counted_as = f"facilitator-{network}-{{}}" + (f"-{place}" if place > 1 else "")
         self._observe = observe
         self._credentials = credentials
-        self._breaker = Breaker()
+        # Two, because a payment whose signature is somebody's code may be one that no facilitator can judge, at the
+        # cost of a request: these must not close the door to the others, nor be the ones that try whether it is well.
+        self._breakers: Final = {True: Breaker(), False: Breaker()}
+        self._others = asyncio.Semaphore(_OTHERS_AT_ONCE)
+        self._silent_at = -math.inf
         self._session: aiohttp.ClientSession | None = None
 
     async def start(self) -> None:
@@ -120,21 +138,54 @@ class Facilitator:
             await self._session.close()
             self._session = None
 
-    async def verify(self, request: bytes) -> Valid | FacilitatorRefused:
-        """Whether it would settle. VerifierDown when it gives no answer that can be believed: nothing was refused."""
-        if not self._breaker.allows(self._clock.monotonic()):
-            raise VerifierDown(f"the payment facilitator did not answer; {NOTHING_TAKEN}", retry_after_s=2)
+    @property
+    def was_silent(self) -> bool:
+        """Whether a payment got no verdict a moment ago."""
+        return self._clock.monotonic() - self._silent_at < _SILENCE_S
+
+    def blame(self) -> None:
+        """That it gave no verdict was its own fault."""
+        for breaker in self._breakers.values():
+            breaker.failed(self._clock.monotonic())
+
+    async def verify(self, request: bytes, *, is_plain: bool) -> Valid | FacilitatorRefused:
+        """Whether it would settle. VerifierDown when it gives no answer that can be believed: nothing was refused.
+
+        `is_plain`: the payer's own key has signed, and no code has a say in that.
+        """
+        if not self._breakers[is_plain].allows(self._clock.monotonic()):
+            raise _down("did not answer")
         try:
-            answer = await self._ask("verify", request, self._verify_s)
-        except _Trouble:
-            self._breaker.failed(self._clock.monotonic())
-            raise VerifierDown(f"the payment facilitator did not answer; {NOTHING_TAKEN}", retry_after_s=2) from None
-        self._breaker.succeeded()
+            answer = await self._ask_of(request, is_plain=is_plain)
+        except _Trouble as trouble:
+            down = _down("did not answer")
+            if trouble.is_own:
+                self.blame()
+            elif trouble.kind != _CROWDED:
+                self._silent_at = self._clock.monotonic()
+                down.may_be_the_payments = True
+            raise down from None
+        for breaker in self._breakers.values():
+            breaker.succeeded()
         if answer.get("isValid") is True:
             return Valid()
         if answer.get("isValid") is False:
             return FacilitatorRefused(clean_reason(answer.get("invalidReason")))
-        raise VerifierDown(f"the payment facilitator gave no usable answer; {NOTHING_TAKEN}", retry_after_s=2)
+        raise _down("gave no usable answer")
+
+    async def _ask_of(self, request: bytes, *, is_plain: bool) -> dict[str, Any]:
+        if is_plain:
+            return await self._ask("verify", request, self._verify_s)
+        # Somebody's code may take its time over a signature: these stand in a line of their own.
+        try:
+            async with asyncio.timeout(self._verify_s):
+                await self._others.acquire()
+        except TimeoutError:
+            raise _Trouble(_CROWDED) from None
+        try:
+            return await self._ask("verify", request, self._verify_s)
+        finally:
+            self._others.release()
 
     async def settle(self, request: bytes) -> Settled | FacilitatorRefused | Unknown:
         try:
@@ -164,9 +215,9 @@ class Facilitator:
         except TimeoutError:
             outcome = "timeout"
             raise _Trouble(outcome) from None
-        except (aiohttp.ClientError, OSError):
+        except (aiohttp.ClientError, OSError) as error:
             outcome = "unreachable"
-            raise _Trouble(outcome) from None
+            raise _Trouble(outcome, is_own=isinstance(error, aiohttp.ClientConnectorError)) from None
         finally:
             if self._observe is not None:
                 self._observe(self._counted_as.format(call), outcome, self._clock.monotonic() - began)

@@ -5,6 +5,7 @@ one transfer beside them would have paid for all.
 
 A log's number counts within its block, so a claim that was made before the chain was reorganised may be at a place that
 is another's by now. It goes with its payment whenever that is seen elsewhere, and goes away when that is seen nowhere.
+Who loses a place to somebody who was seen there first keeps their claim, parked, until they are seen themselves.
 Whoever writes claims for answers holds the payment's row, so that each payment has one.
 """
 
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from msgspec.structs import asdict, replace
-from sqlalchemy import ColumnElement, Insert, Table, and_, bindparam, delete, func, select
+from sqlalchemy import ColumnElement, Insert, Table, and_, bindparam, delete, func, select, update
 
 from tickyard.payments.books.row import PaymentRow
 from tickyard.payments.books.tables import payment, payment_transfer
@@ -52,6 +53,8 @@ async def claim(
         holder = holders.get((seen.transaction, seen.log_index))
         # Not asked of the books: what is in them was final.
         is_ours = claims is payment_transfer and await _must_be_ours(tx, row, seen, holder)
+        if is_ours and holder is not None:
+            await _park(tx, holder, seen)
         made = _replacing if is_ours else insert_new
         proof = {**asdict(row.key), "transaction": seen.transaction, "log_index": seen.log_index}
         if (await tx.execute(made(tx, claims), proof)).rowcount == 1:
@@ -91,6 +94,17 @@ async def _must_be_ours(tx: Transaction, row: PaymentRow, seen: PaidTransfer, ho
     of_holder = and_(*(payment.c[name] == value for name, value in asdict(holder).items()))
     amount = (await tx.execute(select(payment.c.amount_raw).where(of_holder))).scalar_one_or_none()
     return amount is not None and amount != row.amount_raw
+
+
+async def _park(tx: Transaction, holder: Key, seen: PaidTransfer) -> None:
+    """Put a claim aside, where no log can be, until its payment is seen again: then it goes there."""
+    parked = -1 - seen.log_index
+    left_there = (
+        payment_transfer.c[name] == value
+        for name, value in (("network", holder.network), ("transaction", seen.transaction), ("log_index", parked))
+    )
+    await tx.execute(delete(payment_transfer).where(*left_there))
+    await tx.execute(update(payment_transfer).where(_is(payment_transfer, holder)).values(log_index=parked))
 
 
 def _replacing(tx: Transaction, claims: Table) -> Insert:

@@ -8,15 +8,12 @@ One cashier serves all gates of a process. Each sale is a task of its own: a cal
 import asyncio
 import secrets
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import partial
 from typing import Final
-
-from prometheus_client import Counter
 
 from tickyard.kernel.clock import Clock
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.observe.log import log
-from tickyard.observe.metrics import REGISTRY
 from tickyard.payments.books.ledger import Ledger
 from tickyard.payments.books.reply import Reply
 from tickyard.payments.books.row import PaymentRow
@@ -35,9 +32,9 @@ from tickyard.payments.refusal import (
 from tickyard.payments.selling.budgets import Budget, Place
 from tickyard.payments.selling.deliveries import Deliveries
 from tickyard.payments.selling.pickup import Pickup
-from tickyard.payments.selling.sale import Flight, Name, Sale, claim_of, is_any_of, name_of, sale_of
+from tickyard.payments.selling.sale import Flight, Name, Sale, claim_of, counted, is_any_of, name_of, sale_of
 from tickyard.payments.selling.settlement import Settlement
-from tickyard.payments.selling.standing import PaidRequest, is_payer, may_be_payer, shows_more, stranger_of
+from tickyard.payments.selling.standing import PaidRequest, is_payer, is_same_caller, may_be_payer, stranger_of
 from tickyard.payments.selling.steps import is_free, next_step
 from tickyard.payments.signed.authorization import check_times
 
@@ -45,14 +42,6 @@ WAIT_S: Final = 8.0
 """How long a copy of a running request waits for it."""
 UNSETTLED_PER_MINUTE: Final = 20
 _POLL_S: Final = 0.1
-
-sales = Counter("tickyard_sales", "Paid requests by network and how they ended", ["network", "end"], registry=REGISTRY)
-
-
-@cache
-def _counted(network: str, end: str) -> Counter:
-    """Finding a counter by its labels costs more than counting."""
-    return sales.labels(network, end)
 
 
 class Cashier:
@@ -90,7 +79,7 @@ class Cashier:
             flight.task.add_done_callback(lambda done: self._landed(name, done))
             return await asyncio.shield(flight.task)
         first = flight.order.bearer
-        if flight.is_public and not shows_more(order.bearer, first.client, first.identifier):
+        if flight.is_public and not is_same_caller(order.bearer, first.client, first.identifier):
             # Not in this one; the ledger knows what they may have.
             task = asyncio.create_task(self._sell(order, Flight(order)))
             self._alone.add(task)
@@ -188,13 +177,25 @@ class Cashier:
             await self._wait_for_another(name, deadline)
             return None
         taking = self._taking[name] = asyncio.get_running_loop().create_future()
-        trouble = place = None
+        trouble = None
         try:
-            check_times(order.payment, order.payment.entry.clock.seconds())
-            payer, is_theirs = order.payment.key.payer, order.bearer.is_signature_seen
-            # Anybody can name a payer: what nobody has found good yet takes none of the payer's places.
-            place = await self._unsettled.take(payer if is_theirs else stranger_of(order))
+            return await self._reserve(order)
+        except (Refusal, TooManyPayments, UpstreamDown) as refused:
+            trouble = refused
+            raise
+        finally:
+            del self._taking[name]
+            taking.set_result(trouble)
+
+    async def _reserve(self, order: PaidRequest) -> tuple[PaymentRow, str, Place] | None:
+        payer, is_theirs = order.payment.key.payer, order.bearer.is_signature_seen
+        # Anybody can name a payer: what nobody has found good yet takes none of the payer's places.
+        place = await self._unsettled.take(payer if is_theirs else stranger_of(order))
+        is_waste = False
+        try:
             facilitator = await self._verify(order)
+            # What comes to nothing from here on could be had again and again, at the facilitator's cost.
+            is_waste = True
             if not is_theirs:
                 place = await self._unsettled.exchange(place, payer)
             order.place.give_back()
@@ -202,20 +203,13 @@ class Cashier:
                 # Nobody knows of this sale yet, and who hung up may be about to pay anew.
                 raise still_running()
             row = await self._ledger.reserve(claim_of(order), self._holder())
-        except (Refusal, TooManyPayments, UpstreamDown) as refused:
-            trouble = refused
+        except BaseException:
+            (place.spend if is_waste else place.give_back)()
             raise
-        else:
-            if row is None:
-                return None
-            held = row, facilitator, place
-            place = None
-            return held
-        finally:
-            if place is not None:
-                place.give_back()
-            del self._taking[name]
-            taking.set_result(trouble)
+        if row is None:
+            place.give_back()
+            return None
+        return row, facilitator, place
 
     async def _wait_for_another(self, name: Name, deadline: float) -> None:
         """Until another request has the payment, or does not get it. No good for that one is no good for us."""
@@ -232,9 +226,10 @@ class Cashier:
         check_times(order.payment, order.payment.entry.clock.seconds())
         await order.check_signature()
         network = order.payment.key.network
-        verdict, facilitator = await self._tills[network].verify(order.request, order.payment.key)
+        till, is_seen = self._tills[network], order.bearer.is_signature_seen
+        verdict, facilitator = await till.verify(order.request, order.payment.key, is_seen=is_seen)
         if isinstance(verdict, FacilitatorRefused):
-            _counted(network, "refused").inc()
+            counted(network, "refused").inc()
             raise BadPayment(verdict.reason)
         return facilitator
 
@@ -280,7 +275,7 @@ class Cashier:
             log.warning("a payment could not be released", network=held.key.network)
 
     def _end(self, row: PaymentRow) -> Sale:
-        _counted(row.key.network, row.state).inc()
+        counted(row.key.network, row.state).inc()
         if row.state == "failed":
             raise NotSettled(row.reason or ALREADY_USED, row.key)
         if row.state != "settled":

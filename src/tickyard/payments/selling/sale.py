@@ -3,10 +3,13 @@
 import asyncio
 from collections.abc import Iterable
 from datetime import datetime
+from functools import cache
 
 import msgspec
+from prometheus_client import Counter
 
 from tickyard.kernel.ids import Address
+from tickyard.observe.metrics import REGISTRY
 from tickyard.payments.books.reply import Reply
 from tickyard.payments.books.row import PaymentRow, Reservation
 from tickyard.payments.selling.standing import PaidRequest
@@ -33,6 +36,15 @@ class Flight:
         # Only while we hold its row is it known how far the payment is: else the bytes alone let nobody in.
         self.is_public = True
         self.task: asyncio.Task[Sale]
+
+
+sales = Counter("tickyard_sales", "Paid requests by network and how they ended", ["network", "end"], registry=REGISTRY)
+
+
+@cache
+def counted(network: str, end: str) -> Counter:
+    """Finding a counter by its labels costs more than counting."""
+    return sales.labels(network, end)
 
 
 def name_of(order: PaidRequest) -> Name:

@@ -86,7 +86,13 @@ def may_be_payer(bearer: Bearer, row: PaymentRow, is_early: bool) -> bool:
 
 def shows_more(bearer: Bearer, client: str | None, identifier: str | None) -> bool:
     """Whether a request shows something that the chain does not."""
-    if bearer.is_signed_in or (bearer.client is not None and bearer.client == client):
+    return bearer.is_signed_in or is_same_caller(bearer, client, identifier)
+
+
+def is_same_caller(bearer: Bearer, client: str | None, identifier: str | None) -> bool:
+    """Whether two requests with the same signed bytes come from the same hands: what one is told is the other's, too.
+    Having signed in says nothing of the other, who may be a thief with a copy."""
+    if bearer.client is not None and bearer.client == client:
         return True
     return bearer.identifier is not None and bearer.identifier == identifier
 
