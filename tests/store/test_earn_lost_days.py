@@ -161,28 +161,6 @@ def test_a_day_is_sealed_for_the_desk_of_the_settings_when_no_other_has_opened_i
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("pool_raw", "paid_raw", "is_theirs"), [(1, 0, False), (10_000, 0, True), (5, 5, True)])
-def test_a_replaced_desk_keeps_a_day_that_it_has_paid_or_opened_with_our_pool_and_no_other(
-    run, pool_raw, paid_raw, is_theirs
-):
-    """Who once had the payer's key can have opened days to come with books of their own, on which nobody is paid."""
-
-    async def work(town):
-        await live_through(town)
-        town.chain.edit(lambda state: state.books.__setitem__(NEXT, "ad" * 32))
-        town.chain.edit(lambda state: state.pools.__setitem__(NEXT, pool_raw))
-        town.chain.edit(lambda state: state.spent.__setitem__(NEXT, paid_raw))
-        town.earn.desk = OTHER_DESK
-        await town.to(rules.snapshot_at(NEXT))
-        assert (await town.to(rules.opens_at(NEXT))).sealed == [NEXT]
-        async with town.store.read() as tx:
-            desk = (await tx.execute(select(earn_epoch.c.desk).where(earn_epoch.c.id == NEXT))).scalar_one()
-        assert (desk != OTHER_DESK) == is_theirs
-
-    run(work)
-
-
-@pytest.mark.slow
 def test_a_day_that_the_desk_has_paid_is_not_skipped(run):
     async def work(town):
         await put_back(town, await live_through(town))

@@ -4,6 +4,8 @@ import asyncio
 
 import pytest
 from eth_abi import encode
+from hypothesis import example, given
+from hypothesis.strategies import integers
 
 from tickyard.chain.rpc.client import Rpc
 from tickyard.features.earn import rules
@@ -41,12 +43,21 @@ def test_an_event_of_the_desk_is_read():
         {"topics": ["0x" + "11" * 32, *EVENT["topics"][1:]]},
         {"data": "0x07"},
         {"data": None},
-        {"topics": [*EVENT["topics"][:2], "0x" + "00" * 32]},
+        {"topics": [*EVENT["topics"][:2], "0x" + "00" * 11 + "01" + "ab" * 20]},
     ],
 )
-def test_an_event_that_is_none_of_the_desks_is_refused(lie):
-    with pytest.raises(UpstreamDown):
+def test_an_event_that_is_none_of_the_desks_is_refused_and_its_place_is_named(lie):
+    with pytest.raises(UpstreamDown, match="malformed event of the desk: block 16, log 0"):
         read_event(EVENT | lie, DESK)
+
+
+@given(epoch=integers(0, 2**256 - 1), account=integers(0, 2**160 - 1), amount=integers(0, 2**256 - 1))
+@example(epoch=20261116, account=0, amount=0)
+def test_all_that_a_desk_can_say_is_read(epoch, account, amount):
+    topics = [PAID, f"0x{epoch:064x}", f"0x{account:064x}"]
+    told = read_event(EVENT | {"topics": topics, "data": f"0x{amount:064x}"}, DESK)
+    assert (told.epoch, told.account, told.amount) == (epoch, f"0x{account:040x}", amount)
+    assert told.fits_a_line == (rules.day_of(epoch) is not None and amount <= 10**15)
 
 
 def asked(answers, work):

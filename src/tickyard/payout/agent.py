@@ -210,6 +210,7 @@ class Agent:
             self._on_desk.add(epoch)
             return True
         if not await self._outbound.is_opening(epoch):
+            await self._endings.set_aside(lease, await final_header(self.rpc, self.finality), epoch)
             did.opened += await self._outbound.send(lease, epoch, open_call(epoch, books.digest, books.pool_raw))
         return False
 

@@ -13,7 +13,7 @@ from sqlalchemy import Row, bindparam, func, select, update
 from tickyard.chain.blocks import Header
 from tickyard.chain.rpc.client import Rpc
 from tickyard.features.earn.books.desk import read_paid
-from tickyard.features.earn.tables import earn_claim, earn_epoch, earn_line
+from tickyard.features.earn.tables import IN_ADVANCE, earn_claim, earn_epoch, earn_line
 from tickyard.kernel.ids import Address
 from tickyard.observe.log import log
 from tickyard.payout.ledger import OF_CLAIM, count
@@ -54,26 +54,36 @@ async def unpaid_again(
             .where(IS_OURS)
             .distinct()
             .order_by(earn_line.c.epoch.desc())
-            .limit(_EPOCHS)
         )
-        epochs = (await tx.execute(newest, {"our_desk": desk})).scalars().all()
+        in_advance = earn_line.c.reason.is_not_distinct_from(IN_ADVANCE)
+        epochs = list((await tx.execute(newest.where(~in_advance).limit(_EPOCHS), {"our_desk": desk})).scalars())
+        # Beside those: a thief may have paid on any number of days to come, which must not hide the newest.
+        early = (await tx.execute(newest.where(in_advance), {"our_desk": desk})).scalars()
+        epochs += [epoch for epoch in early if epoch not in epochs]
         oldest = select(func.min(earn_line.c.block_number)).where(earn_line.c.epoch.in_(epochs))
         first: int | None = (await tx.execute(oldest)).scalar_one_or_none()
     again = 0
     for epoch in epochs:
-        after = ""
-        while True:
-            async with store.read() as tx:
-                rows = (await tx.execute(_confirmed, {"of_epoch": epoch, "after": after})).all()
-            whom = [(epoch, Address(row.address)) for row in rows]
-            paid = await read_paid(rpc, multicall, desk, whom, final.hash) if whom else []
-            gone = [row for row, raw in zip(rows, paid, strict=True) if not raw]
-            await _send_again(store, lease, epoch, gone)
-            again += len(gone)
-            if len(rows) < _AT_ONCE:
-                break
-            after = rows[-1].address
+        again += await unpaid_of(store, rpc, multicall, desk, lease, final, epoch)
     return again, first
+
+
+async def unpaid_of(
+    store: Store, rpc: Rpc, multicall: Address, desk: Address, lease: Lease, final: Header, epoch: int
+) -> int:
+    """Of one epoch, what this desk has not paid by the final block though a line says so. How many lines."""
+    again, after = 0, ""
+    while True:
+        async with store.read() as tx:
+            rows = (await tx.execute(_confirmed, {"of_epoch": epoch, "after": after})).all()
+        whom = [(epoch, Address(row.address)) for row in rows]
+        paid = await read_paid(rpc, multicall, desk, whom, final.hash) if whom else []
+        gone = [row for row, raw in zip(rows, paid, strict=True) if not raw]
+        await _send_again(store, lease, epoch, gone)
+        again += len(gone)
+        if len(rows) < _AT_ONCE:
+            return again
+        after = rows[-1].address
 
 
 async def _send_again(store: Store, lease: Lease, epoch: int, lines: Sequence[Row[Any]]) -> None:

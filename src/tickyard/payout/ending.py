@@ -2,7 +2,7 @@
 
 Nothing is ever decided by an error, a time-out or a missing answer, nor by an event that the desk's memory contradicts.
 
-    Paid                paid, whoever sent it, also when the books know nothing of it
+    Paid                paid, whoever sent it, also when the books know nothing of it; a theft where it fits no line
     Skipped             paid before, by an event that was not shown to us
     Failed              the transfer was refused; the claim is released, unless our own account could have paid nobody:
                         it was short, or the token was paused or blocked it. Then it is sent again
@@ -29,11 +29,11 @@ from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.observe import metrics
 from tickyard.observe.log import log
-from tickyard.payout.branch import unpaid_again
-from tickyard.payout.foreign import add_foreign
+from tickyard.payout.branch import unpaid_again, unpaid_of
+from tickyard.payout.foreign import add_foreign, find_early, sort_out
 from tickyard.payout.halt import LOOKED_AT, Halted, halt_with
 from tickyard.payout.hidden import add_hidden, epochs_with_hidden
-from tickyard.payout.ledger import Batch, count
+from tickyard.payout.ledger import Batch, count, nonces_of
 from tickyard.payout.proof import must_be_true
 from tickyard.store.engine import Store, Transaction
 from tickyard.store.leases import Lease, guard
@@ -139,6 +139,13 @@ class Endings:
                 ended.confirmed += added
                 self._searched[epoch] = raw
 
+    async def set_aside(self, lease: Lease, final: Header, epoch: int) -> None:
+        """What another desk, replaced since, paid of a day that is this one's: nobody must be taken for paid by it."""
+        mark = await self._mark()
+        if mark is None or mark[0] <= final.number:
+            # Else this node is behind the one that told of the lines: what it has not seen may be this desk's.
+            await unpaid_of(self.store, self.rpc, self.multicall, self.desk, lease, final, epoch)
+
     async def _used(self, payer: Address, final: Header) -> int:
         """How many nonces are used for good. All, when the desk takes nothing from this payer any more."""
         if await read_payer(self.rpc, self.desk, final.hash) != payer:
@@ -156,15 +163,15 @@ class Endings:
 
     async def _apply(self, lease: Lease, last: int, last_hash: str, events: Sequence[DeskEvent], ended: Ended) -> None:
         """End what the events are about and move the mark, in one transaction."""
-        wrong: list[str] = []
-        short = await self._short(events)
+        short, early = await self._short(events), await find_early(self.store, self.rpc, events)
         async with self.store.begin() as tx:
             await guard(tx, lease)
             now = await self.store.now(tx)
-            for epoch in sorted({event.epoch for event in events}):
-                mine = [event for event in events if event.epoch == epoch]
+            lines, wrong = await sort_out(tx, self.desk, events)
+            for epoch in sorted({event.epoch for event in lines}):
+                mine = [event for event in lines if event.epoch == epoch]
                 for start in range(0, len(mine), _AT_ONCE):
-                    wrong += await _end_some(tx, epoch, mine[start : start + _AT_ONCE], short, now, ended)
+                    wrong += await _end_some(tx, epoch, mine[start : start + _AT_ONCE], short, early, now, ended)
             await _set_mark.run(tx, [{"desk": self.desk, "block_number": last, "block_hash": last_hash}])
             if wrong:
                 # These events are not read again: whoever dies here must have told the others.
@@ -181,7 +188,7 @@ class Endings:
         if not failed:
             return set()
         async with self.store.read() as tx:
-            payers = {name: payer for name, (payer, _) in (await _nonces(tx, {each.tx for each in failed})).items()}
+            payers = {name: payer for name, (payer, _) in (await nonces_of(tx, {each.tx for each in failed})).items()}
         asked = {(event.block, payers[event.tx]) for event in failed if event.tx in payers}
         funds = {
             (block, payer): min(await self._funds(block - 1, payer), await self._funds(block, payer))
@@ -206,19 +213,21 @@ async def _end_some(
     epoch: int,
     events: Sequence[DeskEvent],
     short: set[tuple[int, str]],
+    early: set[DeskEvent],
     now: datetime,
     ended: Ended,
 ) -> list[str]:
     """End lines of one epoch. What must not be, for a person."""
     lines = await _newest_lines(tx, epoch, {event.account for event in events})
-    nonces = await _nonces(tx, {event.tx for event in events})
+    nonces = await nonces_of(tx, {event.tx for event in events})
     wrong = []
     paid_raw = failed_raw = failed = other_raw = 0
     for event in events:
         line = lines.get(event.account)
         if event.word == "paid":
             if line is None or line.state in ("failed", "refused"):
-                wrong += await add_foreign(tx, event, None if line is None else line.attempt, now)
+                attempt = None if line is None else line.attempt
+                wrong += await add_foreign(tx, event, attempt, now, is_early=event in early)
             elif line.state == "confirmed":
                 continue
             else:
@@ -276,13 +285,6 @@ async def _newest_lines(tx: Transaction, epoch: int, accounts: Iterable[str]) ->
         .order_by(earn_line.c.attempt)
     )
     return {row.address: row for row in found}
-
-
-async def _nonces(tx: Transaction, hashes: Iterable[str]) -> dict[str, tuple[str, int]]:
-    found = await tx.execute(
-        select(earn_batch.c.hash, earn_batch.c.payer, earn_batch.c.nonce).where(earn_batch.c.hash.in_(sorted(hashes)))
-    )
-    return {row.hash: (row.payer, row.nonce) for row in found}
 
 
 async def _end(tx: Transaction, line: Row[Any], state: str, event: DeskEvent, now: datetime) -> None:

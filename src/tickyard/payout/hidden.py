@@ -11,12 +11,13 @@ from sqlalchemy import Integer, bindparam, func, select, text
 
 from tickyard.chain.blocks import Header
 from tickyard.chain.rpc.client import Rpc
-from tickyard.features.earn.books.desk import DeskEvent, read_epochs, read_paid
+from tickyard.features.earn.books.desk import MOST_RAW, DeskEvent, read_epochs, read_paid
 from tickyard.features.earn.days.outcome import ENDED_UNPAID
 from tickyard.features.earn.tables import earn_claim, earn_epoch, earn_line, earn_share, earn_tally
 from tickyard.kernel.ids import Address
 from tickyard.payout.foreign import add_foreign
 from tickyard.payout.halt import Halted, halt_with
+from tickyard.payout.turn import IS_OURS
 from tickyard.store.engine import Store
 from tickyard.store.leases import Lease, guard
 
@@ -29,7 +30,7 @@ _due: Final = (
 _closing: Final = (
     select(earn_epoch.c.id, earn_tally.c.paid_raw, earn_tally.c.live_raw, _due.label("due_raw"))
     .join(earn_tally, earn_tally.c.epoch == earn_epoch.c.id, isouter=True)
-    .where(earn_epoch.c.state == "closing")
+    .where(earn_epoch.c.state == "closing", IS_OURS)
 )
 _mine: Final = (earn_line.c.epoch == earn_share.c.epoch, earn_line.c.address == earn_share.c.address)
 _waits: Final = (
@@ -66,7 +67,7 @@ async def epochs_with_hidden(
 ) -> dict[int, int]:
     """Epochs that are being closed and of which the desk has paid more than any line tells, with that sum."""
     async with store.read() as tx:
-        closing = (await tx.execute(_closing)).all()
+        closing = (await tx.execute(_closing, {"our_desk": desk})).all()
     # Whatever is on its way tells by itself. What is to go again does not: it goes when the day is closed.
     settled = [
         (row.id, row.paid_raw or 0)
@@ -98,7 +99,7 @@ async def add_hidden(
             # Nobody has shown the event: of its transaction nothing is known.
             (DeskEvent(final.number, 0, "paid", epoch, Address(row.address), raw, ""), row.ended_attempt)
             for row, raw in zip(rows, paid, strict=True)
-            if raw
+            if 0 < raw <= MOST_RAW
         ]
         await _write(store, lease, found)
         added += len(found)

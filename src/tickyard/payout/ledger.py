@@ -174,6 +174,14 @@ async def live_batches(tx: Transaction) -> list[Batch]:
     ]
 
 
+async def nonces_of(tx: Transaction, hashes: Iterable[str]) -> dict[str, tuple[str, int]]:
+    """Payer and nonce of those transactions that were ours."""
+    found = await tx.execute(
+        select(earn_batch.c.hash, earn_batch.c.payer, earn_batch.c.nonce).where(earn_batch.c.hash.in_(sorted(hashes)))
+    )
+    return {row.hash: (row.payer, row.nonce) for row in found}
+
+
 async def batch_lines(tx: Transaction, batch: Batch) -> list[tuple[Address, int]]:
     """The lines that are still on their way in this batch."""
     found = await tx.execute(

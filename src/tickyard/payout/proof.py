@@ -31,7 +31,7 @@ async def must_be_true(
             is_true = kept[key] == shown.get(key, kept[key]) != 0
         if not is_true:
             log.error(
-                "the desk's events are not what its memory says", epoch=event.epoch, address=event.account,
-                word=event.word, desk_raw=kept[key],
+                "the desk's events are not what its memory says", epoch=str(event.epoch),
+                address=event.account, word=event.word, desk_raw=str(kept[key]),
             )  # fmt: skip
             raise UpstreamDown("the chain node shows events of the desk that its state contradicts")

@@ -72,6 +72,11 @@ def is_in_window(epoch: int, moment: datetime) -> bool:
     return opens_at(epoch) <= moment < closes_at(epoch)
 
 
+def is_over(epoch: int, moment_s: int) -> bool:
+    """Whether the day has passed by then. Also for the last day that has a date, which no other follows."""
+    return moment_s - int(starts_at(epoch).timestamp()) >= OPEN // timedelta(seconds=1)
+
+
 def no_such_epoch(epoch: int, now: datetime) -> NotFound:
     """What is said of an epoch without a snapshot, whoever asks for what of it."""
     if epoch == accruing_epoch(now):

@@ -172,6 +172,8 @@ partial_index(
     earn_line.c.epoch,
     where="state = 'due'",
 )
+IN_ADVANCE: Final = "paid in advance"
+"""The reason of a line that no books can have asked for: the desk paid it before its day was over."""
 UNPAID: Final = "earn_line.state IN ('failed', 'refused')"
 partial_index(
     "ix_earn_line_unpaid",

@@ -9,11 +9,15 @@ from tickyard.chain.erc20 import allowance, balance_of, moves
 from tickyard.chain.multicall import Call, aggregate
 from tickyard.chain.quantity import hash_text, quantity
 from tickyard.chain.rpc.client import Block, Rpc
-from tickyard.kernel.ids import ZERO_ADDRESS, Address
+from tickyard.features.earn.rules import day_of
+from tickyard.kernel.errors import UpstreamDown
+from tickyard.kernel.ids import Address
 
 MOST_LINES: Final = 100
 """Of one call of `pay`."""
 NO_BOOKS: Final = "0" * 64
+MOST_RAW: Final = 10**15
+"""No payout is more than a billion dollars, and thousands of them still add up to what a column of the store holds."""
 
 _OPEN: Final = bytes.fromhex("7206a199")
 _PAY: Final = bytes.fromhex("df98b0ab")
@@ -29,6 +33,7 @@ _PAID_TO: Final = bytes.fromhex("a031fb7f")
 PAID: Final = "0x4f2d18324ee95128de091ed2adc501295479000ce4c2cec607aeb1b67e189e2f"
 SKIPPED: Final = "0x7d97edec1e1f4d9cce71aef7b28e745baf5e21d4caf8cc15f9c90a3c232c472b"
 FAILED: Final = "0x588dcfcbb5374fc86c413296e3ed7c6c0f173823a87afd0016558cc6a5969ab6"
+OPENED: Final = "0x76f32340e2f299f705dfd5812338f5b6c218a1d6d02a01a4935339f6cced4cf8"
 EVENTS: Final = (PAID, SKIPPED, FAILED)
 
 Word = Literal["paid", "skipped", "failed"]
@@ -67,6 +72,11 @@ class DeskEvent(NamedTuple):
     account: Address
     amount: int
     tx: str
+
+    @property
+    def fits_a_line(self) -> bool:
+        """Whoever once had the payer's key can have named any number to the desk as an epoch, and any amount."""
+        return day_of(self.epoch) is not None and self.amount <= MOST_RAW
 
 
 def open_call(epoch: int, books: str, pool_raw: int) -> bytes:
@@ -146,21 +156,28 @@ async def read_owner_and_token(rpc: Rpc, desk: Address) -> tuple[Address, Addres
 
 
 def read_event(log: Any, desk: Address) -> DeskEvent:
+    """Whatever the desk can say is read. Raises UpstreamDown, with its place, for what no desk says."""
+    block, log_index = quantity(log.get("blockNumber")), quantity(log.get("logIndex"))
+    try:
+        return _read_event(log, desk, block, log_index)
+    except UpstreamDown as down:
+        where = f"block {block}, log {log_index}"
+        raise UpstreamDown(f"the chain node sent a malformed event of the desk: {where}") from down
+
+
+def _read_event(log: Any, desk: Address, block: int, log_index: int) -> DeskEvent:
     topics, data = log.get("topics"), log.get("data")
     if str(log.get("address")).lower() != desk or not isinstance(topics, list) or len(topics) != 3:
         raise malformed()
     word = _WORDS.get(str(topics[0]).lower())
     if word is None or not isinstance(data, str) or len(data) != 66:
         raise malformed()
-    account = read_address(bytes.fromhex(hash_text(topics[2])[2:]))
-    if account == ZERO_ADDRESS:
-        raise malformed()
     return DeskEvent(
-        quantity(log.get("blockNumber")),
-        quantity(log.get("logIndex")),
+        block,
+        log_index,
         word,
         quantity(topics[1]),
-        account,
+        read_address(bytes.fromhex(hash_text(topics[2])[2:])),
         quantity(data),
         hash_text(log.get("transactionHash")),
     )

@@ -8,11 +8,19 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, func, insert, select, text, update
+from sqlalchemy import ColumnElement, Select, and_, bindparam, func, insert, or_, select, text, update
 
 from tickyard.features.earn.days.outcome import line_since
 from tickyard.features.earn.rules import accruing_epoch, opens_at, starts_at
-from tickyard.features.earn.tables import UNPAID, earn_close, earn_credit, earn_epoch, earn_line, earn_rollover
+from tickyard.features.earn.tables import (
+    IN_ADVANCE,
+    UNPAID,
+    earn_close,
+    earn_credit,
+    earn_epoch,
+    earn_line,
+    earn_rollover,
+)
 from tickyard.store.engine import Store, Transaction
 from tickyard.store.revenue import revenue
 
@@ -22,7 +30,11 @@ SHARED_OUT: Final = ("pooled", "sealed", "open", "closing")
 _CLOCKS_DIFFER: Final = timedelta(hours=1)
 
 _earlier: Final = earn_epoch.alias("earlier")
-_PAID_OF_IT: Final = select(earn_line.c.epoch).where(earn_line.c.epoch == earn_epoch.c.id).exists()
+_PAID_OF_IT: Final = (
+    select(earn_line.c.epoch)
+    .where(earn_line.c.epoch == earn_epoch.c.id, or_(earn_line.c.reason.is_(None), earn_line.c.reason != IN_ADVANCE))
+    .exists()
+)
 """Books from before a day's pool, and a desk that has paid of it: what was paid must not go on."""
 
 

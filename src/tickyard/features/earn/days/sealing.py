@@ -8,7 +8,7 @@ from typing import Any, Final
 from sqlalchemy import Row, delete, insert, select, text, update
 
 from tickyard.features.earn.books.digest import HEADER, Holding, book_lines
-from tickyard.features.earn.days.desks import desk_that_pays
+from tickyard.features.earn.days.desks import desk_that_pays, opened_elsewhere
 from tickyard.features.earn.days.snapshot import Overtaken, must_write, sign_on
 from tickyard.features.earn.room import EarnDeps
 from tickyard.features.earn.tables import earn_books, earn_epoch
@@ -43,7 +43,8 @@ async def share_pages(tx: Transaction, epoch: int, size: int = PAGE) -> AsyncIte
 
 async def write_books(deps: EarnDeps, epoch: int) -> bool:
     """Take a pooled epoch to sealed. False: somebody else does."""
-    desk = await desk_that_pays(deps, epoch)
+    # Asked before the work: what cannot be known now would have to be done again.
+    opened = await opened_elsewhere(deps, epoch)
     try:
         writer = await sign_on(deps.store, epoch, "pooled")
         async with deps.store.begin() as tx:
@@ -52,6 +53,7 @@ async def write_books(deps: EarnDeps, epoch: int) -> bool:
         async with deps.store.read() as view:
             row = (await view.execute(select(earn_epoch).where(earn_epoch.c.id == epoch))).one()
             digest = await _write_parts(deps, view, row, writer)
+        desk = desk_that_pays(deps.earn.desk, opened, epoch, digest)
         return await _finish(deps.store, epoch, writer, digest, desk)
     except Overtaken:
         return False
