@@ -1,9 +1,12 @@
 """The owners' part of the profit where a filing hides it: as filers have told theirs. The figures are their own."""
 
+from datetime import date
+
 import pytest
 
 from tickyard.features.research.filed import concepts
-from yards.filings import study_small
+from tickyard.features.research.series.series import series
+from yards.filings import small, study_small
 
 MINORITY = concepts.MINORITY[0]
 YEAR = "2020-01-01 2020-12-31 10-K 2021-02-26"
@@ -169,3 +172,47 @@ def test_preferred_dividends_of_twice_the_minoritys_part_prove_nothing(preferred
     """)
     assert found.net_income.value == 993_000_000
     assert "netIncome" not in (found.note or "")
+
+
+EARLIER = "2016-01-01 2016-12-31 20-F 2019-04-05"
+# A table of subsidiaries, in a document under the international standards, tags one amount under an American name.
+STRAY = f"""
+    NetIncomeLoss EUR 36m {EARLIER}
+    ifrs-full:ProfitLoss EUR -1457m {EARLIER}
+    ifrs-full:ProfitLossAttributableToNoncontrollingInterests EUR 7m {EARLIER}
+    ifrs-full:ProfitLossAttributableToOrdinaryEquityHoldersOfParentEntity EUR -1464m {EARLIER}
+    ifrs-full:DilutedEarningsLossPerShare EUR -0.41 {EARLIER}
+    ifrs-full:WeightedAverageShares shares 3601140133 {EARLIER}
+"""
+TURNED = f"""
+    ifrs-full:ProfitLossAttributableToOwnersOfParent USD 36m {YEAR}
+    ProfitLoss USD -1457m {YEAR}
+    NetIncomeLossAttributableToNoncontrollingInterest USD 7m {YEAR}
+"""
+
+
+def test_a_lone_profit_under_other_standards_is_no_owners_part():
+    found = series(small(STRAY), "1231", date(2019, 7, 24)).annual[0]
+    assert found.net_income.value == -1_464_000_000
+    assert str(found.diluted_eps.value) == "-0.41"
+
+
+def test_a_lone_profit_under_the_international_standards_is_no_american_owners_part():
+    found = study_small(TURNED)
+    assert found.net_income.value == -1_464_000_000
+    lost = next(each for each in found.candidates.net_income if each.concept.startswith("ifrs-full"))
+    assert "under other standards" in lost.reason
+
+
+@pytest.mark.parametrize(("line", "value"), [
+    ("ToOrdinaryEquityHolders", -1_464_000_000),
+    ("ToNoncontrollingInterests", -1_457_000_000),  # with a remark: the minority's part is not told
+])  # fmt: skip
+def test_either_line_tells_that_the_owners_have_another_amount_under_the_standards_of_the_filer(line, value):
+    text = "\n".join(each for each in STRAY.splitlines() if line not in each)
+    assert series(small(text), "1231", date(2019, 7, 24)).annual[0].net_income.value == value
+
+
+def test_a_lone_profit_under_other_standards_is_taken_where_it_is_the_owners_part():
+    found = series(small(STRAY.replace("EUR 36m", "EUR -1464m")), "1231", date(2019, 7, 24)).annual[0]
+    assert found.net_income.concept == "us-gaap:NetIncomeLoss"

@@ -57,7 +57,7 @@ def january(name, period):
 NOT_REPORTED = "revenue: not reported as a standard concept for the year ended 2025-12-31."
 ONLY_A_PART = "revenue: only a part of it is reported for the year ended 2025-12-31, the total is not."
 BY_BALANCE = "so this is the count of the balance sheet."
-BY_AVERAGE = "so this is the weighted average of basic shares over the latest period reported."
+BY_AVERAGE = "so this is the weighted average of basic shares over the latest period in the "
 A100 = f"100m USD {Y25} FY2025 10-K"
 
 CASES = [

@@ -33,6 +33,28 @@ _GAP, _QUARTER = timedelta(days=4), 77
 _QUARTERLY_FORMS = COUNT_FORMS - ANNUAL_FORMS
 
 
+_STANDARDS = (
+    (concepts.NET_INCOME_LOSS, (concepts.PROFIT_LOSS, concepts.AVAILABLE_TO_COMMON), concepts.IFRS_PROFIT),
+    (concepts.IFRS_OWNERS_PROFIT, (concepts.IFRS_PROFIT, concepts.IFRS_ORDINARY_PROFIT), concepts.PROFIT_LOSS),
+)
+"""An owners' part, the other profits under the same standards, and the whole profit under the others."""
+
+
+def _of_other_standards(told: Mapping[str, Number]) -> str | None:
+    """The name of an owners' part under one set of standards that stands alone beside a profit told under the other,
+    which says what its owners have, and something else: it was taken out of some table."""
+    for name, kin, whole in _STANDARDS:
+        if name not in told or whole not in told or any(each in told for each in kin):
+            continue
+        minorities = [told[each] for each in concepts.MINORITY if each in told]
+        names = (*concepts.OWNERS_PROFITS, *concepts.COMMON_PROFITS)
+        parts = [told[each] for each in names if each in told and each != name]
+        others = [*(told[whole] - each for each in minorities), *parts]
+        if others and told[name] not in (told[whole], *others):
+            return name
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """One period in one filing: what each concept says."""
@@ -44,17 +66,23 @@ class Statement:
     filed: date
     rows: dict[str, Entry]
     values: dict[str, Number] = field(init=False, compare=False, repr=False)
-    """Of the rows, what could be read."""
+    """Of the rows, what could be read and belongs to the standards that the filer tells its profit under."""
     sums: dict[str, tuple[tuple[str, Number], ...]] = field(init=False, compare=False, repr=False)
     """What was added up already: every rule asks for the same sums."""
 
     def __post_init__(self) -> None:
         known = {concept: row.value for concept, row in self.rows.items() if row.value is not None}
+        if (stray := _of_other_standards(known)) is not None:
+            del known[stray]
         object.__setattr__(self, "values", known)
         object.__setattr__(self, "sums", {})
 
     def get(self, concept: str) -> Number | None:
         return self.values.get(concept)
+
+    def is_stray(self, concept: str) -> bool:
+        """Whether a row that could be read is left out of what the filing says."""
+        return concept not in self.values and concept in self.rows and self.rows[concept].value is not None
 
     @property
     def is_fragment(self) -> bool:

@@ -33,6 +33,8 @@ _DISPROVED: Final = (
     "Its filing tells only this of the year, and profit per share bears out what the whole statement does."
 )
 
+_STRAY: Final = "The filer tells its profit under other standards, and there the owners' part is another amount."
+
 
 def choose_net_income(years: Years, today: date) -> Figure:
     end, refusal = year_to_answer(years, concepts.NET_INCOME, "netIncome", today)
@@ -157,7 +159,12 @@ def _losers(
     statement: Statement, chosen: str | None, reason: str | None, value: Number | None = None
 ) -> list[Candidate]:
     return [
-        candidate(name, statement.unit, row, reason or _why_not(name, row.value, chosen or "", value))
+        candidate(
+            name,
+            statement.unit,
+            row,
+            reason or (_STRAY if statement.is_stray(name) else _why_not(name, row.value, chosen or "", value)),
+        )
         for name in concepts.NET_INCOME
         if (row := statement.rows.get(name)) is not None and name != chosen
     ]

@@ -50,7 +50,7 @@ _TO_COMMON = "netIncome is what the filer tags as available to common, which may
 def owners_part(years: Years, statement: Statement) -> Taken:
     for name in concepts.OWNERS_PROFITS:
         row = statement.rows.get(name)
-        if row is not None:
+        if row is not None and not statement.is_stray(name):
             return _unless_whole(statement, name, row)
     for name in concepts.WHOLE_PROFITS:
         row = statement.rows.get(name)

@@ -1,6 +1,6 @@
-"""One period as a row of figures: each from the newest filing of it, with what earlier ones said."""
+"""The figures of one period: each from the newest filing of it, with what earlier ones said."""
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Final
@@ -8,13 +8,10 @@ from typing import Final
 from tickyard.features.research.filed import concepts
 from tickyard.features.research.filed.concepts import Number
 from tickyard.features.research.filed.facts import Figure, unheard
-from tickyard.features.research.filed.periods import fiscal_year
 from tickyard.features.research.filed.statement import Statement, Years
 from tickyard.features.research.income.choice import income_of
 from tickyard.features.research.income.owners import SUBTRACTED
 from tickyard.features.research.revenue.choice import REVENUE_WANTED, revenue_of
-from tickyard.features.research.series import scales
-from tickyard.sources.filings.border import Entry
 
 _OWNERS: Final = "the owners' part of the profit"
 """One thing under several names, tagged or made by subtraction."""
@@ -106,37 +103,6 @@ REVENUE: Final = StatementLine(
 NET_INCOME: Final = StatementLine("netIncome", concepts.NET_INCOME, income_of, lambda period: period.net_income)
 
 
-def period_of(spans: Years, end: date, word: str, covers: Sequence[Entry] = ()) -> Period:
-    statements = spans.statements(FIGURES, end)
-    told = [row for statement in statements for row in statement.rows.values()]
-    # Of a period that hundreds of filings tell not all are looked at: those that are may tell something else of it.
-    rows = told or [row for _, row in spans.by_end[end]]
-    start = min(row.start for row in rows if row.start is not None)
-    everything = spans.statements((*scales.PER_SHARE, *scales.COUNTS), end)
-    cover = scales.nearest(covers, end)
-
-    def rows_of(names: Sequence[str]) -> Iterator[Entry]:
-        return (row for name in names for row in spans.by_concept.get(name, ()))
-
-    odd = {
-        each.accession
-        for each in everything
-        if scales.is_odd(each, lambda: scales.usual(rows_of(scales.PER_SHARE), end))
-    }
-    per_share = _per_share(everything, f"{spans.unit}/shares", cover, odd)
-    # After a split one may be restated and the other not: they are of one filing, or one of them is left out.
-    beside = [each for each in everything if per_share.value is None or each.accession == per_share.accession]
-    return Period(
-        start,
-        end,
-        fiscal_year(end, spans.year_end) if word == "year" else None,
-        REVENUE.item(spans, end, word),
-        NET_INCOME.item(spans, end, word),
-        per_share,
-        _shares(beside, cover, lambda: scales.largest(rows_of(scales.COUNTS), end), odd),
-    )
-
-
 def _item(figure: Figure, statements: Sequence[Statement], unit: str, name: str, word: str) -> Item:
     fact = figure.fact
     if fact is None:
@@ -149,7 +115,7 @@ def _item(figure: Figure, statements: Sequence[Statement], unit: str, name: str,
     heard = (
         statements if own is None else [each for each in statements if not _is_unheard(each, own, names, fact.value)]
     )
-    earlier = _earlier(heard, names, fact.accession, fact.value)
+    earlier = earlier_of(heard, names, fact.accession, fact.value)
     alike = _alike(figure) | same
     # What must be said about a figure that was taken, such as of what parts it is the sum.
     note = next((note for note in figure.notes), None)
@@ -179,53 +145,6 @@ def _base(concept: str) -> str:
     excise are two."""
     base = concept.partition(" - ")[0]
     return base if base in concepts.NET_INCOME else concept
-
-
-def _per_share(statements: Sequence[Statement], unit: str, cover: Number | None, odd: Set[str]) -> Item:
-    found, reason = list(_tagged(statements, scales.PER_SHARE, unit)), None
-    for statement, item in found:
-        others = [other.value for _, other in found if other is not item and other.value is not None]
-        assert item.value is not None
-        is_odd = statement.accession in odd
-        doubt = scales.OFF_PER_SHARE if is_odd else scales.doubt_per_share(statement, item.value, others, cover)
-        if doubt is None:
-            return item
-        reason = reason or doubt
-    if reason is None:
-        return Item(None, unit, reason="The diluted profit per share is not tagged for this period.")
-    return unknown(found[0][1], reason)
-
-
-def _shares(
-    statements: Sequence[Statement], cover: Number | None, around: Callable[[], Number | None], odd: Set[str]
-) -> Item:
-    """`odd`: the filings whose profit per share slipped. It says nothing of their number of shares then."""
-    found = list(_tagged([_silenced(each, odd) for each in statements], scales.COUNTS, "shares"))
-    for statement, item in found:
-        others = [other.value for _, other in found if other is not item and other.value is not None]
-        if item.value is not None and not scales.is_count_off(statement, item.value, others, cover, around):
-            return item
-    for statement, item in found:
-        if item.value is not None and (right := scales.set_right(statement, item.value)) is not None:
-            return replace(item, value=right, reason=f"Tagged as {item.value}; profit per share tells the scale.")
-    if not found:
-        return Item(None, "shares", reason="The average number of shares is not tagged for this period.")
-    return unknown(found[0][1], "The average number of shares is a thousand times or more off the other counts.")
-
-
-def _silenced(statement: Statement, odd: Set[str]) -> Statement:
-    if statement.accession not in odd:
-        return statement
-    return replace(statement, rows={name: row for name, row in statement.rows.items() if name not in scales.PER_SHARE})
-
-
-def _tagged(statements: Sequence[Statement], wanted: Sequence[str], unit: str) -> Iterator[tuple[Statement, Item]]:
-    for statement in statements:
-        concept = next((each for each in wanted if statement.get(each) is not None), None)
-        if concept is not None:
-            row, value = statement.rows[concept], statement.get(concept)
-            earlier = _earlier(statements, (concept,), row.accession, value)
-            yield statement, Item(value, unit, concept, row.form, row.accession, row.filed, None, earlier)
 
 
 def unknown(item: Item, reason: str) -> Item:
@@ -258,7 +177,7 @@ def _last_digit_of(statement: Statement) -> int:
     return int("1" + "0" * min(zeros, default=0))
 
 
-def _earlier(
+def earlier_of(
     statements: Sequence[Statement], names: Sequence[str], accession: str, value: Number | None
 ) -> tuple[Said, ...]:
     """What other filings of the period said under the same concept, where it was something else; newest first."""

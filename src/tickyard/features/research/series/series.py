@@ -41,9 +41,9 @@ from tickyard.features.research.series.items import (
     Period,
     Said,
     StatementLine,
-    period_of,
 )
 from tickyard.features.research.series.merged import NO_YEAR, told_apart, without_newest
+from tickyard.features.research.series.shared import of_its_profit, period_of
 from tickyard.sources.filings.border import CompanyFacts
 
 __all__ = ["NO_SERIES", "Item", "Period", "Said", "Series", "Trailing", "series"]
@@ -97,7 +97,9 @@ def series(facts: CompanyFacts, year_end: str | None, today: date) -> Series:
         if fourth is not None:
             reported[year.end] = fourth
     settled = _settled(annual, reported, years, quarters, {2: halves, 3: nine_months})
-    quarterly = [settled[end] for end in sorted(settled, reverse=True)][:_QUARTERS_MAX]
+    newest = sorted(settled, reverse=True)[:_QUARTERS_MAX]
+    quarterly = [of_its_profit(settled[end], quarters, covers) for end in newest]
+    annual = [of_its_profit(each, years, covers) for each in annual]
     trailing = _trailing(annual, quarterly, reported, (quarters, halves, nine_months), years.unit)
     merger = merger_since(facts, choose_revenue(years, today).fact, choose_net_income(years, today).fact, today)
     if merger is not None:

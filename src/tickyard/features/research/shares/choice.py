@@ -12,14 +12,14 @@ from datetime import date
 from tickyard.features.research.filed import concepts
 from tickyard.features.research.filed.amounts import slip
 from tickyard.features.research.filed.facts import Candidate, candidate
-from tickyard.features.research.filed.periods import COUNT_AGE
 from tickyard.features.research.filed.reports import Report, implied_count, known, newest_average, public_float
 from tickyard.features.research.filed.settling import latest
-from tickyard.features.research.shares.classes import classes_on, is_lone, left_out
+from tickyard.features.research.shares.classes import classes_on, counted, is_lone, left_out
 from tickyard.features.research.shares.desk import (
     SILENT,
     UNIT,
     Desk,
+    by_itself,
     counts_elsewhere,
     is_as_before,
     is_silent,
@@ -34,7 +34,6 @@ from tickyard.features.research.shares.desk import (
 )
 from tickyard.features.research.shares.doubts import (
     LEAST,
-    MOST,
     SET_RIGHT,
     ShareVerdict,
     cured,
@@ -42,6 +41,7 @@ from tickyard.features.research.shares.doubts import (
     is_tens_off,
     sides_with,
 )
+from tickyard.features.research.shares.since import restated_since
 from tickyard.features.research.shares.standing import above_all, left_standing
 from tickyard.sources.filings.border import CompanyFacts, Entry
 
@@ -102,7 +102,7 @@ def choose_shares(facts: CompanyFacts, filings: Sequence[Report], today: date) -
         return _count(desk, [healed, balance], (SET_RIGHT,))
     average = _average(desk) if not cover.is_final and not balance.is_final else _Try(None, None)
     if average.shares is not None:
-        fallback = "the weighted average of basic shares over the latest period reported"
+        fallback = f"the weighted average of basic shares over the latest period in the {average.shares.form}"
         remark = (average.remark,) if average.remark else ()
         return _count(desk, [average, balance, cover], (*_explain(cover, fallback), *remark))
     complaints = [each.complaint for each in (cover, balance, average) if each.complaint is not None]
@@ -133,10 +133,13 @@ def _cover(desk: Desk) -> _Try:
 def _one_cover(desk: Desk, rows: list[Entry], row: Entry) -> _Try:
     judged = (concepts.COVER_COUNT, row)
     report, is_final, right = desk.report, False, None
-    trouble = _trouble(row, desk.today, classes := classes_on(desk.facts, rows, row))
+    trouble = by_itself(row, desk.today, classes := classes_on(desk.facts, rows, row))
     if trouble is None and report is not None and row.filed < report.filed:
         trouble = f"is not repeated in the later {report.form} of {report.filed}"
     trouble = trouble or left_standing(desk, row)
+    if trouble is None:
+        trouble = restated_since(desk, counted(row, classes))
+        is_final = trouble is not None
     if trouble is None and classes is None and row.value is not None:
         doubted = doubt(row.value, seen := witnesses_of(desk, row), is_cover=True)
         if doubted is not None:
@@ -151,7 +154,7 @@ def _one_cover(desk: Desk, rows: list[Entry], row: Entry) -> _Try:
     if classes is None:
         alone = _shares(concepts.COVER_COUNT, row, f"the cover of the {row.form}")
         return _Try(alone, None, judged, short_of_the_first(desk, row) or above_all(desk, row))
-    whole = Entry(row.start, row.end, sum(classes), row.accession, row.form, row.filed)
+    whole = counted(row, classes)
     basis = f"the sum of {len(classes)} classes on the cover of the {row.form}"
     remark = f"sharesOutstanding is {basis}."
     return _Try(_shares(concepts.COVER_COUNT, whole, basis), None, (concepts.COVER_COUNT, whole), remark)
@@ -166,13 +169,15 @@ def _balance(desk: Desk) -> _Try:
     if not found:
         return _Try(None, None)
     _, _, concept, row = max(found, key=lambda each: each[:3])
-    trouble, is_final = _trouble(row, desk.today) or late(desk, row) or too_early(desk, row), False
+    trouble, is_final = by_itself(row, desk.today) or late(desk, row) or too_early(desk, row), False
     if trouble is None and is_silent(desk, row.end) and not is_as_before(desk, row):
         trouble = f"is of a time before {SILENT}"
     if trouble is None and row.value is not None:
         doubted = doubt(row.value, witnesses_of(desk, row), is_cover=False)
         if doubted is not None:
             trouble, is_final = doubted.why, doubted.verdict is ShareVerdict.DISPUTE
+    if trouble is None and (trouble := restated_since(desk, row)) is not None:
+        is_final = True
     if trouble is None and is_tens_off_others(desk, concept, row):
         trouble, is_final = "is ten times or more off profit per share or the count before, and nothing tells why", True
     if trouble is not None:
@@ -191,7 +196,7 @@ def _average(desk: Desk) -> _Try:
     if found is None:
         return _Try(None, _stale_average(desk))
     concept, row = found
-    trouble = _trouble(row, desk.today) if row.value is None or row.value >= LEAST else None
+    trouble = by_itself(row, desk.today) if row.value is None or row.value >= LEAST else None
     implied = implied_count(desk.facts, row.accession)
     remark = None
     if trouble is None and row.value is not None and implied and (scale := slip(row.value, implied)):
@@ -206,11 +211,12 @@ def _average(desk: Desk) -> _Try:
             trouble = f"is a factor of {scale} off what profit per share makes, and nothing tells which is right"
     if trouble is None and row.value is not None and implied and is_tens_off(row.value, implied):
         trouble = "is ten or a hundred times off what profit and profit per share make"
-    trouble = trouble or _trouble(row, desk.today) or late(desk, row) or too_early(desk, row)
+    trouble = trouble or by_itself(row, desk.today) or late(desk, row) or too_early(desk, row)
     if trouble is None and is_silent(desk, row.start or row.end):
         trouble = f"is of a time before {SILENT}"
     if trouble is None and not is_as_before(desk, row):
         trouble = "is not what the last cover says"
+    trouble = trouble or restated_since(desk, row)
     if trouble is not None:
         return _Try(None, f"the average number of shares ({row.form}, {row.end}) {trouble}", (concept, row))
     basis = f"the weighted average of basic shares in the {row.form}"
@@ -226,19 +232,8 @@ def _stale_average(desk: Desk) -> str | None:
     row = max(rows, key=lambda each: (each.end, each.filed, each.accession), default=None)
     if row is None or desk.report is None:
         return None
-    trouble = _trouble(row, desk.today) or f"is not repeated in the later {desk.report.form} of {desk.report.filed}"
+    trouble = by_itself(row, desk.today) or f"is not repeated in the later {desk.report.form} of {desk.report.filed}"
     return f"the average number of shares ({row.form}, {row.end}) {trouble}"
-
-
-def _trouble(row: Entry, today: date, classes: list[int] | None = None) -> str | None:
-    """What is wrong with a count by itself."""
-    if today - row.end > COUNT_AGE:
-        return "is older than 15 months"
-    if row.value is None:
-        return None if classes is not None else "could not be read or is given more than once"
-    if row.value < LEAST or row.value > MOST:
-        return f"is a placeholder or a slip ({row.value})"
-    return None
 
 
 def _count(desk: Desk, tries: list[_Try], notes: tuple[str, ...]) -> Count:

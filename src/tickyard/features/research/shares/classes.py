@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import Final
 
+from msgspec import structs
+
 from tickyard.features.research.filed import concepts
 from tickyard.features.research.filed.amounts import are_close, slip
 from tickyard.features.research.filed.concepts import Number
@@ -39,6 +41,11 @@ def classes_on(facts: CompanyFacts, rows: Iterable[Entry], row: Entry) -> list[i
     whole = sum(counts)
     fits = [concepts.size(whole - witness) * 10 <= witness for witness in witnesses if witness is not None]
     return counts if fits and all(fits) else None
+
+
+def counted(row: Entry, classes: list[int] | None) -> Entry:
+    """The cover, with the sum of its classes where it tells several."""
+    return structs.replace(row, value=sum(classes)) if classes is not None else row
 
 
 def is_lone(desk: Desk, row: Entry, seen: Witnesses) -> bool:

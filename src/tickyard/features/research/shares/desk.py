@@ -20,7 +20,7 @@ from tickyard.features.research.filed.reports import (
     newest_report,
 )
 from tickyard.features.research.filed.settling import latest
-from tickyard.features.research.shares.doubts import LEAST, Witnesses, balance_in, is_tens_off, witnesses
+from tickyard.features.research.shares.doubts import LEAST, MOST, Witnesses, balance_in, is_tens_off, witnesses
 from tickyard.sources.filings.border import CompanyFacts, Entry
 
 UNIT = "shares"
@@ -197,3 +197,14 @@ def is_tens_off_others(desk: Desk, concept: str, row: Entry) -> bool:
 def of_newest_day(rows: list[Entry]) -> list[Entry]:
     end = max((row.end for row in rows), default=None)
     return [row for row in rows if row.end == end]
+
+
+def by_itself(row: Entry, today: date, classes: list[int] | None = None) -> str | None:
+    """What is wrong with a count by itself."""
+    if today - row.end > COUNT_AGE:
+        return "is older than 15 months"
+    if row.value is None:
+        return None if classes is not None else "could not be read or is given more than once"
+    if row.value < LEAST or row.value > MOST:
+        return f"is a placeholder or a slip ({row.value})"
+    return None
