@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import random
 import sqlite3
 
 import pytest
@@ -9,8 +10,11 @@ import pytest
 from tickyard.chain.address import checksum
 from tickyard.config.pinned import MAINNET
 from tickyard.config.settings import SettingsError
+from tickyard.kernel.clock import breathe
 from tickyard.kernel.errors import UpstreamDown
+from tickyard.market.listing.kept import ListingBook, ListingBroken, decode_listing, encode_listing
 from tickyard.observe import metrics
+from tickyard.store.identities import keep_listing, last_listing
 from yards import paperyard
 from yards.patience import STUCK_S
 
@@ -188,6 +192,100 @@ def renumbered(assets):
 def renamed_ticker(assets):
     entry(assets)["tokenSymbol"] = "HOODX"
     return assets
+
+
+def renamed_and_undeployed(assets):
+    """The same token uid under another symbol, and nowhere on our chain: a rename before a new deployment."""
+    entry(assets)["deployments"] = []
+    return renamed_ticker(assets)
+
+
+@pytest.mark.slow
+def test_a_ticker_that_goes_on_without_a_token_leaves_the_token_known_and_the_kept_list_readable(tmp_path):
+    async def scenario(yard, _before):
+        _, address = await the_truth(yard)
+        yard.issuer.edit = renamed_and_undeployed
+        await refresh(yard)
+        assert (await the_truth(yard))[1] == address
+        assert (await yard.get(f"/v1/assets/{SYMBOL}")).json()["status"] == "ASSET_STATUS_UNLISTED"
+        assert (await yard.get("/v1/assets/HOODX")).json()["address"] is None
+        # And by its uid it is the token that is found.
+        uid = next(asset.listed.id for asset in yard.deps.market.registry.all() if asset.symbol == SYMBOL)
+        assert yard.deps.market.registry.symbol_of(uid) == SYMBOL
+        assert await ListingBook(yard.deps.store).news() is not None
+        # Under its new name the token itself is a matter for a person.
+        yard.issuer.edit = renamed_ticker
+        await refresh(yard)
+        assert (await yard.get("/v1/assets/HOODX")).json()["address"] is None
+
+    restart(tmp_path, lambda issuer: setattr(issuer, "edit", renamed_and_undeployed), scenario)
+
+
+LISTS = [lambda assets: assets, renamed, without, moved, undeployed, doubled, shared, posing, thinned, renamed_ticker,
+         renamed_and_undeployed]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_whatever_lists_come_one_after_the_other_what_is_kept_of_them_can_be_read_again(tmp_path):
+    async def scenario(yard):
+        luck = random.Random(4663)
+        for _ in range(40):
+            one, other = luck.choice(LISTS), luck.choice(LISTS)
+            yard.issuer.edit = lambda assets, one=one, other=other: one(_if_there(other, assets))
+            await refresh(yard)
+            assert await ListingBook(yard.deps.store).news() is not None
+
+    live(scenario, tmp_path)
+
+
+def _if_there(edit, assets):
+    """What it changes may be gone by another's hand."""
+    return edit(assets) if any(asset["tokenSymbol"] == SYMBOL for asset in assets) else assets
+
+
+@pytest.mark.slow
+def test_a_list_that_is_damaged_in_the_store_ends_nothing_that_runs_and_says_what_is_wrong_with_it(tmp_path, caplog):
+    async def scenario(yard):
+        before = await the_truth(yard)
+        async with yard.deps.store.begin() as tx:
+            kept = decode_listing((await last_listing(tx)).body)
+            await keep_listing(tx, encode_listing([*kept, kept[0]]), yard.deps.clock.now())
+        refreshing = asyncio.create_task(yard.deps.market.registry.keep_fresh())
+        while "is damaged" not in caplog.text:
+            assert not refreshing.done()
+            await breathe()
+        with pytest.raises(ListingBroken, match="a symbol is listed twice"):
+            await ListingBook(yard.deps.store).news()
+        assert await the_truth(yard) == before
+        refreshing.cancel()
+
+    live(scenario, tmp_path)
+
+
+@pytest.mark.slow
+def test_what_a_person_has_forgotten_while_a_list_was_on_its_way_is_not_written_back(tmp_path):
+    async def scenario(yard):
+        registry, book = yard.deps.market.registry, ListingBook(yard.deps.store)
+        yard.issuer.edit = without
+        await refresh(yard)
+
+        def forgotten_meanwhile(assets):
+            # Between the look into the store and the writing.
+            yard.issuer.edit = without
+            books = sqlite3.connect(tmp_path / "tickyard.db")
+            [[body]] = books.execute("SELECT body FROM kept_listing")
+            left = [asset for asset in decode_listing(body) if asset.symbol != SYMBOL]
+            books.execute("UPDATE kept_listing SET body = ?, version = version + 1", [encode_listing(left)])
+            books.commit()
+            books.close()
+            return renamed(without(assets))
+
+        yard.issuer.edit = forgotten_meanwhile
+        await refresh(yard)
+        assert SYMBOL not in {asset.symbol for asset in registry.all()}
+        assert SYMBOL not in {asset.symbol for asset in (await book.news()).assets}
+
+    live(scenario, tmp_path)
 
 
 def restart(folder, trouble, scenario):

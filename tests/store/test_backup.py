@@ -1,7 +1,9 @@
 """A copy taken while rounds are written shows one moment of it, and comes back whole."""
 
 import asyncio
+import contextlib
 import shutil
+import sqlite3
 import stat
 import zipfile
 from datetime import UTC, datetime
@@ -169,6 +171,30 @@ def test_what_is_no_copy_is_refused_in_a_sentence(where, tmp_path):
     for name in ("text", "zip", "missing"):
         with pytest.raises(BackupRefused, match=r"copy"):
             asyncio.run(restore(tmp_path / name, where, WallClock()))
+
+
+def test_a_file_of_somebody_elses_that_names_a_schema_of_ours_is_refused_and_leaves_nothing(where, tmp_path):
+    with contextlib.closing(sqlite3.connect(tmp_path / "foreign")) as books:
+        books.execute("CREATE TABLE alembic_version (version_num VARCHAR)")
+        books.execute("INSERT INTO alembic_version VALUES ('0020')")
+        books.execute("CREATE TABLE invoice (id INTEGER)")
+        books.commit()
+    with pytest.raises(BackupRefused, match="tables that the copy does not know"):
+        asyncio.run(restore(tmp_path / "foreign", where, WallClock()))
+    asyncio.run(restore(_copied(tmp_path), where, WallClock()))
+
+
+def _copied(folder):
+    """A copy of an empty store."""
+
+    async def go():
+        store = open_store(str(folder / "other.db"), WallClock())
+        await lay(store)
+        await backup(store, folder / "copy")
+        await store.close()
+
+    asyncio.run(go())
+    return folder / "copy"
 
 
 def _damaged(copy):

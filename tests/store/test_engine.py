@@ -231,3 +231,22 @@ def test_a_glance_sees_what_is_committed(where):
         await store.close()
 
     asyncio.run(go())
+
+
+@pytest.mark.database
+def test_nothing_is_left_in_a_session_that_a_pooler_would_hand_to_somebody_else(postgres_server):
+    """In transaction mode the next transaction may be in another session: what is prepared in one is not there."""
+
+    async def go():
+        store = await _opened(url)
+        for number in range(20):
+            async with store.begin() as tx:
+                await tx.execute(INSERT, {"id": number, "label": "a"})
+            await _count(store)
+        async with store.begin() as tx:
+            assert (await tx.execute(text("SELECT count(*) FROM pg_prepared_statements"))).scalar_one() == 0
+        await store.close()
+
+    url = postgres_server.new_database()
+    asyncio.run(go())
+    postgres_server.take_back(url)

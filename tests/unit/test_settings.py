@@ -33,6 +33,11 @@ def test_good_settings_are_taken():
     assert settings.facilitator_8453 == ("https://facilitator.test",)
 
 
+def test_a_host_of_ipv6_stands_in_brackets_in_the_address_that_follows_from_it():
+    settings = read_settings(GOOD | {"TICKYARD_HOST": "::1", "TICKYARD_PORT": "8402"})
+    assert settings.base_url == "http://[::1]:8402"
+
+
 @pytest.mark.parametrize(
     ("name", "value", "says"),
     [

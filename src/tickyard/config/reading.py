@@ -58,7 +58,8 @@ def read_settings(environ: Mapping[str, str], *, is_for_service: bool = True) ->
         raise SettingsError("; ".join(problems))
     settings = Settings(**{name: _trimmed(name, value) for name, value in values.items()})
     if not settings.base_url:
-        settings = msgspec.structs.replace(settings, base_url=f"http://{settings.host}:{settings.port}")
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        settings = msgspec.structs.replace(settings, base_url=f"http://{host}:{settings.port}")
     if not settings.metrics_port:
         settings = msgspec.structs.replace(settings, metrics_port=(settings.port + 1000) % 65536 or 1)
     if not settings.worker_metrics_port:

@@ -41,7 +41,9 @@ def check_listing(new: Iterable[ListedAsset]) -> None:
         raise ListingRefused("two symbols share an address")
     if _TRUSTED.intersection(addresses):
         raise ListingRefused("a symbol is listed at the address of a contract that we trust")
-    if len({asset.id for asset in new}) != len(new):
+    # One that left may be listed anew, under another symbol and without a token here yet: nobody takes it for this one.
+    uids = [asset.id for asset in new if asset.status != UNLISTED]
+    if len(set(uids)) != len(uids):
         raise ListingRefused("two symbols share a token uid")
 
 

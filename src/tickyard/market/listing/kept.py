@@ -29,10 +29,10 @@ _CONFIRM_EVERY: Final = timedelta(minutes=5)
 class ListingBroken(Exception):
     """What the store keeps cannot be read or contradicts the pins. The message is one sentence for the operator."""
 
-    def __init__(self) -> None:
+    def __init__(self, why: str) -> None:
         super().__init__(
-            "the list of assets kept in the store is damaged; `tickyard registry forget` drops it (who is who stays "
-            "pinned), and the next start reads it from the issuer again"
+            f"the list of assets kept in the store is damaged ({why}); `tickyard registry forget` drops it (who is who "
+            "stays pinned), and it is read from the issuer again"
         )
 
 
@@ -72,7 +72,7 @@ def decode_listing(body: str) -> list[ListedAsset]:
     try:
         kept = msgspec.json.decode(body, type=list[_KeptAsset])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise ListingBroken from None
+        raise ListingBroken("it is none") from None
     assets = []
     for entry in kept:
         fields = {name: getattr(entry, name) for name in _KeptAsset.__struct_fields__}
@@ -105,8 +105,8 @@ class ListingBook:
         try:
             check_listing(assets)
             check_identities(self.pins, assets)
-        except ListingRefused:
-            raise ListingBroken from None
+        except ListingRefused as contradiction:
+            raise ListingBroken(str(contradiction)) from None
         self._version, self._confirmed_at = kept.version, kept.seen_at
         return KeptListing(kept.version, kept.seen_at, assets)
 
@@ -121,15 +121,22 @@ class ListingBook:
         old = kept.assets if kept else []
         check_refresh(old, [*listing.assets, *last_good(old, listing.assets, listing.broken)], self.pins)
 
-    async def keep(self, assets: list[ListedAsset], *, has_changed: bool) -> None:
-        """Pin who is new and keep the list. ListingRefused when another process has pinned somebody else meanwhile."""
+    async def keep(self, assets: list[ListedAsset], *, has_changed: bool) -> bool:
+        """Pin who is new and keep the list. False: somebody else, or a person, has changed the kept one meanwhile, and
+        that is to be read first.
+
+        ListingRefused when another process has pinned somebody else, or when `news` would not read this list back.
+        """
         here = {asset.symbol: found for asset in assets if (found := identity_of(asset))}
         new = [each for symbol, each in here.items() if symbol not in self.pins]
         now = self._store.clock.now()
         is_due = self._confirmed_at is None or not timedelta(0) <= now - self._confirmed_at < _CONFIRM_EVERY
         if not (new or has_changed or is_due):
-            return
+            return True
+        check_listing(assets)
         async with self._store.begin() as tx:
+            if await rows.listing_version(tx) != self._version:
+                return False
             await rows.pin(tx, new, now)
             pins = await rows.identities(tx)
             check_identities(pins, assets)
@@ -141,6 +148,7 @@ class ListingBook:
                 await rows.confirm_listing(tx, now)
             version = await rows.listing_version(tx)
         self.pins, self._version, self._confirmed_at = pins, version, now
+        return True
 
     async def accept(self, tx: Transaction, asset: ListedAsset) -> list[AssetIdentity]:
         """A person has looked: from now on this is the token. Who had its symbol, address or uid before."""

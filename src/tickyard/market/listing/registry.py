@@ -17,7 +17,7 @@ from tickyard.kernel.errors import NotFound, UpstreamDown
 from tickyard.kernel.ids import Address, Symbol
 from tickyard.market.listing.asset import Asset, MultiplierSchedule
 from tickyard.market.listing.identity import UNLISTED, ListingRefused, check_refresh, last_good, unlisted
-from tickyard.market.listing.kept import ListingBook
+from tickyard.market.listing.kept import ListingBook, ListingBroken
 from tickyard.observe import metrics
 from tickyard.observe.log import log
 from tickyard.sources.issuer.api import Issuer
@@ -109,7 +109,9 @@ class Registry:
             gone = unlisted(known, told)
             assets = [*told, *gone]
             has_changed = sorted(assets, key=lambda asset: asset.symbol) != known
-            await self._book.keep(assets, has_changed=has_changed)
+            if not await self._book.keep(assets, has_changed=has_changed):
+                await self.refresh()
+                return
         except UpstreamDown:
             await self._renew_multipliers()
             raise
@@ -148,6 +150,10 @@ class Registry:
                 metrics.registry_refreshes.labels("failed").inc()
                 log.warning("registry refresh failed, the last good one stays", reason=failure.message)
                 pause = _RETRY_S
+            except ListingBroken as broken:
+                metrics.registry_refreshes.labels("failed").inc()
+                log.error("the store's list of assets is damaged, the one in memory stays", reason=str(broken))
+                pause = REFRESH_S
             await self._clock.sleep(pause)
 
     def _listed(self) -> list[ListedAsset]:
@@ -178,7 +184,9 @@ class Registry:
         has_changed = assets != self._assets
         self._assets = assets
         self._at = {asset.address: symbol for symbol, asset in assets.items() if asset.address}
-        self._by_uid = {asset.listed.id: symbol for symbol, asset in assets.items()}
+        # Of two with one uid it is the one that has the token.
+        by_token = sorted(assets.items(), key=lambda each: each[1].address is not None)
+        self._by_uid = {asset.listed.id: symbol for symbol, asset in by_token}
         self.loaded.set()
         metrics.registry_assets.set(len(assets))
         metrics.registry_unlisted.set(sum(asset.listed.status == UNLISTED for asset in assets.values()))

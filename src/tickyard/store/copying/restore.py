@@ -1,10 +1,11 @@
 """Bringing a copy back into an empty database. A copy made from SQLite also moves to PostgreSQL."""
 
 import asyncio
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import MetaData, delete, func, select, text
+from sqlalchemy import MetaData, create_engine, delete, func, inspect, select, text
 
 from tickyard.kernel.clock import Clock
 from tickyard.store.copying.backup import VERSION_TABLE, BackupRefused, copy_sqlite, growing_into
@@ -17,6 +18,7 @@ from tickyard.store.sqlite.engine import SqliteStore
 
 _PATIENCE_S: Final = 3600.0
 """Counting a table of years takes its time."""
+_NOT_COPIED: Final = {LOCK, VERSION_TABLE}
 
 
 async def restore(source: Path, where: str, clock: Clock) -> None:
@@ -38,6 +40,10 @@ async def _into_sqlite(store: SqliteStore, source: Path, where: str) -> None:
         if isinstance(copied, Archive):
             raise BackupRefused("a copy made from PostgreSQL can only be brought back into PostgreSQL")
         _check_version(copied.schema_version)
+        # What names a schema of ours may be anybody's all the same.
+        with create_engine("sqlite://").begin() as scratch:
+            upgrade(scratch, copied.schema_version)
+            _check_tables(inspect(scratch).get_table_names(), copied)
     _check_is_empty(await schema_version(store))
     await store.close()
     # Whole or not at all: half of it must not look like a store that somebody may start on.
@@ -64,9 +70,8 @@ async def _into_postgres(store: PostgresStore, copied: Copied) -> None:
         await tx.run_sync(lambda connection: upgrade(connection, copied.schema_version))
         present = MetaData()
         await tx.run_sync(present.reflect)
-        tables = [table for table in present.sorted_tables if table.name not in (LOCK, VERSION_TABLE)]
-        if {table.name for table in tables} != set(copied.columns):
-            raise BackupRefused("the target has tables that the copy does not know, or the other way round")
+        tables = [table for table in present.sorted_tables if table.name not in _NOT_COPIED]
+        _check_tables((table.name for table in tables), copied)
         for table in reversed(tables):
             # Rows that a step of the schema put in are in the copy too.
             await tx.execute(delete(table))
@@ -83,6 +88,11 @@ async def _into_postgres(store: PostgresStore, copied: Copied) -> None:
 def _check_is_empty(target_version: str | None) -> None:
     if target_version is not None:
         raise BackupRefused("the target is not empty")
+
+
+def _check_tables(expected: Iterable[str], copied: Copied) -> None:
+    if set(expected) - _NOT_COPIED != set(copied.columns):
+        raise BackupRefused("the target has tables that the copy does not know, or the other way round")
 
 
 def _check_version(version: str) -> None:

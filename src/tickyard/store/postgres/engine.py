@@ -53,6 +53,8 @@ _LINK: Final = {
     # After a failover the old primary may come back read-only: never settle for it.
     "target_session_attrs": "read-write",
     "application_name": "tickyard",
+    # What is prepared lives in one session, and behind a pooler the next transaction may be in another.
+    "prepare_threshold": None,
     # Whatever the database is encoded in: from one in SQL_ASCII the driver would hand over bytes.
     "client_encoding": "utf8",
 }

@@ -12,6 +12,13 @@ from tickyard.doors.describe.docs.schema import field_rows, type_text
 _CODE: Final = re.compile(r"`([^`]+)`")
 # Optional to the contract, but an example without them is none.
 _OPTIONAL_SHOWN: Final = frozenset({"symbols", "x-svc-alert-secret"})
+# What exists only where it has happened: by its place in a path, where to find one.
+_HAPPENED: Final = {
+    "/epochs/{id}": "Put the `id` of a day of this service in the place of the example's: `GET /v1/earn` names the"
+    " newest in `epoch`. Before the first snapshot there is none, and the answer is 404.",
+    "/payments/{transaction}": "Put the `transaction` of a receipt in the place of the example's: the answer to a paid"
+    " call carries it. For a transaction that paid for nothing here the answer is 404.",
+}
 
 
 def operation_section(method: str, path: str, op: dict[str, Any], document: dict[str, Any], server: str) -> str:
@@ -30,6 +37,7 @@ def operation_section(method: str, path: str, op: dict[str, Any], document: dict
             '</div><div class="examples">',
             "<h4>Example</h4>",
             f"<pre><code>{escape(curl(method, path, op, server))}</code></pre>",
+            *(f"<p>{prose(text)}</p>" for place, text in _HAPPENED.items() if place in path),
             _answer(op, document),
             "</div></div></article>",
         ]
