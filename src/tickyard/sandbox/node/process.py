@@ -60,9 +60,10 @@ class Node:
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": str(folder),
             # The engine writes down each step of a call, a hundred megabytes for a large one. What it frees goes back
-            # after a second: it rests at 0.3 GB instead of 0.6 to 1.6. At once it would be 0.2, and the node would take
-            # half as much processor time again, the kernel's, for getting it anew for the next call.
-            "MIMALLOC_PURGE_DELAY": "1000",
+            # after a minute: until then it is at hand for the next call, and nothing new is asked for beside it. So the
+            # node stays at about half a gigabyte, also when nobody but the mirror reads; after a second it crept up
+            # from call to call, and never given back it is three quarters.
+            "MIMALLOC_PURGE_DELAY": "60000",
             # It keeps the state of 100,000 blocks if it may, a megabyte each: older ones are made again when asked for.
             "__EDR_MAX_CACHED_STATES": "16",
             "TICKYARD_NODE": msgspec.json.encode(options).decode(),
