@@ -137,8 +137,8 @@ def test_a_reading_that_comes_late_does_not_take_back_what_the_stream_told(up, o
     before = next(each["stats"]["price"]["dexUsd"] for each in old["stats"] if each["symbol"] == "IBM")
     held = []
     page.route("**/v1/stats", lambda route: held.append(route))
-    page.reload()
-    expect(page.get_by_text("live", exact=True)).to_be_visible()
+    with page.expect_response("**/v1/stream*"):
+        page.reload()
     # One of the page before it was loaded again may be held too.
     asked = held[-1]
     moved = f"{float(before) * 1.03:.2f}"

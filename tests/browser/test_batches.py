@@ -85,6 +85,13 @@ def test_a_batch_is_mined_only_when_a_token_of_the_trade_moved(up, opened):
     expect(page.get_by_text("Something of it was sent")).to_have_count(0)
 
 
+def test_a_transaction_that_a_wallet_tells_of_once_for_each_call_moved_what_it_moved_once(up, opened):
+    page = signing(up, opened, "answers.wallet_getCallsStatus = () => ({ status: 200, receipts: [receipt, receipt] });")
+    expect(page.get_by_text("Mined. This is what really moved")).to_be_visible()
+    expect(page.get_by_text("−100 USDG")).to_be_visible()
+    expect(page.get_by_text(re.compile("^Transaction"))).to_have_count(1)
+
+
 @pytest.mark.parametrize("logs", ["[]", f"[{APPROVED}]", f"[{FEE}]"], ids=["none", "the approval's", "a fee's"])
 def test_a_batch_whose_receipts_show_no_trade_is_uncertain_and_bars_the_next(up, opened, logs):
     page = signing(up, opened, f"receipt.logs = {logs};")

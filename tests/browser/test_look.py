@@ -171,12 +171,17 @@ def test_memory_stays_flat_while_prices_come_in(up, opened):
     session = page.context.new_cdp_session(page)
 
     def used():
-        session.send("HeapProfiler.collectGarbage")
-        return session.send("Runtime.getHeapUsage")["usedSize"]
+        # The least of some looks: one may fall upon an answer of 194 rows that is just being read.
+        looks = []
+        for _ in range(5):
+            session.send("HeapProfiler.collectGarbage")
+            looks.append(session.send("Runtime.getHeapUsage")["usedSize"])
+        return min(looks)
 
     stats = "() => new Promise((done) => setTimeout(done, 60 * 60000 / 12))"
     page.evaluate(stats)
     before = used()
     page.evaluate(stats)
     page.evaluate(stats)
-    assert used() < before * 1.25 + 1_000_000, json.dumps([before, used()])
+    after = used()
+    assert after < before * 1.25 + 1_000_000, json.dumps([before, after])

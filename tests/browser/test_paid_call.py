@@ -19,10 +19,15 @@ def paying(up, opened):
     page = opened(up.base, "/pay")
     connect(page)
     held = []
-    page.route(
-        "**/v1/x402/quote*",
-        lambda route: held.append(route) if route.request.headers.get("payment-signature") else route.continue_(),
-    )
+
+    def hold_first(route):
+        # A settlement that takes its time is asked about again, by the client itself.
+        if route.request.headers.get("payment-signature") and not held:
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route("**/v1/x402/quote*", hold_first)
     page.get_by_role("button", name="Ask without paying").click()
     page.get_by_role("button", name="Sign and pay").click()
     with page.expect_request(lambda request: "payment-signature" in request.headers):
@@ -90,22 +95,27 @@ def test_an_answer_that_is_not_what_was_paid_for_does_not_take_its_receipt_along
     expect(page.get_by_text(re.compile("^0x[0-9a-f]{64}$"))).to_be_visible()
 
 
-def test_nothing_is_signed_but_what_stands_on_the_screen(up, opened):
+@pytest.mark.parametrize(
+    "change",
+    [{"amount": "50000"}, {"maxTimeoutSeconds": 86_400}, {"payTo": "0x" + "22" * 20}],
+    ids=["dearer", "good for longer", "for somebody else"],
+)
+def test_nothing_is_signed_but_what_stands_on_the_screen(up, opened, change):
     page = opened(up.base, "/pay")
     connect(page)
     page.get_by_role("button", name="Ask without paying").click()
     expect(page.get_by_role("row", name="USDG on 4663")).to_be_visible()
 
-    def dearer(route):
+    def another(route):
         assert not route.request.headers.get("payment-signature")
         answer = route.fetch()
         told = answer.json()
         for each in told["accepts"]:
-            each["amount"] = "50000"
+            each |= change
         header = base64.b64encode(json.dumps(told).encode()).decode()
         route.fulfill(response=answer, json=told, headers=answer.headers | {"payment-required": header})
 
-    page.route("**/v1/x402/quote*", dearer)
+    page.route("**/v1/x402/quote*", another)
     page.get_by_role("button", name="Sign and pay").click()
     expect(page.get_by_role("alert")).to_contain_text("The service asks for something else by now. Nothing was signed")
     expect(page.get_by_text("May still be signed for: $0.05")).to_be_visible()

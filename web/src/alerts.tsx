@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { type AlertRecord, NotFound } from 'tickyard';
 import { AlertForm } from './alert_form';
 import { client, sandbox, useAsk, useRoute } from './api';
-import { day, price } from './figures';
+import { day, ordered } from './figures';
 import { change, type MyAlert, myAlerts, onElsewhere, take } from './my_alerts';
 import { Card, Empty, Said, Shown, useAct } from './parts';
 import { Link } from './router';
@@ -54,13 +54,13 @@ function Alert({ alert, count, onForget }: { alert: MyAlert; count: number; onFo
   return (
     <li>
       <div>
-        <Link to={`/asset/${encodeURIComponent(symbol)}`}><strong>{symbol}</strong></Link> {condition} <span class="figure">{price(level)}</span>{' '}
+        <Link to={`/asset/${encodeURIComponent(symbol)}`}><strong>{symbol}</strong></Link> {condition} <span class="figure">{ordered(level)}</span>{' '}
         {state.error instanceof NotFound ? <span class="mark warn">not found</span> : <span class={`mark ${now?.status === 'fired' ? 'good' : ''}`}>{now?.status ?? '…'}</span>}
         {now?.delivery && <span class={`mark ${now.delivery === 'delivered' ? 'good' : 'warn'}`}>{now.delivery}</span>}
       </div>
       <small>
         {state.error instanceof NotFound && 'The service has no alert with this id and secret. '}
-        {now?.firedAt ? `fired ${day(now.firedAt)} at ${price(now.firedPrice)}` : now ? `until ${day(now.expiresAt)}` : ''} {now && `→ ${now.webhookUrl}`}
+        {now?.firedAt ? `fired ${day(now.firedAt)} at ${ordered(now.firedPrice)}` : now ? `until ${day(now.expiresAt)}` : ''} {now && `→ ${now.webhookUrl}`}
       </small>
       <div class="buttons">
         {now?.status === 'active' && <button type="button" class="quiet" disabled={busy} onClick={() => void cancel()}>Cancel</button>}

@@ -1,12 +1,12 @@
 // One token: candles against the equity quote, pools and depth, research with its sources.
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { CorporateAction, History, Stats } from 'tickyard';
-import { AlertForm } from './alert_form';
+import type { CorporateAction, CreatedAlert, History, Stats } from 'tickyard';
+import { AlertForm, AlertSet } from './alert_form';
 import { client, inWords, later, useAsk } from './api';
 import type { Chart, Interval } from './chart';
 import { DepthChart } from './depth';
-import { clock, inPlain, percent, price, shortAddress, short, tokens, usd } from './figures';
+import { clock, inPlain, ordered, percent, price, shortAddress, short, tokens, usd } from './figures';
 import { useMarket } from './live';
 import { Card, Change, Choice, Code, Empty, Facts, Failed, Shown } from './parts';
 import { Research } from './research';
@@ -124,6 +124,12 @@ function Actions({ of }: { of: CorporateAction[] }): JSX.Element | null {
   );
 }
 
+/** Where the label of the line stands. With an arrow up or down the line itself is off the picture, that way. */
+interface Place {
+  y: number;
+  mark: '↑' | '↕' | '↓';
+}
+
 /** The chart, with a line on it that becomes an alert where it is dropped. */
 function Candles(props: { symbol: string; history: History | null; interval: Interval; equity: number | null; pool: number | null; actions: CorporateAction[] }): JSX.Element {
   const { symbol, history, interval, equity, pool, actions } = props;
@@ -131,10 +137,15 @@ function Candles(props: { symbol: string; history: History | null; interval: Int
   const [chart, setChart] = useState<Chart | null>(null);
   const code = useAsk('chart', (signal) => later('src/chart.ts', () => import('./chart'), signal));
   const [level, setLevel] = useState<number | null>(null);
-  const [y, setY] = useState<number | null>(null);
+  const [place, setPlace] = useState<Place | null>(null);
   /** Which finger or mouse has the line. */
   const [dragging, setDragging] = useState<number | null>(null);
   const [dropped, setDropped] = useState(false);
+  const [answer, setAnswer] = useState<CreatedAlert | null>(null);
+  // Whoever touches the line has another alert in mind than the one that was set.
+  const touch = () => setAnswer(null);
+  const moveTo = (price: number) => (touch(), setLevel(round(price)));
+  const drop = () => (touch(), setDropped(true));
   useEffect(() => {
     if (!code.data || !box.current) return;
     const mounted = code.data.mount(box.current);
@@ -158,19 +169,20 @@ function Candles(props: { symbol: string; history: History | null; interval: Int
   useEffect(() => {
     if (!chart || at === null) return;
     const highest = 14;
-    const place = () => {
+    const look = () => {
       const found = chart.yOf(at);
-      setY(found === null ? null : Math.max(highest, Math.min(found, (box.current?.clientHeight ?? 300) - 40)));
+      const lowest = (box.current?.clientHeight ?? 300) - 40;
+      setPlace(found === null ? null : found < highest ? { y: highest, mark: '↑' } : found > lowest ? { y: lowest, mark: '↓' } : { y: found, mark: '↕' });
     };
-    chart.onMove(place);
-    place();
-    const timer = setTimeout(place, 150);
+    chart.onMove(look);
+    look();
+    const timer = setTimeout(look, 150);
     return () => clearTimeout(timer);
   }, [chart, at, history]);
   const move = (event: PointerEvent) => {
     if (dragging !== event.pointerId || !chart || !box.current) return;
     const found = chart.priceAt(event.clientY - box.current.getBoundingClientRect().top);
-    if (found !== null && found > 0) setLevel(round(found));
+    if (found !== null && found > 0) moveTo(found);
   };
   // The system took it over, for a scroll or a menu: nothing was dropped.
   const lose = (event: PointerEvent) => dragging === event.pointerId && setDragging(null);
@@ -179,31 +191,31 @@ function Candles(props: { symbol: string; history: History | null; interval: Int
     const way = event.key === 'ArrowUp' ? 1 : event.key === 'ArrowDown' ? -1 : 0;
     if (way) {
       event.preventDefault();
-      setLevel(round(at * (1 + way * (event.shiftKey ? 0.01 : 0.001))));
-    } else if (event.key === 'Enter') setDropped(true);
+      moveTo(at * (1 + way * (event.shiftKey ? 0.01 : 0.001)));
+    } else if (event.key === 'Enter') drop();
   };
   if (code.error) return <Empty title="The chart could not be loaded.">The figures beside it are complete.</Empty>;
   const side = at !== null && last !== null && at < last ? 'below' : 'above';
   return (
     <>
-      <div class="chart" onPointerMove={move} onPointerUp={(event) => dragging === event.pointerId && (setDragging(null), setDropped(true))}>
+      <div class="chart" onPointerMove={move} onPointerUp={(event) => dragging === event.pointerId && (setDragging(null), drop())}>
         <div ref={box} class="canvas" role="img" aria-label={`Candles of ${symbol}, ${interval}; the last price is ${price(last)}`} />
         {(!chart || !history) && <div class="skeleton over" role="status" aria-label="Loading the chart"><i /></div>}
-        {y !== null && at !== null && (
-          <div class="level" style={{ transform: `translateY(${y}px)` }}>
+        {place && at !== null && (
+          <div class="level" data-off={place.mark !== '↕'} style={{ transform: `translateY(${place.y}px)` }}>
             <button
               type="button"
               role="slider"
               aria-orientation="vertical"
               aria-label="Alert price: drag, or use the arrow keys and press Enter"
               aria-valuenow={at}
-              aria-valuetext={`${side} ${price(at)}`}
-              onPointerDown={(event) => !event.button && (event.currentTarget.setPointerCapture(event.pointerId), setDragging(event.pointerId), setDropped(false))}
+              aria-valuetext={`${side} ${ordered(at)}`}
+              onPointerDown={(event) => !event.button && (event.currentTarget.setPointerCapture(event.pointerId), setDragging(event.pointerId), touch())}
               onPointerCancel={lose}
               onLostPointerCapture={lose}
               onKeyDown={step}
             >
-              ↕ alert {side} {price(at)}
+              {place.mark} alert {side} {ordered(at)}
             </button>
           </div>
         )}
@@ -214,7 +226,8 @@ function Candles(props: { symbol: string; history: History | null; interval: Int
         {equity !== null && pool !== null && <span class="shade">premium {percent(((pool / equity - 1) * 100).toFixed(4))}</span>}
         {history && <span>{history.source}</span>}
       </p>
-      {dropped && at !== null && <AlertForm symbol={symbol} condition={side} price={at} onClose={() => setDropped(false)} />}
+      {answer && <AlertSet of={answer} onClose={touch} />}
+      {dropped && at !== null && <AlertForm symbol={symbol} condition={side} price={at} onClose={() => setDropped(false)} onCreated={(alert) => (setAnswer(alert), setDropped(false))} />}
     </>
   );
 }

@@ -1,5 +1,6 @@
 // The sandbox's demo wallet as a wallet of its own (EIP-6963). Its key is public and good for this sandbox alone.
 // viem comes with the first thing it is asked to sign.
+import { TickyardError } from 'tickyard';
 import { later, sandbox, within } from './api';
 import type { Announced, Provider } from './wallet';
 
@@ -12,8 +13,17 @@ async function world() {
   return { ...info, demo: info.wallets[0]! };
 }
 
+async function ask(url: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, init);
+  } catch {
+    // A sandbox that was started anew has other nodes, and this page may ask none but those that it came with.
+    throw new TickyardError('the node of this sandbox does not answer. If the sandbox was started anew, load this page again');
+  }
+}
+
 async function rpc(url: string, method: string, params: unknown): Promise<unknown> {
-  const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: params ?? [] }) });
+  const answer = await ask(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: params ?? [] }) });
   const { result, error } = (await answer.json()) as { result?: unknown; error?: { message: string; code: number } };
   if (error) throw Object.assign(new Error(error.message), { code: error.code });
   return result;
@@ -65,8 +75,9 @@ async function estimate(url: string, call: object): Promise<string> {
   try {
     return (await rpc(url, 'eth_estimateGas', [call])) as string;
   } catch (error) {
+    const said = error instanceof TickyardError ? error : new Error(`The transaction would fail: ${(error as Error).message}`);
     // Named as viem names it: whoever asked knows that nothing has left.
-    throw Object.assign(new Error(`The transaction would fail: ${(error as Error).message}`), { name: 'EstimateGasExecutionError' });
+    throw Object.assign(said, { name: 'EstimateGasExecutionError' });
   }
 }
 

@@ -29,6 +29,14 @@ export function price(text: string | number | null | undefined): string {
   return shown(value, Math.min(places, 2), places);
 }
 
+let whole: Intl.NumberFormat | undefined;
+
+/** What somebody ordered, and what became of it: to its last digit, because two that differ must look so. Only what was measured is rounded. */
+export function ordered(value: number | null | undefined): string {
+  whole ??= new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 20 });
+  return value == null ? NONE : whole.format(value);
+}
+
 export function usd(text: string | number | null | undefined): string {
   if (text == null) return NONE;
   const value = Number(text);

@@ -34,8 +34,6 @@ export interface Market {
   rows: Row[] | null;
   /** When they were read, by this machine's clock. */
   at: number | null;
-  /** Of which moment they are, by the service's. */
-  asOf: number;
   trouble: Trouble | null;
   isStreaming: boolean;
 }
@@ -49,13 +47,15 @@ const DEPTHS_WITHIN_MS = 250;
 const DEPTHS_GOOD_MS = 120_000;
 // The issuer's words for an action that is not over; of a word that is new nothing is claimed.
 const TO_COME = new Set(['in progress', 'pending']);
-let market: Market = { rows: null, at: null, asOf: 0, trouble: null, isStreaming: false };
+let market: Market = { rows: null, at: null, trouble: null, isStreaming: false };
 const listeners = new Set<(market: Market) => void>();
 let since: number | null = null;
 let ready = () => {};
 let hurry = () => {};
 const firstSlow = new Promise<void>((resolve) => (ready = resolve));
 const depths = new Map<string, string>();
+/** By how much the service's clock is ahead of this machine's, as its newest reading told; null until there is one. */
+let aheadMs: number | null = null;
 let depthsAt = 0;
 // What the stream told since the reading that is under way was asked for: an answer may be older than that.
 const told = new Map<string, Pick<Row, 'price' | 'premium'>>();
@@ -65,6 +65,11 @@ const pending = new Map<string, string>();
 function tell(change: Partial<Market>): void {
   market = { ...market, ...change };
   for (const listener of listeners) listener(market);
+}
+
+/** The service's time, carried on while it is not told: this machine's may be wrong, and a sandbox's is moved. Null: never told. */
+export function serviceNow(): number | null {
+  return aheadMs === null ? null : Date.now() + aheadMs;
 }
 
 export function useMarket(): Market {
@@ -128,7 +133,9 @@ async function readStats(): Promise<void> {
     const failed = stats.stats.filter((item) => item.error);
     since = failed.length * 2 > rows.length ? (since ?? Date.now()) : null;
     const trouble = since === null ? null : await sourceTrouble(failed[0]!.error!.message);
-    tell({ rows, at: trouble ? market.at : Date.now(), asOf: Date.parse(stats.asOf), trouble });
+    const ahead = Date.parse(stats.asOf) - Date.now();
+    if (!Number.isNaN(ahead)) aheadMs = ahead;
+    tell({ rows, at: trouble ? market.at : Date.now(), trouble });
   } catch (error) {
     since ??= Date.now();
     if (error instanceof Unreachable) {

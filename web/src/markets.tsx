@@ -3,7 +3,7 @@ import { Component, createRef, type JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { client } from './api';
 import { percent, price, short, trend } from './figures';
-import { type Row, useMarket } from './live';
+import { type Row, serviceNow, useMarket } from './live';
 import { Empty } from './parts';
 import { address, go } from './router';
 import { type Point, sparkline } from './sparkline';
@@ -22,8 +22,9 @@ const SCREENFUL = 40;
 const NAMES_ALONE_MS = 2000;
 
 export function Markets(): JSX.Element {
-  const { rows, asOf, trouble, isStreaming } = useMarket();
-  now = asOf;
+  const { rows, at, trouble, isStreaming } = useMarket();
+  // Names alone, or figures of before, are not what it is now.
+  const pace = trouble ? 'waiting' : at === null ? 'loading' : isStreaming ? 'live' : 'every 5 s';
   const [text, setText] = useState('');
   const [sort, setSort] = useState<[Column, 1 | -1]>(['depth', -1]);
   const search = useRef<HTMLInputElement>(null);
@@ -52,7 +53,7 @@ export function Markets(): JSX.Element {
       <div class="head">
         <h1>Markets</h1>
         <input ref={search} type="search" placeholder="Symbol or name  ( / )" aria-label="Search by symbol or name" value={text} onInput={(event) => setText(event.currentTarget.value)} onKeyDown={(event) => event.key === 'Enter' && shown[0] && go(assetPath(shown[0].symbol))} />
-        <span class="live" data-live={isStreaming && !trouble}>{trouble ? 'waiting' : isStreaming ? 'live' : 'every 5 s'}</span>
+        <span class="live" data-live={pace === 'live'}>{pace}</span>
         <span class="count">{rows ? `${shown.length} of ${rows.length}` : ''}</span>
       </div>
       {rows === null ? (
@@ -159,8 +160,6 @@ function walk(event: KeyboardEvent): void {
   }
 }
 
-// By the service's clock: this machine's may be wrong, and a sandbox's is moved.
-let now = 0;
 // A day of closes, asked for when its row comes into view; a few at a time. Drawn by hand into a cell that is otherwise
 // left alone, so that a line that comes in costs one cell and not a table.
 const days = new Map<string, Point[]>();
@@ -188,6 +187,8 @@ function watchLines(table: HTMLElement | null): void {
 }
 
 function pump(): void {
+  // Until it is known what time it is nothing has a place; the next reading looks at all cells again.
+  if (serviceNow() === null) waiting.length = 0;
   while (running < 3 && waiting.length) {
     const cell = waiting.shift()!;
     if (!cell.isConnected || (cell.firstChild && !isDue(cell))) continue;
@@ -215,5 +216,6 @@ async function line(cell: HTMLElement): Promise<void> {
 function draw(cell: HTMLElement): void {
   const symbol = cell.dataset.symbol!;
   const day = days.get(symbol);
-  if (day) cell.replaceChildren(sparkline(day, cell.dataset.change ?? null, now, symbol));
+  const now = serviceNow();
+  if (day && now !== null) cell.replaceChildren(sparkline(day, cell.dataset.change ?? null, now, symbol));
 }

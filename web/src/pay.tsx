@@ -1,7 +1,7 @@
 // One paid call, step by step: the challenge, what is signed, the receipt.
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { PaymentRequired, type Quote, type Reply, type Send } from 'tickyard';
+import { NotFound, PaymentRequired, type Quote, type Reply, type Send } from 'tickyard';
 import type { Offer, Payer, Receipt, Store } from 'tickyard/pay';
 import { client, later, offers, sandbox, useAsk, WaryClient, within } from './api';
 import { day, exactUsd, tokens, usd } from './figures';
@@ -12,14 +12,9 @@ import { asSigner, type Connected, useWallets } from './wallet';
 const NETWORKS = [['eip155:4663', 'USDG on 4663'], ['eip155:8453', 'USDC on 8453']] as const;
 type Network = (typeof NETWORKS)[number][0];
 
-interface Accepts {
-  scheme: string;
-  network: string;
-  asset: string;
-  amount: string;
-  payTo: string;
-  maxTimeoutSeconds: number;
-}
+/** An entry of a challenge, as it is shown and as it is signed: whatever the table says is a part of it. */
+type Entry = Omit<Offer, 'resource'>;
+type Accepts = Omit<Entry, 'amountUsd'> & { amount: string };
 
 const PAID = 'tickyard.payments';
 const isHash = (found: unknown): found is string => /^0x[0-9a-f]{64}$/.test(String(found));
@@ -46,14 +41,14 @@ const kept = (address: string): Store => {
 // One for each wallet: whoever clears the storage while this page is open makes it forget no payment.
 const stores = new Map<string, Store>();
 
-const inUsd = (amount: string) => (Number(amount) / 1e6).toFixed(6);
+const entry = ({ network, asset, payTo, amount, maxTimeoutSeconds }: Accepts): Entry => ({ network, asset, payTo, amountUsd: (Number(amount) / 1e6).toFixed(6), maxTimeoutSeconds });
 
 // What stood on the screen when its owner said yes.
-let agreed: Accepts[] = [];
+let agreed: Entry[] = [];
 
 /** The service is asked anew for what is signed, and may ask for something else than it did. */
-function mustBeShown({ network, asset, payTo, amountUsd }: Offer): void {
-  const isShown = agreed.some((each) => each.network === network && each.asset === asset && each.payTo === payTo && inUsd(each.amount) === amountUsd);
+function mustBeShown(offer: Offer): void {
+  const isShown = agreed.some((each) => (Object.keys(each) as (keyof Entry)[]).every((name) => each[name] === offer[name]));
   if (!isShown) throw new Error('The service asks for something else by now. Nothing was signed: ask again without paying, and look at it.');
 }
 
@@ -64,7 +59,7 @@ async function aheadS(): Promise<number> {
 }
 
 /** What a quote costs. Whatever else comes of asking is told as of any call: a service that is away asks for no payment either. */
-async function unpaid(symbol: string): Promise<Accepts[]> {
+async function unpaid(symbol: string): Promise<Entry[]> {
   let asked: Reply | null = null;
   const pay = async (_: string, send: Send) => (asked = await send({}));
   try {
@@ -72,7 +67,7 @@ async function unpaid(symbol: string): Promise<Accepts[]> {
   } catch (error) {
     if (!(error instanceof PaymentRequired)) throw error;
     const { accepts } = JSON.parse(asked!.text) as { accepts?: Accepts[] };
-    if (accepts) return accepts;
+    if (accepts) return accepts.map(entry);
   }
   throw new Error('The route asks for no payment.');
 }
@@ -136,7 +131,7 @@ function leave(): void {
   tell({ isUnderWay: false, error: new Error('You stopped waiting. What the wallet signs from now on is not sent; a payment that was sent is presented again first.') });
 }
 
-async function buy(me: Connected, network: Network, limit: string, symbol: string, challenge: Accepts[]): Promise<void> {
+async function buy(me: Connected, network: Network, limit: string, symbol: string, challenge: Entry[]): Promise<void> {
   clear({ isUnderWay: true });
   agreed = challenge;
   const mine = begun;
@@ -167,7 +162,7 @@ export function PayView(): JSX.Element {
   const [symbol, setSymbol] = useState('AAPL');
   const [network, setNetwork] = useState<Network>('eip155:4663');
   const [limit, setLimit] = useState('0.05');
-  const [challenge, setChallenge] = useState<Accepts[] | null>(null);
+  const [challenge, setChallenge] = useState<Entry[] | null>(null);
   const [{ typed, answer, receipt, error, left, isUnderWay }, setPaid] = useState(paid);
   const asking = useAct();
   const paying = useAct();
@@ -201,7 +196,7 @@ export function PayView(): JSX.Element {
                 <thead><tr><th scope="col">Network</th><th scope="col">Amount</th><th scope="col">To</th><th scope="col">Valid</th></tr></thead>
                 <tbody>
                   {challenge.map((each) => (
-                    <tr key={each.network}><th scope="row">{NETWORKS.find(([id]) => id === each.network)?.[1] ?? each.network}</th><td class="figure">{exactUsd(inUsd(each.amount))}</td><td><Code>{each.payTo}</Code></td><td class="figure">{each.maxTimeoutSeconds} s</td></tr>
+                    <tr key={each.network}><th scope="row">{NETWORKS.find(([id]) => id === each.network)?.[1] ?? each.network}</th><td class="figure">{exactUsd(each.amountUsd)}</td><td><Code>{each.payTo}</Code></td><td class="figure">{each.maxTimeoutSeconds} s</td></tr>
                   ))}
                 </tbody>
               </table>
@@ -244,19 +239,23 @@ function LookUp({ mine }: { mine: string[] }): JSX.Element {
   const [text, setText] = useState('');
   const [wanted, setWanted] = useState<string | null>(null);
   const found = useAsk(wanted && `payment ${wanted}`, (signal) => client.getPayment({ transaction: wanted! }, { signal }));
+  // What was found is of the transaction that was typed, and of no other.
+  const type = (hash: string, wanted: string | null) => (setText(hash), setWanted(wanted));
   return (
     <Card title="Earlier payments">
       <form class="row" onSubmit={(event) => (event.preventDefault(), setWanted(text.trim()))}>
-        <label class="grow">Transaction<input value={text} onInput={(event) => setText(event.currentTarget.value)} required pattern="0x[0-9a-fA-F]{64}" placeholder="0x…" spellcheck={false} /></label>
+        <label class="grow">Transaction<input value={text} onInput={(event) => type(event.currentTarget.value, null)} required pattern="0x[0-9a-fA-F]{64}" placeholder="0x…" spellcheck={false} /></label>
         <button>Look up</button>
       </form>
-      {wanted && (
+      {wanted && found.error instanceof NotFound ? (
+        <div role="status"><Empty title="No payment of this transaction is known."><Code>{wanted}</Code></Empty></div>
+      ) : wanted && (
         <Shown of={found} what="payment">
-          {(payment) => <Facts of={[['Paid', exactUsd(payment.amountUsd)], ['For', payment.route], ['On', payment.network], ['At', day(payment.settledAt)], ['State', payment.status]]} />}
+          {(payment) => <Facts of={[['Transaction', <Code>{wanted}</Code>], ['Paid', exactUsd(payment.amountUsd)], ['For', payment.route], ['On', payment.network], ['At', day(payment.settledAt)], ['State', payment.status]]} />}
         </Shown>
       )}
       {mine.length ? (
-        <ul class="list">{mine.map((hash) => <li key={hash}><button type="button" class="link" onClick={() => (setText(hash), setWanted(hash))}>{hash.slice(0, 18)}…</button></li>)}</ul>
+        <ul class="list">{mine.map((hash) => <li key={hash}><button type="button" class="link" onClick={() => type(hash, hash)}>{hash.slice(0, 18)}…</button></li>)}</ul>
       ) : (
         <Empty title="None from this browser." />
       )}

@@ -25,34 +25,40 @@ export function SandboxView(): JSX.Element {
   );
 }
 
-function Clock(): JSX.Element {
-  const clock = useAsk('sandbox clock', (signal) => sandbox.readSandboxClock({ signal }), 2000);
+/** What came of the newest try alone: a note of success goes when the next one begins. */
+function useTry() {
   const [said, setSaid] = useState('');
   const { act, busy, error } = useAct();
-  const move = (advanceSeconds: number) => act(async () => (setSaid(`It is ${day((await sandbox.moveSandboxClock({ advanceSeconds })).now)}.`), clock.reload()));
+  return { said, busy, error, attempt: (work: () => Promise<string>) => void act(async () => (setSaid(''), setSaid(await work()))) };
+}
+
+function Clock(): JSX.Element {
+  const clock = useAsk('sandbox clock', (signal) => sandbox.readSandboxClock({ signal }), 2000);
+  const { said, attempt, busy, error } = useTry();
+  const moved = ({ now }: { now: string }) => (clock.reload(), `It is ${day(now)}.`);
+  const move = (advanceSeconds: number) => attempt(async () => moved(await sandbox.moveSandboxClock({ advanceSeconds })));
   const to = (hour: number) =>
-    act(async () => {
+    attempt(async () => {
       const now = new Date((await sandbox.readSandboxClock()).now);
       const next = new Date(now);
       next.setUTCHours(hour, 0, 1, 0);
       if (next <= now) next.setUTCDate(next.getUTCDate() + 1);
-      setSaid(`It is ${day((await sandbox.moveSandboxClock({ to: next.toISOString() })).now)}.`);
-      clock.reload();
+      return moved(await sandbox.moveSandboxClock({ to: next.toISOString() }));
     });
   const tick = () =>
-    act(async () => {
+    attempt(async () => {
       const done = await sandbox.runSandboxTick();
-      setSaid(`${done.sampled} tokens sampled at ${day(done.slot)}; ${done.fired} alerts fired, ${done.delivered} delivered.`);
       clock.reload();
+      return `${done.sampled} tokens sampled at ${day(done.slot)}; ${done.fired} alerts fired, ${done.delivered} delivered.`;
     });
   return (
     <Card title="Clock">
       <Shown of={clock} what="clock" rows={1}>{({ now }) => <p class="big figure">{day(now)}</p>}</Shown>
       <div class="buttons">
-        <button type="button" class="primary" disabled={busy} onClick={() => void tick()}>Next five minutes</button>
-        <button type="button" disabled={busy} onClick={() => void move(3600)}>+1 h</button>
-        <button type="button" disabled={busy} onClick={() => void to(23)}>To 23:00, snapshot</button>
-        <button type="button" disabled={busy} onClick={() => void to(0)}>To 00:00, claims</button>
+        <button type="button" class="primary" disabled={busy} onClick={tick}>Next five minutes</button>
+        <button type="button" disabled={busy} onClick={() => move(3600)}>+1 h</button>
+        <button type="button" disabled={busy} onClick={() => to(23)}>To 23:00, snapshot</button>
+        <button type="button" disabled={busy} onClick={() => to(0)}>To 00:00, claims</button>
       </div>
       {said && <p class="note" role="status">{said}</p>}
       <p class="legend">Time only moves forward. The page “Pay” goes by it; other payers go by their own clock: after more than 4 minutes they pay in USDC.</p>
@@ -64,13 +70,12 @@ function Clock(): JSX.Element {
 function Price(): JSX.Element {
   const [symbol, setSymbol] = useState('AAPL');
   const [level, setLevel] = useState('');
-  const [said, setSaid] = useState('');
-  const { act, busy, error } = useAct();
+  const { said, attempt, busy, error } = useTry();
   const move = (event: Event) => {
     event.preventDefault();
-    void act(async () => {
+    attempt(async () => {
       const moved = await sandbox.moveSandboxPrice({ symbol, price: level });
-      setSaid(`${moved.symbol} trades at ${moved.price}.`);
+      return `${moved.symbol} trades at ${moved.price}.`;
     });
   };
   return (
@@ -90,13 +95,12 @@ function Fund(): JSX.Element {
   const [address, setAddress] = useState('');
   const [asset, setAsset] = useState('USDG');
   const [amount, setAmount] = useState('1000');
-  const [said, setSaid] = useState('');
-  const { act, busy, error } = useAct();
+  const { said, attempt, busy, error } = useTry();
   const fund = (event: Event) => {
     event.preventDefault();
-    void act(async () => {
+    attempt(async () => {
       const done = await sandbox.fundSandboxWallet({ address, asset, amount });
-      setSaid(`It holds ${done.balance} ${done.asset}.`);
+      return `It holds ${done.balance} ${done.asset}.`;
     });
   };
   return (

@@ -8,8 +8,12 @@ const DAY_MS = 24 * HOUR_MS;
 /** When something stood at how much. */
 export type Point = [number, number];
 
-/** `closes`: of hours, each with its beginning. `change`: of the 24 hours until `now`, or null where no sample is a day old. */
-export function sparkline(closes: Point[], change: string | null, now: number, symbol: string): SVGElement {
+/**
+ * `closes`: of hours, each with its beginning. `change`: of the 24 hours until now, or null where no sample is a day old. `carried`: what
+ * time it is as far as anybody knows, and an hour that has begun is known too.
+ */
+export function sparkline(closes: Point[], change: string | null, carried: number, symbol: string): SVGElement {
+  const now = Math.max(carried, closes.at(-1)?.[0] ?? 0);
   const picture = document.createElementNS(SVG, 'svg');
   const points = closes.map(([at, close]): Point => [Math.min(at + HOUR_MS, now), close]).filter(([at]) => at > now - DAY_MS);
   const way = points.length ? trend(change) : 0;

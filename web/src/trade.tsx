@@ -2,7 +2,7 @@
 import type { JSX, RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { BuildTradeAsk, Quote, TradeBuild, TradeCheck } from 'tickyard';
-import { type Approval, BuildRefused, check, encode, movedFor, send, SendUncertain, type Swap, USDG, wholeReceipt } from 'tickyard/trade';
+import { type Approval, BuildRefused, check, eachOnce, encode, movedFor, send, SendUncertain, type Swap, USDG, wholeReceipt } from 'tickyard/trade';
 import { client, useAsk } from './api';
 import { clock, day, fromUnits, percent, price, shortAddress, tokens, usd } from './figures';
 import { useMarket } from './live';
@@ -39,6 +39,9 @@ export function TradeView({ rest }: { rest: string }): JSX.Element {
   );
 }
 
+/** The service knows no figure that begins or ends with its dot; people type them. */
+const plain = (amount: string) => amount.replace(/^(?=\.\d)/, '0').replace(/\.$/, '');
+
 interface Reviewed {
   ask: BuildTradeAsk;
   build: TradeBuild;
@@ -53,6 +56,7 @@ function Ticket({ symbol }: { symbol: string }): JSX.Element {
   const [amount, setAmount] = useKept<string>('amount', '100');
   const [slippage, setSlippage] = useKept<string>('slippage', '0.5');
   const [typed, setTyped] = useState(amount);
+  const wanted = plain(typed);
   const [reviewed, setReviewed] = useState<Reviewed | null>(null);
   const [done, setDone] = useState<Result | null>(null);
   const { act, busy, error, clear } = useAct();
@@ -67,8 +71,8 @@ function Ticket({ symbol }: { symbol: string }): JSX.Element {
   }, [amount]);
   // Whatever is changed makes what was reviewed another trade.
   useEffect(() => (setReviewed(null), setDone(null), clear(), sending.clear()), [symbol, side, denom, amount, slippage, me?.address.toLowerCase()]);
-  const isAmount = /^\d+(\.\d+)?$/.test(typed) && Number(typed) > 0;
-  const quote = useAsk<Quote>(isAmount ? `quote ${symbol} ${side} ${typed} ${denom}` : null, (signal) => client.getQuote({ symbol, side, amount: typed, denom }, { signal }), 3000);
+  const isAmount = /^\d+(\.\d+)?$/.test(wanted) && Number(wanted) > 0;
+  const quote = useAsk<Quote>(isAmount ? `quote ${symbol} ${side} ${wanted} ${denom}` : null, (signal) => client.getQuote({ symbol, side, amount: wanted, denom }, { signal }), 3000);
   // What is shown now; an answer to an earlier ticket comes too late.
   const latest = useRef('');
   latest.current = [symbol, side, denom, amount, slippage, me?.address.toLowerCase(), left].join(' ');
@@ -81,7 +85,7 @@ function Ticket({ symbol }: { symbol: string }): JSX.Element {
       // be signed while the new one takes its place on the screen.
       setDone(null);
       setReviewed(null);
-      const ask: BuildTradeAsk = { symbol, side, amount, denom, recipient: me!.address, slippageBps: Math.round(Number(slippage) * 100) };
+      const ask: BuildTradeAsk = { symbol, side, amount: plain(amount), denom, recipient: me!.address, slippageBps: Math.round(Number(slippage) * 100) };
       const found = await client.checkTrade(ask);
       if (asked === latest.current) setReviewed({ ask, build: found.build, steps: check(found.build, ask), found });
     });
@@ -101,7 +105,7 @@ function Ticket({ symbol }: { symbol: string }): JSX.Element {
             <QuoteBox asked={quote} side={side} symbol={symbol} isAmount={isAmount} />
             <label>
               Slippage, %
-              <input value={slippage} onInput={(event) => setSlippage(event.currentTarget.value)} inputMode="decimal" pattern="[0-9]*\.?[0-9]{1,2}" />
+              <input value={slippage} onInput={(event) => setSlippage(event.currentTarget.value)} inputMode="decimal" required pattern="[0-9]*\.?[0-9]{1,2}" />
             </label>
             {underWay && !sending.busy ? <Open what={underWay} /> : me ? <button class="primary" disabled={busy || !isAmount || !quote.data}>{busy ? 'Building…' : 'Review'}</button> : <p class="note">Connect a wallet (above, right) to go on. Nothing is sent without your signature.</p>}
             <Said error={error} />
@@ -174,6 +178,8 @@ function Review({ of, sending, isOpen, latest, onDone }: { of: Reviewed; sending
   const { act, busy, error } = sending;
   const [stage, setStage] = useState('');
   const { build, steps, ask, found } = of;
+  // The note says the issues once more.
+  const note = found.issues.reduce((rest, { message }) => rest.replace(`Warning: ${message}`, ''), build.note).trim();
   const sign = () =>
     act(async () => {
       const shown = latest.current;
@@ -208,14 +214,14 @@ function Review({ of, sending, isOpen, latest, onDone }: { of: Reviewed; sending
       // A wallet may call a batch done that is half done: where neither token of the trade moved, its end was not seen.
       if (!moved[USDG] && !moved[build.tokenAddress.toLowerCase()]) throw new Error('By its receipts nothing was traded: what became of it is uncertain. Look at it in your wallet.');
       finish();
-      onDone({ hashes: receipts.map(({ transactionHash }) => transactionHash), moved, build });
+      onDone({ hashes: eachOnce(receipts).map(({ transactionHash }) => transactionHash), moved, build });
     });
   return (
     <Card title="Review">
       {found.issues.map((issue) => <p key={issue.code} class={`note ${NOTES[issue.severity]}`}><strong>{issue.code.replaceAll('_', ' ')}</strong> {issue.message}</p>)}
       {found.simulation?.steps.map((step, index) => !step.success && <p key={index} class="note bad"><strong>would fail</strong> {step.description} {step.reason?.message}</p>)}
       {found.simulationNote && <p class="note stale"><strong>not tried</strong> {found.simulationNote}</p>}
-      <p class="lead">{build.note}</p>
+      <p class="lead">{note}</p>
       <ol class="decoded">{steps.map((step, index) => <li key={index}><Decoded step={step} symbol={build.symbol} token={build.tokenAddress} /></li>)}</ol>
       <button type="button" class="primary" disabled={busy || isOpen} onClick={() => void sign()}>{busy ? stage || 'Sending…' : `Sign and send ${steps.length === 1 ? 'it' : `${steps.length} steps`}`}</button>
       <p class="legend">What is signed is made from the figures above, not from the bytes that were received.</p>

@@ -32,6 +32,8 @@ export interface Offer {
   payTo: string;
   /** In dollars, six decimals. */
   amountUsd: string;
+  /** For how long the signature is good. */
+  maxTimeoutSeconds: number;
   resource: string;
 }
 
@@ -199,6 +201,7 @@ export class Payer implements PayerOfClient {
         asset: offer.asset,
         payTo: offer.payTo,
         amountUsd: text(amount),
+        maxTimeoutSeconds: offer.maxTimeoutSeconds,
         resource: challenge.resource?.url ?? '',
       });
       const aheadS = await this.#aheadS();

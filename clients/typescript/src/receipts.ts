@@ -7,7 +7,8 @@ export interface TransactionReceipt {
   transactionHash: Hex;
   blockNumber: bigint;
   gasUsed: bigint;
-  logs: readonly { address: string; topics: readonly string[]; data: string }[];
+  /** `logIndex`: its place in the block; a wallet may leave it out. */
+  logs: readonly { address: string; topics: readonly string[]; data: string; logIndex?: unknown }[];
 }
 
 /**
@@ -31,11 +32,42 @@ function isText(found: unknown): boolean {
 
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 
-/** Net transfers to (positive) and from (negative) the account, by token. */
+/**
+ * One receipt for each transaction. A wallet that sent several calls in one may hand on its receipt once for each of them,
+ * whole or with the events of that call alone: what two of them tell of one event is one event.
+ */
+export function eachOnce(receipts: readonly TransactionReceipt[]): TransactionReceipt[] {
+  const byHash = new Map<string, TransactionReceipt[]>();
+  for (const receipt of receipts) {
+    const hash = String(receipt.transactionHash).toLowerCase();
+    byHash.set(hash, [...(byHash.get(hash) ?? []), receipt]);
+  }
+  return [...byHash.values()].map((told) => ({ ...told[0]!, logs: merged(told.map(({ logs }) => logs)) }));
+}
+
+type Logs = TransactionReceipt['logs'];
+
+function merged(tellings: Logs[]): Logs {
+  // Where one event is told without its place all are told apart by what they say: each as often as the receipt that has it most.
+  const hasPlaces = tellings.flat().every(({ logIndex }) => logIndex != null);
+  const found = new Map<string, Logs[number]>();
+  for (const logs of tellings) {
+    const seen = new Map<string, number>();
+    for (const log of logs) {
+      const said = JSON.stringify(hasPlaces ? Number(log.logIndex) : [log.address, log.topics, log.data]).toLowerCase();
+      const nth = hasPlaces ? 0 : (seen.get(said) ?? 0) + 1;
+      seen.set(said, nth);
+      found.set(`${said} ${nth}`, log);
+    }
+  }
+  return [...found.values()];
+}
+
+/** Net transfers to (positive) and from (negative) the account, by token; each transaction counts once. */
 export function movedFor(account: string, receipts: readonly TransactionReceipt[]): Record<string, bigint> {
   const moved: Record<string, bigint> = {};
   const me = lower(account).slice(2).padStart(64, '0');
-  for (const { address, topics, data } of receipts.flatMap((receipt) => receipt.logs)) {
+  for (const { address, topics, data } of eachOnce(receipts).flatMap((receipt) => receipt.logs)) {
     if (topics[0] !== TRANSFER || topics.length !== 3 || !/^0x[0-9a-f]+$/i.test(data)) continue;
     const amount = BigInt(data);
     const token = lower(address);

@@ -1,3 +1,5 @@
+import { TickyardError } from './errors.js';
+
 /** `[method, path, flags]`: flag `w` changes something, `p` has a pay-per-call twin. */
 export type Route = readonly [method: string, path: string, flags?: string];
 
@@ -28,9 +30,12 @@ export function request([method, path]: Route, values: object, paid = false): Wi
     rest.delete(name);
     return value;
   };
-  const target = (paid ? path.replace('/v1/', '/v1/x402/') : path).replace(/\{(\w+)\}/g, (_, name) =>
-    encodeURIComponent(String(take(name))),
-  );
+  const target = (paid ? path.replace('/v1/', '/v1/x402/') : path).replace(/\{(\w+)\}/g, (_, name) => {
+    const value = String(take(name));
+    // Whoever sends the request takes these for steps to another path, however they are written.
+    if (value === '.' || value === '..') throw new TickyardError(`${name} cannot be ${value}`);
+    return encodeURIComponent(value);
+  });
   const wire: Wire = { method, path: target, headers: { accept: 'application/json' } };
   // A secret in a query would end in logs, histories and referrers.
   const secret = take('secret');

@@ -63,17 +63,23 @@ export async function* follow(baseUrl: string, options: StreamOptions): AsyncGen
         wait = Math.max(wait, 1000 * Number(response.headers.get('retry-after')) || 0);
         throw new Unreachable(`the stream answered ${status}`);
       }
+      // A gateway's page is none of its events.
+      if (!/^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')) {
+        await response.body.cancel();
+        throw new Unreachable('the stream answered something else than expected');
+      }
       onState?.('open');
       for await (const frame of frames(response.body, heard)) {
         if (frame.retry !== undefined) wait = frame.retry;
-        if (frame.id !== undefined) last = frame.id;
-        if (frame.data === undefined) continue;
         let data: unknown;
         try {
-          data = JSON.parse(frame.data);
+          data = frame.data === undefined ? undefined : JSON.parse(frame.data);
         } catch {
           throw new Unreachable('the stream sent something else than expected');
         }
+        // What came damaged is asked for once more.
+        if (frame.id !== undefined) last = frame.id;
+        if (frame.data === undefined) continue;
         // Only now: of frames that say nothing a stream may bring one after each connection.
         failures = 0;
         wait = frame.retry ?? 0;

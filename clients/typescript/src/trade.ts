@@ -8,7 +8,7 @@ import { approvedIn, movedFor, type TransactionReceipt, wholeReceipt } from './r
 
 export { USDG };
 export { type Approval, BuildRefused, decode, encode, type Hex, type Swap } from './calldata.js';
-export { movedFor, type TransactionReceipt, wholeReceipt } from './receipts.js';
+export { eachOnce, movedFor, type TransactionReceipt, wholeReceipt } from './receipts.js';
 
 /**
  * What `send` needs of a wallet: a viem wallet client with the public actions has it,

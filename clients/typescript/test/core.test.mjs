@@ -13,6 +13,16 @@ test('an answer comes back as it was sent', async (t) => {
   assert.equal(asked[0].url, '/v1/prices/BRK%2FB%20%C3%BC');
 });
 
+for (const symbol of ['.', '..']) {
+  test(`${symbol} is no value in a path: it would ask for another one`, async (t) => {
+    const { url, asked } = await stand(t, { body: {} });
+    const isRefused = (error) => error instanceof tickyard.TickyardError && /symbol/.test(error.message);
+    await assert.rejects(new Client(url).getStats({ symbol }), isRefused);
+    await assert.rejects(new Client(url).getPrice({ symbol }), isRefused);
+    assert.deepEqual(asked, []);
+  });
+}
+
 test('what is left out is not sent, and a body is JSON', async (t) => {
   const { url, asked } = await stand(t, { body: {} });
   const client = new Client(url);
@@ -141,6 +151,25 @@ test('the stream is read frame by frame, resumed after its last id, and not told
   assert.equal(asked[0].headers['last-event-id'], undefined);
   assert.equal(asked[1].headers['last-event-id'], '7');
   assert.deepEqual(states.slice(0, 2), ['open', 'lost']);
+});
+
+test('an event that came damaged is asked for once more', async (t) => {
+  const { url, asked } = await stand(t, events('id: 7\ndata: 1\n\nid: 8\ndata: {"n":\n\n'), events('id: 8\ndata: 2\n\n'), () => {});
+  const stream = new Client(url).stream();
+  assert.equal((await stream.next()).value.data, 1);
+  assert.deepEqual((await stream.next()).value, { event: 'message', data: 2, id: '8' });
+  assert.equal(asked[1].headers['last-event-id'], '7');
+  await stream.return();
+});
+
+test('a page of a gateway is no open stream', async (t) => {
+  const page = (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>\n\ndata: 7\n\n</html>');
+  const { url } = await stand(t, page, events('data: 1\n\n'), () => {});
+  const states = [];
+  const stream = new Client(url).stream({ onState: (state) => states.push(state) });
+  assert.equal((await stream.next()).value.data, 1);
+  assert.deepEqual(states, ['lost', 'open']);
+  await stream.return();
 });
 
 test('a service without a stream says so at once', async (t) => {

@@ -14,7 +14,8 @@ test('a call is paid, and its receipt kept', async (t) => {
   const sent = JSON.parse(Buffer.from(payment(asked[1]), 'base64'));
   assert.deepEqual([sent.accepted.amount, sent.payload.authorization.to], ['10000', USDC.payTo]);
   assert.deepEqual([payer.spentUsd, payer.leftUsd, payer.lastReceipt], ['0.010000', '0.040000', RECEIPT]);
-  assert.equal(shown[0].amountUsd, '0.010000');
+  const { network, asset, payTo, maxTimeoutSeconds } = USDC;
+  assert.deepEqual(shown, [{ network, asset, payTo, maxTimeoutSeconds, amountUsd: '0.010000', resource: 'http://x/v1/x402/quote' }]);
   // The name that opens the answer to its payer, wherever they ask from.
   assert.match(sent.extensions['payment-identifier'].info.id, /^[0-9a-f]{32}$/);
 });
