@@ -52,6 +52,16 @@ def test_a_spender_or_a_fee_tier_that_is_none_and_half_a_reward_program_are_foun
     assert "the reward program is off" in said
 
 
+def test_money_that_goes_to_a_listed_token_and_a_node_that_is_its_own_witness_are_found(up):
+    settings = json.loads((up.run_dir / "settings.json").read_text())
+    token = up.get("/v1/assets/AAPL")[1]["address"]
+    node = settings["TICKYARD_RPC_URLS"].split(",")[0]
+    code, said = examine(up, TICKYARD_PAY_TO=token, TICKYARD_SECOND_LOGS_URL=node)
+    assert (code, said.count("  BAD")) == (1, 2), said
+    assert "TICKYARD_PAY_TO is the token AAPL" in said
+    assert "bears witness for itself" in said
+
+
 def test_a_list_that_is_refused_and_a_history_that_never_begins_are_found(up):
     """The service goes on with the last good list; nobody would look if the doctor called that well."""
     with contextlib.closing(sqlite3.connect(up.run_dir / "tickyard.db")) as book:

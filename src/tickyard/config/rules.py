@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from msgspec.structs import astuple
+
 from tickyard.config.settings import FACILITATORS, PREFIX, PRICES, URLS, Settings
 from tickyard.config.wallet import problem_with
 from tickyard.config.web_address import is_web_address
@@ -21,6 +23,7 @@ _CONTACTS: Final = ("mailto:", "https://", "tel:")
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\]")
 _ORIGIN: Final = re.compile(rf"https?://(?:{_HOST.pattern})(?::[0-9]{{1,5}})?/?")
 _DATABASES: Final = ("postgresql://", "postgres://", "postgresql+psycopg://", "sqlite:///")
+_LISTS: Final = ("fee_tiers", "networks", "rpc_urls", "rpc_urls_8453", "rpc_ws_urls", *FACILITATORS)
 _NEEDED_ON_MAINNET: Final = (
     ("rpc_urls_8453", "a node of chain 8453"),
     ("pay_to", "the address that receives payments"),
@@ -66,11 +69,15 @@ def _receiver(settings: Settings) -> list[str]:
 
 
 def _addresses(settings: Settings) -> list[str]:
-    return [
+    found = [
         f"{PREFIX}{name.upper()} must be 0x followed by 40 hex digits"
         for name in ("spender", "service_token", "payout_desk")
         if getattr(settings, name) and not is_address(getattr(settings, name))
     ]
+    if settings.spender.lower() in astuple(settings.contracts):
+        # Permit2 itself above all, whose name stands beside the spender's in all that clients sign.
+        found.append("TICKYARD_SPENDER is another contract of this chain: nobody could pay in USDG, so leave it out")
+    return found
 
 
 def _names(settings: Settings) -> list[str]:
@@ -122,7 +129,7 @@ def _others(settings: Settings) -> list[str]:
             found.append(f"{PREFIX}{name.upper()} must be a price in dollars such as 0.01")
     if not settings.networks:
         found.append("TICKYARD_NETWORKS must name 4663, 8453 or both")
-    for name in ("fee_tiers", "networks"):
+    for name in _LISTS:
         if len(set(getattr(settings, name))) < len(getattr(settings, name)):
             found.append(f"{PREFIX}{name.upper()} must name each one once")
     try:

@@ -128,6 +128,9 @@ async def _issuer(settings: Settings, clock: Clock) -> str:
     except ListingRefused as refusal:
         mend = "`tickyard registry show` prints both; the last good list is served until a person has looked"
         raise Bad(f"its list is refused: {refusal}", mend) from None
+    own = next((each.symbol for each in listing.assets if each.address == settings.pay_to.lower()), None)
+    if own is not None:
+        raise Bad(f"TICKYARD_PAY_TO is the token {own}, from which nothing comes back", "set it to a wallet of yours")
     return f"{len(listing.assets)} assets listed, {len(listing.broken)} entries refused"
 
 
