@@ -76,12 +76,12 @@ class Agreeable:
 
     settle_s = 30.0
     name = "agreeable"
-    was_silent = False
+    is_wary = False
 
     async def verify(self, _request: bytes, *, is_plain: bool) -> Valid:
         return Valid()
 
-    async def settle(self, _request: bytes) -> Settled:
+    async def settle(self, _request: bytes, *, is_plain: bool) -> Settled:
         return Settled("0x" + secrets.token_hex(32))
 
 

@@ -96,7 +96,7 @@ def test_trouble_is_known_by_its_kind_and_watched(answer, kind):
     async def run():
         seen = []
         async with asyncio.timeout(STUCK_S), facing(answer, seen, is_there=answer is not None) as facilitator:
-            assert await facilitator.settle(b"{}") == Unknown(kind)
+            assert await facilitator.settle(b"{}", is_plain=True) == Unknown(kind)
             with pytest.raises(UpstreamDown, match="nothing was taken"):
                 await facilitator.verify(b"{}", is_plain=True)
         assert seen == [(f"facilitator-{NETWORK}-settle", kind), (f"facilitator-{NETWORK}-verify", kind)]
@@ -123,7 +123,7 @@ def test_a_settlement_is_believed_when_all_of_it_is_there(body, outcome):
     async def run():
         seen = []
         async with asyncio.timeout(STUCK_S), facing(told(body), seen) as facilitator:
-            assert await facilitator.settle(b"{}") == outcome
+            assert await facilitator.settle(b"{}", is_plain=True) == outcome
         assert seen == [(f"facilitator-{NETWORK}-settle", "ok")]
 
     asyncio.run(run())
@@ -150,7 +150,7 @@ def test_a_refusal_may_come_with_a_status_of_its_own(status):
         body = {"isValid": False, "invalidReason": "why", "success": False, "errorReason": "why not"}
         async with asyncio.timeout(STUCK_S), facing(told(body, status), []) as facilitator:
             assert await facilitator.verify(b"{}", is_plain=True) == FacilitatorRefused("why")
-            assert await facilitator.settle(b"{}") == FacilitatorRefused("why not")
+            assert await facilitator.settle(b"{}", is_plain=True) == FacilitatorRefused("why not")
 
     asyncio.run(run())
 
@@ -181,7 +181,7 @@ def test_a_facilitator_that_sends_payments_elsewhere_is_not_followed():
 
     async def run():
         async with asyncio.timeout(STUCK_S), facing(answer, []) as facilitator:
-            assert await facilitator.settle(b"{}") == Unknown("status")
+            assert await facilitator.settle(b"{}", is_plain=True) == Unknown("status")
 
     asyncio.run(run())
 
@@ -208,9 +208,9 @@ def test_one_that_is_not_started_or_closed_asks_nobody():
             await facilitator.close()
             await facilitator.close()
             with pytest.raises(RuntimeError, match="start"):
-                await facilitator.settle(b"{}")
+                await facilitator.settle(b"{}", is_plain=True)
         with pytest.raises(RuntimeError, match="start"):
-            await Facilitator(NETWORK, "http://127.0.0.1:9", WallClock()).settle(b"{}")
+            await Facilitator(NETWORK, "http://127.0.0.1:9", WallClock()).settle(b"{}", is_plain=True)
 
     asyncio.run(run())
 
@@ -321,5 +321,31 @@ def test_whoever_makes_a_facilitator_think_for_long_takes_no_connection_of_the_o
             assert {type(end) for end in ends} == {VerifierDown}
             # Who only stood in line was not looked at.
             assert sum(end.may_be_the_payments for end in ends) < 100
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("payer", [PLAIN, DELEGATED], ids=["a contract", "EIP-7702"])
+def test_settlements_that_somebodys_code_holds_up_take_no_connection_of_the_others(payer):
+    """A contract may find its signature good at once, and think for ever when the money is asked for."""
+
+    async def answer(request):
+        if await request.read() == b"loop":
+            return await hang(request)
+        return web.json_response({"isValid": True} if request.path == "/verify" else SETTLED)
+
+    async def run():
+        async with asyncio.timeout(STUCK_S), facing(answer, []) as facilitator:
+            till = Till([facilitator], Eyes(DELEGATED), WallClock())
+            key, other = (Key(NETWORK, PAYER, each, "0x1") for each in (payer, PLAIN))
+            held = [till.settle(b"loop", key, None, is_seen=payer == DELEGATED) for _ in range(200)]
+            many = [asyncio.create_task(each) for each in held]
+            await breathe()
+            async with asyncio.timeout(0.4):
+                assert (await till.verify(b"{}", other, is_seen=True))[0] == Valid()
+                assert await till.settle(b"{}", other, None, is_seen=True) == Settled(HASH.lower(), PAYER.lower())
+            ends = await asyncio.gather(*many)
+            # Of those that never had their turn nobody has heard, which their buyers cannot know.
+            assert set(ends) == {Unknown("timeout"), Unknown("crowded")}
 
     asyncio.run(run())

@@ -9,7 +9,7 @@ import pytest
 from tickyard.kernel.clock import WallClock, breathe
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.payments.books.reply import Reply
-from tickyard.payments.facilitators.facilitator import FacilitatorRefused, Settled, Valid, VerifierDown
+from tickyard.payments.facilitators.facilitator import FacilitatorRefused, Settled, Unknown, Valid, VerifierDown
 from tickyard.payments.proof.finding import Tip, Unused
 from tickyard.payments.refusal import ALREADY_USED, BadPayment, NotSettled, Refusal, TooManyPayments
 from tickyard.payments.selling.cashier import Cashier
@@ -30,6 +30,8 @@ class Far:
     verdict: object = field(default_factory=Valid)
     outcome: object = field(default_factory=lambda: Settled("0x01"))
     verifies: int = 0
+    seen: list = field(default_factory=list)
+    """For each settling, whether the payer's own key made the signature that is settled."""
     clock: object = field(default_factory=lambda: SimpleNamespace(seconds=lambda: 1_900))
 
     @property
@@ -43,7 +45,8 @@ class Far:
             raise VerifierDown("no facilitator")
         return self.verdict, "far"
 
-    async def settle(self, _request, _name):
+    async def settle(self, _request, _key, _name, *, is_seen):
+        self.seen.append(is_seen)
         await breathe()
         return self.outcome
 
@@ -264,7 +267,7 @@ def test_a_copy_from_elsewhere_does_not_join_a_sale_that_may_be_on_the_chain(whe
     async def scenario(shop, _book, _clock):
         asked, go = asyncio.Event(), asyncio.Event()
 
-        async def settle(*_asked):
+        async def settle(*_asked, **_how):
             asked.set()
             await go.wait()
             return Settled("0x01")
@@ -281,6 +284,27 @@ def test_a_copy_from_elsewhere_does_not_join_a_sale_that_may_be_on_the_chain(whe
         assert shop.runs == 2
 
     sell(where, scenario, wait_s=5)
+
+
+@pytest.mark.parametrize(
+    ("first", "again", "seen"),
+    [
+        ({}, {}, [True, True]),
+        ({"is_seen": False}, {"is_seen": False}, [False, False]),
+        # What is settled is what came first, whatever its payer shows by now.
+        ({"is_seen": False, "signature": "wrapped"}, {}, [False, False]),
+    ],
+)
+def test_who_settles_knows_whether_somebodys_code_has_a_say_in_the_signature(where, first, again, seen):
+    async def scenario(shop, _book, clock):
+        shop.far.outcome = Unknown("timeout")
+        for how in (first, again):
+            with pytest.raises(UpstreamDown, match="not known yet"):
+                await shop.sell(**how)
+            clock.at = after(2)
+        assert shop.far.seen == seen
+
+    sell(where, scenario)
 
 
 def test_a_stranger_is_judged_as_if_nobody_knew_the_payment(where):

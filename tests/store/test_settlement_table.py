@@ -27,8 +27,9 @@ class Far:
         self.proof = self
         self.settles, self.looks = [], 0
 
-    async def settle(self, request, name):
-        self.settles.append((request, name))
+    async def settle(self, request, key, name, *, is_seen):
+        assert key == KEY
+        self.settles.append((request, name, is_seen))
         return self.outcome
 
     async def tip(self):
@@ -69,10 +70,10 @@ def settlement(book, clock, far, **how):
 def test_a_settlement_ends_by_the_table(where, outcome, found, state, reason):
     async def scenario(book, clock):
         far = Far(outcome, found)
-        row = await settlement(book, clock, far).settle(await book.settling())
+        row = await settlement(book, clock, far).settle(await book.settling(), is_seen=True)
         assert (row.state, row.reason) == (state, reason)
         assert await book.find(KEY) == row
-        assert far.settles == [(b"request", "far")]
+        assert far.settles == [(b"request", "far", True)]
         told = isinstance(outcome, Settled) and outcome.payer in (None, PAYER)
         assert row.transaction == (None if state != "settled" else "0x01" if told else SEEN.transaction)
         assert far.looks == (0 if told or found is None else 1), "whose word is enough"
@@ -84,7 +85,7 @@ def test_a_transaction_that_pays_for_another_is_looked_for_on_the_chain(where):
     async def scenario(book, clock):
         await book.settled(2)
         far = Far(Settled("0x02", PAYER), Unused())
-        assert (await settlement(book, clock, far).settle(await book.settling())).state == "unknown"
+        assert (await settlement(book, clock, far).settle(await book.settling(), is_seen=True)).state == "unknown"
         assert far.looks == 1
 
     run(where, scenario)
@@ -93,7 +94,7 @@ def test_a_transaction_that_pays_for_another_is_looked_for_on_the_chain(where):
 def test_past_its_deadline_what_is_unused_has_failed(where):
     async def scenario(book, clock):
         far = Far(Unknown("timeout"), Unused(), tip_s=DEADLINE + 31)
-        row = await settlement(book, clock, far).settle(await book.settling())
+        row = await settlement(book, clock, far).settle(await book.settling(), is_seen=True)
         assert (row.state, row.reason) == ("failed", EXPIRED)
 
     run(where, scenario)
@@ -104,7 +105,7 @@ def test_a_second_refusal_proves_nothing(where):
         doubted = await book.unknown()
         clock.at = after(2)
         again = await book.resume(doubted, "other")
-        assert (await settlement(book, clock, Far(BELIEVED)).settle(again)).state == "unknown"
+        assert (await settlement(book, clock, Far(BELIEVED)).settle(again, is_seen=True)).state == "unknown"
 
     run(where, scenario)
 
@@ -127,7 +128,7 @@ def test_who_comes_back_in_doubt_has_the_chain_read_and_only_then_the_facilitato
         await book.unknown()
         clock.at = after(2)
         far = Far(Settled("0x01"), found, now)
-        row = await settlement(book, clock, far).reconcile(await book.find(KEY), "back")
+        row = await settlement(book, clock, far).reconcile(await book.find(KEY), "back", is_seen=False)
         assert (row.state, len(far.settles)) == (state, settles)
         assert await book.find(KEY) == row
 
@@ -138,14 +139,14 @@ def test_it_is_not_asked_before_its_pause_nor_without_a_request_nor_for_what_is_
     async def scenario(book, clock):
         doubted = await book.unknown()
         far = Far(Settled("0x01"), Unused())
-        assert await settlement(book, clock, far).reconcile(doubted, "back") == doubted
+        assert await settlement(book, clock, far).reconcile(doubted, "back", is_seen=False) == doubted
         clock.at = after(2)
         bare = replace(doubted, request=None)
-        assert await settlement(book, clock, far).reconcile(bare, "back") == bare
+        assert await settlement(book, clock, far).reconcile(bare, "back", is_seen=False) == bare
         assert far.settles == []
         settled = await book.settle(doubted, "0x07")
         far.looks = 0
-        assert await settlement(book, clock, far).reconcile(settled, "back") == settled
+        assert await settlement(book, clock, far).reconcile(settled, "back", is_seen=False) == settled
         assert far.looks == 0
 
     run(where, scenario)
@@ -187,8 +188,8 @@ def test_a_payer_has_the_chain_read_so_often_and_then_hears_what_they_have_heard
         far = Far(found=Unclear(), now=DEADLINE)
         house = settlement(book, clock, far, looks_per_minute=2)
         for _ in range(2):
-            await house.reconcile(doubted, "back")
-        for ask in (house.reconcile(doubted, "back"), house.look(doubted)):
+            await house.reconcile(doubted, "back", is_seen=False)
+        for ask in (house.reconcile(doubted, "back", is_seen=False), house.look(doubted)):
             with pytest.raises(UpstreamDown, match="not known yet") as told:
                 await ask
             assert 50 < told.value.retry_after_s <= 61

@@ -190,7 +190,7 @@ class Far:
     """A facilitator that says one thing, or nothing."""
 
     def __init__(self, name, says):
-        self.name, self.says, self.asked, self.was_silent = name, says, 0, False
+        self.name, self.says, self.asked, self.is_wary = name, says, 0, False
 
     async def verify(self, _request, *, is_plain):
         self.asked += 1
@@ -198,7 +198,7 @@ class Far:
             raise VerifierDown(f"{self.name} is down")
         return self.says
 
-    async def settle(self, _request):
+    async def settle(self, _request, *, is_plain):
         self.asked += 1
         return Settled(self.name)
 
@@ -225,9 +225,9 @@ def test_who_verifies_is_the_first_that_answers_and_who_settles_the_one_it_was_b
         till = Till([down, good, third], Eyes(says=False), WallClock())
         assert await till.verify(b"", KEY, is_seen=True) == (Valid(), "b")
         assert third.asked == 0
-        assert await till.settle(b"", "c") == Settled("c")
-        assert await till.settle(b"", None) == Settled("a")
-        assert await till.settle(b"", "gone") == Unknown("withdrawn")
+        assert await till.settle(b"", KEY, "c", is_seen=True) == Settled("c")
+        assert await till.settle(b"", KEY, None, is_seen=True) == Settled("a")
+        assert await till.settle(b"", KEY, "gone", is_seen=True) == Unknown("withdrawn")
         with pytest.raises(UpstreamDown, match="a is down"):
             await Till([down, Far("b", None)], Eyes(says=False), WallClock()).verify(b"", KEY, is_seen=True)
 

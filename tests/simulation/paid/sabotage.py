@@ -128,7 +128,7 @@ SABOTAGES = (
         (
             CASHIER,
             '        if row.state != "settled":\n',
-            '        if row.state != "settled":\n            asyncio.get_running_loop().call_later(60, lambda: asyncio.ensure_future(self._settlement.reconcile(row, self._holder())))\n',
+            '        if row.state != "settled":\n            asyncio.get_running_loop().call_later(60, lambda: asyncio.ensure_future(self._settlement.reconcile(row, self._holder(), is_seen=False)))\n',
         ),
     ),
     broken(

@@ -30,8 +30,11 @@ _ANSWER_MAX_BYTES: Final = 64 * 1024
 _OF_US: Final = (401, 403, 407)
 """Statuses that are about us and not about a payment, whatever their bodies say of it."""
 _REASON_MAX_CHARS: Final = 100
+_AT_ONCE: Final = 96
 _OTHERS_AT_ONCE: Final = 24
 """Of all connections: payments whose signature may be somebody's code."""
+_MANY: Final = 48
+"""So many at once are worth asking the chain whose code may hold them up."""
 _CROWDED: Final = "crowded"
 _SILENCE_S: Final = 60
 _HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}")
@@ -120,13 +123,14 @@ class Facilitator:
         # cost of a request: these must not close the door to the others, nor be the ones that try whether it is well.
         self._breakers: Final = {True: Breaker(), False: Breaker()}
         self._others = asyncio.Semaphore(_OTHERS_AT_ONCE)
+        self._under_way = 0
         self._silent_at = -math.inf
         self._session: aiohttp.ClientSession | None = None
 
     async def start(self) -> None:
         """Nothing is asked here: a challenge never needs a facilitator."""
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=64, ttl_dns_cache=60),
+            connector=aiohttp.TCPConnector(limit=_AT_ONCE, ttl_dns_cache=60),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"Accept": "application/json", "Content-Type": "application/json"},
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._connect_s),
@@ -139,9 +143,9 @@ class Facilitator:
             self._session = None
 
     @property
-    def was_silent(self) -> bool:
-        """Whether a payment got no verdict a moment ago."""
-        return self._clock.monotonic() - self._silent_at < _SILENCE_S
+    def is_wary(self) -> bool:
+        """Whether a payment got no verdict a moment ago, or many are waited for: somebody's code may be why."""
+        return self._under_way >= _MANY or self._clock.monotonic() - self._silent_at < _SILENCE_S
 
     def blame(self) -> None:
         """That it gave no verdict was its own fault."""
@@ -156,7 +160,7 @@ class Facilitator:
         if not self._breakers[is_plain].allows(self._clock.monotonic()):
             raise _down("did not answer")
         try:
-            answer = await self._ask_of(request, is_plain=is_plain)
+            answer = await self._ask_of("verify", request, self._verify_s, is_plain=is_plain)
         except _Trouble as trouble:
             down = _down("did not answer")
             if trouble.is_own:
@@ -173,23 +177,23 @@ class Facilitator:
             return FacilitatorRefused(clean_reason(answer.get("invalidReason")))
         raise _down("gave no usable answer")
 
-    async def _ask_of(self, request: bytes, *, is_plain: bool) -> dict[str, Any]:
+    async def _ask_of(self, call: str, request: bytes, limit_s: float, *, is_plain: bool) -> dict[str, Any]:
         if is_plain:
-            return await self._ask("verify", request, self._verify_s)
-        # Somebody's code may take its time over a signature: these stand in a line of their own.
+            return await self._ask(call, request, limit_s)
+        # Somebody's code may take its time over a signature, first or last: these stand in a line of their own.
         try:
             async with asyncio.timeout(self._verify_s):
                 await self._others.acquire()
         except TimeoutError:
             raise _Trouble(_CROWDED) from None
         try:
-            return await self._ask("verify", request, self._verify_s)
+            return await self._ask(call, request, limit_s)
         finally:
             self._others.release()
 
-    async def settle(self, request: bytes) -> Settled | FacilitatorRefused | Unknown:
+    async def settle(self, request: bytes, *, is_plain: bool) -> Settled | FacilitatorRefused | Unknown:
         try:
-            answer = await self._ask("settle", request, self.settle_s)
+            answer = await self._ask_of("settle", request, self.settle_s, is_plain=is_plain)
         except _Trouble as trouble:
             return Unknown(trouble.kind)
         transaction = answer.get("transaction")
@@ -206,6 +210,7 @@ class Facilitator:
     async def _ask(self, call: str, request: bytes, limit_s: float) -> dict[str, Any]:
         began = self._clock.monotonic()
         outcome = "ok"
+        self._under_way += 1
         try:
             async with asyncio.timeout(limit_s):
                 return await self._post(call, request)
@@ -219,6 +224,7 @@ class Facilitator:
             outcome = "unreachable"
             raise _Trouble(outcome, is_own=isinstance(error, aiohttp.ClientConnectorError)) from None
         finally:
+            self._under_way -= 1
             if self._observe is not None:
                 self._observe(self._counted_as.format(call), outcome, self._clock.monotonic() - began)
 

@@ -47,8 +47,7 @@ class Till:
     async def _ask(self, request: bytes, key: Key, is_seen: bool) -> tuple[Valid | FacilitatorRefused, str]:
         troubles: list[VerifierDown] = []
         for facilitator in self.facilitators:
-            # An account may have signed with its own key and have code all the same, which is asked instead of the key.
-            is_plain = is_seen and not (facilitator.was_silent and await self._may_have_code(key))
+            is_plain = await self._is_plain(facilitator, key, is_seen)
             try:
                 return await facilitator.verify(request, is_plain=is_plain), facilitator.name
             except VerifierDown as down:
@@ -59,6 +58,10 @@ class Till:
                     facilitator.blame()
         troubles[0].may_be_the_payments = any(each.may_be_the_payments for each in troubles)
         raise troubles[0]
+
+    async def _is_plain(self, facilitator: Facilitator, key: Key, is_seen: bool) -> bool:
+        """An account may have signed with its own key and have code all the same, which is asked instead of the key."""
+        return is_seen and not (facilitator.is_wary and await self._may_have_code(key))
 
     async def _may_have_code(self, key: Key) -> bool:
         try:
@@ -75,9 +78,12 @@ class Till:
         except UpstreamDown:
             return False
 
-    async def settle(self, request: bytes, name: str | None) -> Settled | FacilitatorRefused | Unknown:
-        """Ask the one by whom it was begun: another would not know what is under way."""
+    async def settle(
+        self, request: bytes, key: Key, name: str | None, *, is_seen: bool
+    ) -> Settled | FacilitatorRefused | Unknown:
+        """Ask the one by whom it was begun: another would not know what is under way. `is_seen`: as for verifying, of
+        the signature in this request."""
         for facilitator in self.facilitators:
             if name in (None, facilitator.name):
-                return await facilitator.settle(request)
+                return await facilitator.settle(request, is_plain=await self._is_plain(facilitator, key, is_seen))
         return Unknown("withdrawn")

@@ -120,7 +120,9 @@ class Cashier:
             if row is not None and step == "replay":
                 return sale_of(row)
             if row is not None and step == "reconcile":
-                return self._end(await self._settlement.reconcile(row, self._holder()))
+                # What is settled is the payment as it came first, which another may have signed for the payer.
+                is_seen = order.bearer.is_signature_seen and order.bearer.signature == row.signature
+                return self._end(await self._settlement.reconcile(row, self._holder(), is_seen=is_seen))
             if step == "take":
                 try:
                     held = await self._take(order, deadline)
@@ -249,17 +251,17 @@ class Cashier:
             return Sale(reply, None)
         flight.is_public = True
         try:
-            row = await self._settle(held, reply, facilitator)
+            row = await self._settle(held, reply, facilitator, is_seen=order.bearer.is_signature_seen)
             if row.state == "settled":
                 place.give_back()
         finally:
             place.spend()
         return self._end(row)
 
-    async def _settle(self, held: PaymentRow, reply: Reply, facilitator: str) -> PaymentRow:
+    async def _settle(self, held: PaymentRow, reply: Reply, facilitator: str, *, is_seen: bool) -> PaymentRow:
         try:
             settling = await self._ledger.start_settling(held, reply, facilitator)
-            row = None if settling is None else await self._settlement.settle(settling)
+            row = None if settling is None else await self._settlement.settle(settling, is_seen=is_seen)
         except UpstreamDown as trouble:
             # The store failed in the middle of it: the row may say that money may have moved.
             raise outcome_unknown() from trouble

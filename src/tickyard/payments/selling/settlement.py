@@ -51,9 +51,11 @@ class Settlement:
         self._look_s = look_s
         self._looks = Budget(looks_per_minute, clock, "too many repeats of payments in doubt")
 
-    async def settle(self, row: PaymentRow) -> PaymentRow:
-        """Ask for the money of a row that we hold in `settling`. The row comes back settled, failed or unknown."""
-        outcome = await self._ask(row)
+    async def settle(self, row: PaymentRow, *, is_seen: bool) -> PaymentRow:
+        """Ask for the money of a row that we hold in `settling`. The row comes back settled, failed or unknown.
+
+        `is_seen`: the payer's own key made its signature."""
+        outcome = await self._ask(row, is_seen)
         if isinstance(outcome, Settled) and outcome.payer in (None, row.key.payer):
             settled = await self._ledger.settle(row, outcome.transaction)
             if settled.state != "settling":
@@ -70,14 +72,14 @@ class Settlement:
             return await self._ledger.refuse(row, outcome.reason)
         return await self._ledger.doubt(row)
 
-    async def _ask(self, row: PaymentRow) -> Settled | FacilitatorRefused | Unknown:
+    async def _ask(self, row: PaymentRow, is_seen: bool) -> Settled | FacilitatorRefused | Unknown:
         assert row.request is not None
         if not self._ledger.is_in_time(row):
             # By now others may have told the buyer that nobody knows, and the buyer may be gone.
             return Unknown("overslept")
-        return await self._tills[row.key.network].settle(row.request, row.facilitator)
+        return await self._tills[row.key.network].settle(row.request, row.key, row.facilitator, is_seen=is_seen)
 
-    async def reconcile(self, row: PaymentRow, holder: str) -> PaymentRow:
+    async def reconcile(self, row: PaymentRow, holder: str, *, is_seen: bool) -> PaymentRow:
         """The buyer is back with a payment that nobody holds: the chain first, and only then the facilitator again."""
         row = await self._ledger.expire(row)
         if row.state != "unknown":
@@ -91,7 +93,7 @@ class Settlement:
         if row.request is None or row.valid_before <= self._tills[row.key.network].clock.seconds():
             return row
         held = await self._ledger.resume(row, holder)
-        return row if held is None else await self.settle(held)
+        return row if held is None else await self.settle(held, is_seen=is_seen)
 
     async def look(self, row: PaymentRow) -> PaymentRow | None:
         """Read the chain about a payment that failed, and believe it. None: it shows no use of the nonce. UpstreamDown
