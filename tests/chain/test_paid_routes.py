@@ -124,6 +124,17 @@ def test_a_stock_client_that_lost_its_answer_signs_in_and_is_not_charged_again(s
     assert shop.earned(network) - before == 10_000
 
 
+@pytest.mark.parametrize("network", NETWORKS)
+def test_a_wallet_that_names_its_account_in_lower_case_pays_like_any_other(shop, network):
+    """As those in browsers do. The reference facilitator reads no other spelling than the EIP-55 one."""
+    had, wanted = shop.earned(network), shop.up.base + "/v1/x402/quote?symbol=KO&side=buy&amount=62"
+    entry = json.loads(asked(wanted)[1])["accepts"][NETWORKS.index(network)]
+    buyer = Wallet(shop.demo)
+    signed = buyer.pay(entry, WallClock().seconds(), **{"from": buyer.address.lower()})
+    status, answer = asked(wanted, dict([as_header(envelope(entry, signed))]))
+    assert (status, shop.earned(network) - had) == (200, 10_000), answer
+
+
 def challenge(shop, path, method="GET", headers=None, body=None):
     """(status, headers, body) of an unpaid request."""
     request = urllib.request.Request(shop.up.base + path, data=body, method=method, headers=headers or {})

@@ -5,6 +5,7 @@ import json
 from datetime import UTC, datetime
 
 import pytest
+from eth_utils import to_checksum_address
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -172,13 +173,35 @@ def test_good_payments_are_read_in_one_spelling():
     assert paid.valid_before == NOW + 300
     permit = read(v2(FIRST))
     assert permit.key.nonce == "0x" + "ff" * 32
-    assert permit.inner == {"signature": SIGNATURE, "permit2Authorization": PERMIT}
+    assert permit.inner == {
+        "signature": SIGNATURE,
+        "permit2Authorization": PERMIT | {"from": to_checksum_address(PAYER)},
+    }
+
+
+@pytest.mark.parametrize("spell", [str.lower, lambda text: "0x" + text[2:].upper(), to_checksum_address])
+def test_however_a_wallet_spells_what_it_signed_a_facilitator_reads_it_in_the_spelling_that_all_can(spell):
+    """The reference in Python reads no address but the EIP-55 one; wallets in browsers name theirs in lower case."""
+    spelled = {"from": spell(PAYER), "to": spell(PAY_TO)}
+    authorization = AUTHORIZATION | {name: to_checksum_address(text) for name, text in spelled.items()}
+    signed = read(v2(**spelled, nonce="0x" + "aB" * 32)).inner
+    assert signed == {"signature": SIGNATURE, "authorization": authorization | {"nonce": "0x" + "ab" * 32}}
+    permit = PERMIT | {"from": to_checksum_address(PAYER)}
+    token, spender = PERMIT["permitted"]["token"], PERMIT["spender"]
+    envelope = v2(
+        FIRST,
+        **{"from": spelled["from"], "spender": spell(spender)},
+        permitted={"token": spell(token), "amount": "10000"},
+        witness={"to": spelled["to"], "validAfter": "0"},
+    )
+    assert read(envelope).inner == {"signature": SIGNATURE, "permit2Authorization": permit}
 
 
 def test_only_signed_fields_go_any_further():
     envelope = v2(evil="http://evil")
     envelope["payload"]["more"] = {"evil": 1}
-    assert read(envelope).inner == {"signature": SIGNATURE, "authorization": AUTHORIZATION}
+    told = AUTHORIZATION | {"from": to_checksum_address(PAYER), "nonce": "0x" + "0a" * 32}
+    assert read(envelope).inner == {"signature": SIGNATURE, "authorization": told}
 
 
 @pytest.mark.parametrize(

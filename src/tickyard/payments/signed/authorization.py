@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from tickyard.chain.address import checksum
 from tickyard.kernel.ids import Address
 from tickyard.kernel.wire import iso
 from tickyard.payments.offer.terms import AcceptsEntry
@@ -42,7 +43,8 @@ class Payment(msgspec.Struct, frozen=True):
     digest: bytes
     """What the payer signed."""
     inner: dict[str, Any]
-    """The scheme's payload in our own spelling: nothing else of the client's text goes any further."""
+    """The scheme's payload in our own spelling: nothing of the client's text goes any further. A wallet may name its
+    account in one case alone, and there are facilitators that read no address but the EIP-55 one."""
     identifier: str | None
 
 
@@ -65,7 +67,7 @@ def read_authorization(chosen: Chosen) -> Payment:
         valid_before=before,
         signature=bytes.fromhex(signature[2:]),
         digest=digest,
-        inner={"signature": signature, **clean},
+        inner={"signature": signature.lower(), **clean},
         identifier=chosen.identifier,
     )
 
@@ -102,7 +104,14 @@ def _eip3009(inner: dict[str, Any], entry: AcceptsEntry) -> Parts:
     if value != entry.amount_raw:
         raise Refusal("invalid_exact_evm_payload_authorization_value_mismatch")
     digest = typed_data.eip3009_digest(entry, payer, after, before, nonce)
-    clean = {name: signed[name] for name in ("from", "to", "value", "validAfter", "validBefore", "nonce")}
+    clean = {
+        "from": checksum(payer),
+        "to": checksum(to),
+        "value": str(value),
+        "validAfter": str(after),
+        "validBefore": str(before),
+        "nonce": f"0x{nonce:064x}",
+    }
     return payer, nonce, after, before, digest, {"authorization": clean}
 
 
@@ -122,12 +131,12 @@ def _permit2(inner: dict[str, Any], entry: AcceptsEntry) -> Parts:
         raise Refusal("invalid_permit2_recipient_mismatch")
     digest = typed_data.permit2_digest(entry, nonce, before, after)
     clean = {
-        "from": signed["from"],
-        "permitted": {name: permitted[name] for name in ("token", "amount")},
-        "spender": signed["spender"],
-        "nonce": signed["nonce"],
-        "deadline": signed["deadline"],
-        "witness": {name: witness[name] for name in ("to", "validAfter")},
+        "from": checksum(payer),
+        "permitted": {"token": checksum(entry.asset), "amount": str(entry.amount_raw)},
+        "spender": checksum(entry.spender),
+        "nonce": str(nonce),
+        "deadline": str(before),
+        "witness": {"to": checksum(entry.pay_to), "validAfter": str(after)},
     }
     return payer, nonce, after, before, digest, {"permit2Authorization": clean}
 
