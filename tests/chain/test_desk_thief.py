@@ -183,8 +183,8 @@ def test_another_desk_pays_the_days_that_a_thief_opened_and_paid_on_in_advance(t
             await lift(yard.store)
         # earn.md: another key, and another desk; the old one stays paused.
         await yard.send(OWNER, old, call_data("setPaused(bool)", True))
-        await yard.new_desk()
         await yard.node.call("evm_mine", [hex(int(NOW.timestamp()))])
+        await yard.new_desk()
         opened = await yard.opened_elsewhere()
         assert [(day.desk, day.is_in_time) for day in opened] == [(old, False)]
         assert desk_that_pays(yard.desk, opened, EPOCH, "ab" * 32) == yard.desk
@@ -208,3 +208,19 @@ def test_a_replaced_desk_that_was_opened_when_the_day_was_over_pays_it(tmp_path)
         assert desk_that_pays(yard.desk, opened, EPOCH, "ab" * 32) == old
 
     in_yard(tmp_path, work)
+
+
+@pytest.mark.parametrize("is_used", [False, True])
+def test_a_replaced_desk_keeps_no_day_that_ended_after_its_successor_was_there(tmp_path, is_used):
+    async def work(yard):
+        # earn.md: the owner's key is lost. Whoever has the payer's key is the old desk's payer for ever.
+        old = yard.desk
+        await yard.agent(yard.lost).run_once(yard.lease)
+        await yard.new_desk()
+        if is_used:
+            await yard.send(yard.new.address, yard.desk, call_data(OPEN, EPOCH - 1, 7, 10))
+        await yard.node.call("evm_mine", [hex(int(NOW.timestamp()))])
+        await yard.send(yard.lost.address, old, call_data(OPEN, EPOCH, 7, 10))
+        assert await yard.opened_elsewhere() == []
+
+    in_yard(tmp_path, work, NOW - timedelta(hours=12))

@@ -27,4 +27,5 @@ def open_earn(settings: Settings, clock: Clock) -> EarnRoom:
         settings.contracts.multicall3,
         settings.service_token_first_block,
         Rpc([url], chain_id=settings.chain_id, clock=clock) if url else None,
+        settings.payout_desk_first_block,
     )

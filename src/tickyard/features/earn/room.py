@@ -30,6 +30,8 @@ class EarnRoom:
     """The service token is not older than this block."""
     second_logs: Rpc | None = None
     """Another node, which must show the same transfers."""
+    desk_first_block: int = 0
+    """The desk is not older than this block."""
     stride: Stride = field(default_factory=Stride)
     facts: TokenFacts | None = None
     """Read from the chain when first asked for."""

@@ -34,6 +34,8 @@ PAID: Final = "0x4f2d18324ee95128de091ed2adc501295479000ce4c2cec607aeb1b67e189e2
 SKIPPED: Final = "0x7d97edec1e1f4d9cce71aef7b28e745baf5e21d4caf8cc15f9c90a3c232c472b"
 FAILED: Final = "0x588dcfcbb5374fc86c413296e3ed7c6c0f173823a87afd0016558cc6a5969ab6"
 OPENED: Final = "0x76f32340e2f299f705dfd5812338f5b6c218a1d6d02a01a4935339f6cced4cf8"
+PAYER_CHANGED: Final = "0x763d21278116eed797f5129d30cda4bbc982e95846002368f69d2ed610883d17"
+"""The first thing that a desk says, when it is made."""
 EVENTS: Final = (PAID, SKIPPED, FAILED)
 
 Word = Literal["paid", "skipped", "failed"]

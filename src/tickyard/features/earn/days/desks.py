@@ -2,21 +2,22 @@
 
 Days that were sealed by a worker of an older version have books and no desk written down. And a day that is sealed may
 have been sealed before, for a desk that has been replaced since, when the books are a copy from before that. Where none
-has its books, nobody was paid, and the desk of the settings opens them.
+has its books, nobody was paid, and the desk of the settings opens them. So it does for every day that ended after it
+was deployed.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import select, update
 
 from tickyard.chain.abi import uint_word
-from tickyard.chain.blocks import header, last_before
+from tickyard.chain.blocks import Header, header, last_before
 from tickyard.chain.rpc.stride import Stride
 from tickyard.chain.rpc.trouble import TooManyLogs
 from tickyard.chain.transfers import read_logs
-from tickyard.features.earn.books.desk import OPENED, read_days, read_epochs
+from tickyard.features.earn.books.desk import OPENED, PAYER_CHANGED, read_days, read_epochs
 from tickyard.features.earn.room import EarnDeps
 from tickyard.features.earn.rules import opens_at
 from tickyard.features.earn.tables import earn_desk_mark, earn_epoch
@@ -42,19 +43,28 @@ class Opened:
 
 
 async def opened_elsewhere(deps: EarnDeps, epoch: int) -> list[Opened]:
-    """The replaced desks that are open for a day. Raises UpstreamDown when one of them cannot be asked."""
+    """The replaced desks that may pay a day. Raises UpstreamDown when one of them cannot be asked.
+
+    A day that ended when our desk was there already is none of theirs: a replaced desk has its payer for ever, also
+    when that key has long been somebody else's.
+    """
     ours = deps.earn.desk
     async with deps.store.read() as tx:
         others = [Address(desk) for desk in (await tx.execute(_READ_SO_FAR)).scalars() if desk != ours]
     if not others:
         return []
     our_day, *days = await read_days(deps.rpc, deps.earn.multicall, [(desk, epoch) for desk in (ours, *others)])
-    if our_day.is_open:
+    opened = [(desk, day) for desk, day in zip(others, days, strict=True) if day.is_open]
+    if our_day.is_open or not opened:
         return []
+    head = await header(deps.rpc, "latest")
+    ended = await _last_of_day(deps, epoch, head)
+    if await _has_said(deps, ours, [[OPENED, PAYER_CHANGED]], deps.earn.desk_first_block, ended):
+        log.error("a replaced desk was opened for a day that ended after its successor was there", epoch=epoch)
+        return []
+    opening = [OPENED, "0x" + uint_word(epoch).hex()]
     return [
-        Opened(desk, day.books, await _was_opened_in_time(deps, desk, epoch))
-        for desk, day in zip(others, days, strict=True)
-        if day.is_open
+        Opened(desk, day.books, await _has_said(deps, desk, opening, ended + 1, head.number)) for desk, day in opened
     ]
 
 
@@ -71,25 +81,30 @@ def desk_that_pays(ours: Address, opened: Sequence[Opened], epoch: int, digest: 
     return ours
 
 
-async def _was_opened_in_time(deps: EarnDeps, desk: Address, epoch: int) -> bool:
-    """By the blocks since the end of the day: a node keeps logs for longer than it keeps state."""
-    over_s, head = int(opens_at(epoch).timestamp()), await header(deps.rpc, "latest")
+async def _last_of_day(deps: EarnDeps, epoch: int, head: Header) -> int:
+    """The number of its last block so far; -1: the chain is younger."""
+    over_s = int(opens_at(epoch).timestamp())
     if head.timestamp < over_s:
-        return False
-    before = await last_before(deps.rpc, over_s, head)
-    first, stride = 0 if before is None else before.number + 1, Stride()
-    while first <= head.number:
-        last = min(first + stride.blocks - 1, head.number)
+        return head.number
+    last = await last_before(deps.rpc, over_s, head)
+    return -1 if last is None else last.number
+
+
+async def _has_said(deps: EarnDeps, desk: Address, topics: Sequence[Any], first: int, last: int) -> bool:
+    """By its logs, the newest first: a node keeps them for longer than it keeps state."""
+    stride = Stride()
+    while first <= last:
+        start = max(first, last + 1 - stride.blocks)
         try:
-            found = await read_logs(deps.rpc, desk, [OPENED, "0x" + uint_word(epoch).hex()], first, last)
+            found = await read_logs(deps.rpc, desk, topics, start, last)
         except TooManyLogs:
-            if not stride.refused(last - first + 1):
+            if not stride.refused(last + 1 - start):
                 raise
             continue
         if found.logs:
             return True
-        stride.went_well(0, last - first + 1)
-        first = last + 1
+        stride.went_well(0, last + 1 - start)
+        last = start - 1
     return False
 
 
