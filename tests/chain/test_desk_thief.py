@@ -5,14 +5,14 @@ from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
 import pytest
-from sqlalchemy import insert
+from sqlalchemy import insert, select
 
 from simulated.people import TERMS, WALLETS
 from tickyard.chain.rpc.client import Rpc
 from tickyard.features.earn.books.digest import Books
 from tickyard.features.earn.days.desks import desk_that_pays, opened_elsewhere
 from tickyard.features.earn.room import EarnRoom
-from tickyard.features.earn.tables import earn_claim, earn_epoch, earn_share
+from tickyard.features.earn.tables import earn_claim, earn_epoch, earn_line, earn_share, earn_tally
 from tickyard.kernel.clock import WallClock
 from tickyard.kernel.ids import ZERO_ADDRESS
 from tickyard.payout.accepted import AcceptedBooks
@@ -36,6 +36,8 @@ EPOCH = 20261114
 NOW = datetime(2026, 11, 15, 0, 30, tzinfo=UTC)
 ALICE, BOB, CAROL = WALLETS[:3]
 OWNER = derived_address("thief test owner")
+BEHIND = 10
+"""By so many blocks a node may be."""
 OPEN, PAY = "open(uint256,bytes32,uint256)", "pay(uint256,(address,uint256)[])"
 CAPS = PayoutCaps(10**12, 10**12, 10**12)
 
@@ -79,6 +81,18 @@ class Yard:
             await tx.execute(insert(earn_epoch), day | {"digest": books.digest, "desk": self.desk, "opened_at": NOW})
             rows = [{"epoch": EPOCH, "address": address, "balance": balance} for address, balance in shares]
             await tx.execute(insert(earn_share), rows)
+
+    async def digest(self):
+        async with self.store.read() as tx:
+            return (await tx.execute(select(earn_epoch.c.digest))).scalar_one()
+
+    async def lines(self):
+        async with self.store.read() as tx:
+            return {row.address: (row.state, row.amount_raw) for row in await tx.execute(select(earn_line))}
+
+    async def mine(self, blocks):
+        for _ in range(blocks):
+            await self.node.call("evm_mine", [])
 
     async def send(self, sender, to, data):
         call = {"from": sender, "data": data, "gas": hex(10**7)} | ({"to": to} if to else {})
@@ -175,8 +189,7 @@ def test_another_desk_pays_the_days_that_a_thief_opened_and_paid_on_in_advance(t
         if is_paid:
             # To one who has a share: nobody must be taken for paid by it.
             await yard.send(thief, old, call_data(PAY, EPOCH, [(ALICE.address, 1)]))
-        for _ in range(3):
-            await yard.node.call("evm_mine", [])
+        await yard.mine(3)
         if is_paid:
             with pytest.raises(Halted, match=f"for epoch {EPOCH}, before that day was over"):
                 await agent.run_once(yard.lease)
@@ -222,5 +235,58 @@ def test_a_replaced_desk_keeps_no_day_that_ended_after_its_successor_was_there(t
         await yard.node.call("evm_mine", [hex(int(NOW.timestamp()))])
         await yard.send(yard.lost.address, old, call_data(OPEN, EPOCH, 7, 10))
         assert await yard.opened_elsewhere() == []
+
+    in_yard(tmp_path, work, NOW - timedelta(hours=12))
+
+
+async def change_the_desk_after_a_payment_in_advance(yard, *whom):
+    """earn.md: the key was in wrong hands, another one pays on another desk, and the old desk stays paused."""
+    thief, old = yard.lost.address, yard.desk
+    agent = yard.agent(yard.lost)
+    await agent.run_once(yard.lease)
+    await yard.send(thief, old, call_data(OPEN, EPOCH, 7, 10))
+    await yard.send(thief, old, call_data(PAY, EPOCH, [(wallet.address, 1) for wallet in whom]))
+    await yard.mine(3)
+    with pytest.raises(Halted, match=f"for epoch {EPOCH}, before that day was over"):
+        await agent.run_once(yard.lease)
+    await lift(yard.store)
+    await yard.send(OWNER, old, call_data("setPaused(bool)", True))
+    await yard.new_desk()
+    await yard.node.call("evm_mine", [hex(int(NOW.timestamp()))])
+    await yard.mine(BEHIND + 3)
+
+
+def test_who_was_paid_in_advance_by_another_desk_is_paid_also_by_an_agent_whose_node_was_behind(tmp_path):
+    async def work(yard):
+        await change_the_desk_after_a_payment_in_advance(yard, ALICE)
+        agent = yard.agent(yard.new)
+        await agent.run_once(yard.lease)
+        await yard.seal()
+        agent.finality = BEHIND
+        for _ in range(3):
+            await agent.run_once(yard.lease)
+            await yard.mine(1)
+        await yard.agent(yard.new).run_once(yard.lease)
+        # Else the API would take her for paid, and no claim of hers.
+        assert await yard.lines() == {ALICE.address: ("failed", 1)}
+        await yard.is_paid(yard.agent(yard.new), ALICE, 20_001, attempt=1)
+
+    in_yard(tmp_path, work, NOW - timedelta(hours=12))
+
+
+def test_books_from_before_the_day_was_paid_learn_that_another_desk_had_paid_in_advance(tmp_path):
+    async def work(yard):
+        await change_the_desk_after_a_payment_in_advance(yard, ALICE, BOB)
+        await yard.seal()
+        # What the store that was lost knew of: the day is open on its desk, and one of the two is paid.
+        payer, digest = yard.new.address, int(await yard.digest(), 16)
+        await yard.send(payer, yard.desk, call_data(OPEN, EPOCH, digest, 30_000))
+        await yard.send(payer, yard.desk, call_data(PAY, EPOCH, [(ALICE.address, 20_000)]))
+        await yard.mine(3)
+        await yard.agent(yard.new).run_once(yard.lease)
+        assert await yard.lines() == {ALICE.address: ("confirmed", 20_000), BOB.address: ("failed", 1)}
+        await yard.is_paid(yard.agent(yard.new), BOB, 10_001, attempt=1)
+        async with yard.store.read() as tx:
+            assert (await tx.execute(select(earn_tally.c.paid_raw))).scalar_one() == 30_000
 
     in_yard(tmp_path, work, NOW - timedelta(hours=12))

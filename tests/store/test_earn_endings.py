@@ -17,7 +17,8 @@ from tickyard.features.earn.tables import earn_batch, earn_line, earn_tally
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.observe import metrics
 from tickyard.payout import ledger
-from tickyard.payout.ending import Ended, Endings
+from tickyard.payout.ending import Endings
+from tickyard.payout.lines import Ended
 from tickyard.store.leases import LostLease, take
 from yards.reward_days import ALICE, BOB, EPOCH, Faults, FrailRpc, Process, live_in_town
 

@@ -13,8 +13,9 @@ from tickyard.features.earn.books.reserves import get_earn_reserves
 from tickyard.features.earn.days.epochs import run_due
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.operation import NoAsk
-from tickyard.payout.ending import Ended, Endings
+from tickyard.payout.ending import Endings
 from tickyard.payout.halt import Halted, lift
+from tickyard.payout.lines import Ended
 from tickyard.payout.signing.transaction import CallTransaction
 from yards.reward_days import ALICE, BOB, CAROL, EPOCH, TERMS, live_in_town
 

@@ -12,10 +12,11 @@ from tickyard.features.earn.books.desk import DeskEvent
 from tickyard.features.earn.tables import earn_claim, earn_close, earn_epoch, earn_line, earn_share, earn_tally
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.payout.branch import unpaid_again
-from tickyard.payout.ending import Ended, Endings
+from tickyard.payout.ending import Endings
 from tickyard.payout.foreign import add_foreign
 from tickyard.payout.halt import Halted, halt_reason
 from tickyard.payout.hidden import add_hidden, epochs_with_hidden
+from tickyard.payout.lines import Ended
 from tickyard.payout.proof import must_be_true
 from tickyard.store.leases import LostLease, take
 from yards.reward_days import ALICE, BOB, CAROL, EPOCH, POOR, live_in_town

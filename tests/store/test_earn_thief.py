@@ -204,11 +204,10 @@ def test_what_was_paid_in_advance_is_told_and_is_nothing_on_the_desk_that_pays_t
             await town.pay()
         assert await line(town, following) == (ALICE.address, "confirmed", 1, (1, 1, 1))
         await lift(town.store)
-        final = await final_header(town.rpc, DEPTH)
         # The desk that paid it, should the day be its own after all.
-        await Endings(town.store, town.rpc, MULTICALL, DESK, USDG).set_aside(town.lease, final, following)
+        assert await Endings(town.store, town.rpc, MULTICALL, DESK, USDG).set_aside(town.lease, following, DEPTH)
         assert await line(town, following) == (ALICE.address, "confirmed", 1, (1, 1, 1))
-        await Endings(town.store, town.rpc, MULTICALL, OTHER_DESK, USDG).set_aside(town.lease, final, following)
+        assert await Endings(town.store, town.rpc, MULTICALL, OTHER_DESK, USDG).set_aside(town.lease, following, DEPTH)
         assert await line(town, following) == (ALICE.address, "failed", 1, (0, 0, 0))
 
     run(work)
@@ -217,11 +216,10 @@ def test_what_was_paid_in_advance_is_told_and_is_nothing_on_the_desk_that_pays_t
 def test_a_node_that_is_behind_sets_nothing_aside(run):
     async def work(town):
         await town.open_day()
-        await town.ask(BOB)
-        town.mine()
+        await call_desk(town, town.signer, pay_call(EPOCH, [(BOB.address, 10_000)]))
         await town.pay()
-        old = town.chain.blocks[1]
-        await Endings(town.store, town.rpc, MULTICALL, DESK, USDG).set_aside(town.lease, old, EPOCH)
+        behind = len(town.chain.blocks) - 2
+        assert not await Endings(town.store, town.rpc, MULTICALL, DESK, USDG).set_aside(town.lease, EPOCH, behind)
         assert (await line(town, EPOCH))[1] == "confirmed"
 
     run(work)

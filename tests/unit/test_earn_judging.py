@@ -12,8 +12,8 @@ from tickyard.features.earn.books.pools import Pools
 from tickyard.features.earn.claims.message import EarnTerms, claim_message, claim_typed_data
 from tickyard.kernel.ids import Address
 from tickyard.payout.agent import Did
-from tickyard.payout.ending import Ended
 from tickyard.payout.judge import Allowance, CapReached, Claim, ClaimRefused, PayoutCaps, amount_of
+from tickyard.payout.lines import Ended
 
 EPOCH = 20261114
 OPENS = datetime(2026, 11, 15, tzinfo=UTC)

@@ -23,9 +23,10 @@ from tickyard.observe import metrics
 from tickyard.observe.log import log
 from tickyard.payout import ledger
 from tickyard.payout.accepted import AcceptedBooks
-from tickyard.payout.ending import Ended, Endings
+from tickyard.payout.ending import Endings
 from tickyard.payout.halt import Halted, halt, must_not_be_halted
 from tickyard.payout.judge import Allowance, CapReached, Claim, ClaimRefused, PayoutCaps, amount_of
+from tickyard.payout.lines import Ended
 from tickyard.payout.sending import Outbound
 from tickyard.payout.signing.signer import Signer
 from tickyard.payout.telling import Waits
@@ -141,7 +142,8 @@ class Agent:
             for epoch, state in epochs:
                 if self._is_stopped():
                     break
-                await self._serve(lease, epoch, state, did, {batch.epoch for batch in batches})
+                if await self._endings.set_aside(lease, epoch, self.finality):
+                    await self._serve(lease, epoch, state, did, {batch.epoch for batch in batches})
         except Halted as halted:
             # Before anything else: the row stops the others too.
             await halt(self.store, str(halted))
@@ -210,7 +212,6 @@ class Agent:
             self._on_desk.add(epoch)
             return True
         if not await self._outbound.is_opening(epoch):
-            await self._endings.set_aside(lease, await final_header(self.rpc, self.finality), epoch)
             did.opened += await self._outbound.send(lease, epoch, open_call(epoch, books.digest, books.pool_raw))
         return False
 
@@ -218,8 +219,7 @@ class Agent:
         """Pay these, as far as the account can. False: it is short, and those who are left wait."""
         books = await self._read_books(epoch)
         lines = []
-        left, is_short = await self._left(), False
-        day = await self._spent_today(lease)
+        left, day, is_short = await self._left(), await self._spent_today(lease), False
         async with self.store.begin() as tx:
             await guard(tx, lease)
             await must_not_be_halted(tx)

@@ -10,32 +10,31 @@ Nothing is ever decided by an error, a time-out or a missing answer, nor by an e
                         harmless, because the desk pays nobody twice
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import Row, Update, bindparam, select, text, update
+from sqlalchemy import bindparam, or_, select, text, update
 
-from tickyard.chain.blocks import Header, header
+from tickyard.chain.blocks import Finality, Header, final_header, header
 from tickyard.chain.quantity import quantity
 from tickyard.chain.rpc.client import Rpc
 from tickyard.chain.rpc.stride import Stride
 from tickyard.chain.rpc.trouble import RpcError, TooManyLogs
 from tickyard.chain.transfers import read_logs
 from tickyard.features.earn.books.desk import EVENTS, DeskEvent, read_event, read_payable, read_payer
-from tickyard.features.earn.tables import earn_batch, earn_desk_mark, earn_line
+from tickyard.features.earn.tables import FOREIGN, IN_ADVANCE, earn_batch, earn_desk_mark, earn_epoch, earn_line
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
-from tickyard.observe import metrics
 from tickyard.observe.log import log
 from tickyard.payout.branch import unpaid_again, unpaid_of
-from tickyard.payout.foreign import add_foreign, find_early, sort_out
+from tickyard.payout.foreign import find_early, sort_out
 from tickyard.payout.halt import LOOKED_AT, Halted, halt_with
 from tickyard.payout.hidden import add_hidden, epochs_with_hidden
-from tickyard.payout.ledger import Batch, count, nonces_of
+from tickyard.payout.ledger import Batch, nonces_of
+from tickyard.payout.lines import Ended, end_some
 from tickyard.payout.proof import must_be_true
-from tickyard.store.engine import Store, Transaction
+from tickyard.store.engine import Store
 from tickyard.store.leases import Lease, guard
 from tickyard.store.statement import Bulk, Query
 
@@ -50,13 +49,18 @@ _MARK: Final = Query(
         earn_desk_mark.c.desk == bindparam("of_desk")
     )
 )
-
-
-@dataclass(slots=True)
-class Ended:
-    confirmed: int = 0
-    failed: int = 0
-    again: int = 0
+_NOT_ASKED_FOR: Final = (
+    select(earn_line.c.address)
+    .join(earn_epoch, earn_epoch.c.id == earn_line.c.epoch)
+    .where(
+        earn_line.c.epoch == bindparam("of_epoch"),
+        text(FOREIGN),
+        # Of a closed day only what cannot have been this desk's: a restored one may have a million others.
+        or_(earn_epoch.c.state != "closed", earn_line.c.reason == IN_ADVANCE),
+    )
+    .limit(1)
+)
+"""What a desk, this one or another, has paid and these books did not ask for."""
 
 
 @dataclass(slots=True)
@@ -71,6 +75,8 @@ class Endings:
     stride: Stride = field(default_factory=Stride)
     _searched: dict[int, int] = field(default_factory=dict)
     """Epochs that were searched for hidden payments, and what the desk had paid of them by then."""
+    _settled: set[int] = field(default_factory=set)
+    """Epochs in which no line stands by the word of another desk."""
 
     async def read_on(self, lease: Lease, final: Header, ended: Ended, *, steps: int = 50) -> bool:
         """Read the desk's events up to the final block. False: there is more to read."""
@@ -139,12 +145,22 @@ class Endings:
                 ended.confirmed += added
                 self._searched[epoch] = raw
 
-    async def set_aside(self, lease: Lease, final: Header, epoch: int) -> None:
-        """What another desk, replaced since, paid of a day that is this one's: nobody must be taken for paid by it."""
-        mark = await self._mark()
-        if mark is None or mark[0] <= final.number:
-            # Else this node is behind the one that told of the lines: what it has not seen may be this desk's.
+    async def set_aside(self, lease: Lease, epoch: int, finality: Finality) -> bool:
+        """What another desk, replaced since, paid of a day that is this one's: nobody must be taken for paid by it.
+
+        False: not yet, for this node is behind the one that told of it. What it has not seen may be this desk's.
+        """
+        if epoch in self._settled:
+            return True
+        async with self.store.read() as tx:
+            was_anybody_paid = (await tx.execute(_NOT_ASKED_FOR, {"of_epoch": epoch})).first() is not None
+        if was_anybody_paid:
+            final, mark = await final_header(self.rpc, finality), await self._mark()
+            if mark is not None and mark[0] > final.number:
+                return False
             await unpaid_of(self.store, self.rpc, self.multicall, self.desk, lease, final, epoch)
+        self._settled.add(epoch)
+        return True
 
     async def _used(self, payer: Address, final: Header) -> int:
         """How many nonces are used for good. All, when the desk takes nothing from this payer any more."""
@@ -171,7 +187,7 @@ class Endings:
             for epoch in sorted({event.epoch for event in lines}):
                 mine = [event for event in lines if event.epoch == epoch]
                 for start in range(0, len(mine), _AT_ONCE):
-                    wrong += await _end_some(tx, epoch, mine[start : start + _AT_ONCE], short, early, now, ended)
+                    wrong += await end_some(tx, epoch, mine[start : start + _AT_ONCE], short, early, now, ended)
             await _set_mark.run(tx, [{"desk": self.desk, "block_number": last, "block_hash": last_hash}])
             if wrong:
                 # These events are not read again: whoever dies here must have told the others.
@@ -206,92 +222,3 @@ class Endings:
         except UpstreamDown:
             # In trouble, or without the state of that block by now. To send again is harmless, and tells.
             return 0
-
-
-async def _end_some(
-    tx: Transaction,
-    epoch: int,
-    events: Sequence[DeskEvent],
-    short: set[tuple[int, str]],
-    early: set[DeskEvent],
-    now: datetime,
-    ended: Ended,
-) -> list[str]:
-    """End lines of one epoch. What must not be, for a person."""
-    lines = await _newest_lines(tx, epoch, {event.account for event in events})
-    nonces = await nonces_of(tx, {event.tx for event in events})
-    wrong = []
-    paid_raw = failed_raw = failed = other_raw = 0
-    for event in events:
-        line = lines.get(event.account)
-        if event.word == "paid":
-            if line is None or line.state in ("failed", "refused"):
-                attempt = None if line is None else line.attempt
-                wrong += await add_foreign(tx, event, attempt, now, is_early=event in early)
-            elif line.state == "confirmed":
-                continue
-            else:
-                if line.amount_raw != event.amount:
-                    # What is gone is gone: the books tell what the chain did, and a person is called.
-                    wrong.append(
-                        f"the desk paid {event.account} {event.amount} for epoch {epoch}, not {line.amount_raw}"
-                    )
-                    await tx.execute(_this(line).values(amount_raw=event.amount))
-                    other_raw += event.amount - line.amount_raw
-                await _end(tx, line, "confirmed", event, now)
-                paid_raw += event.amount
-            lines[event.account] = _Ended("confirmed", event.amount)
-            ended.confirmed += 1
-            metrics.payouts.labels("confirmed").inc()
-        elif line is None or line.state != "sent" or nonces.get(event.tx) != (line.payer, line.nonce):
-            # Of a transaction that was not ours, or of a line that has ended: it says nothing new.
-            continue
-        elif event.word == "skipped":
-            log.warning("a line was paid before, by an event that was not shown", epoch=epoch, address=event.account)
-            await _end(tx, line, "confirmed", event, now)
-            paid_raw += line.amount_raw
-            ended.confirmed += 1
-            lines[event.account] = _Ended("confirmed", event.amount)
-        elif (event.block, event.account) in short:
-            log.warning("the account could not pay, a payout goes again", epoch=epoch, address=event.account)
-            await tx.execute(_this(line).values(state="due"))
-            ended.again += 1
-        else:
-            log.warning("a payout failed for good", epoch=epoch, address=event.account, hash=event.tx)
-            await _end(tx, line, "failed", event, now)
-            failed, failed_raw = failed + 1, failed_raw + line.amount_raw
-            ended.failed += 1
-            lines[event.account] = _Ended("failed", event.amount)
-            metrics.payouts.labels("failed").inc()
-    await count(tx, epoch, wallets=-failed, live_raw=other_raw - failed_raw, paid_raw=paid_raw)
-    return wrong
-
-
-@dataclass(frozen=True, slots=True)
-class _Ended:
-    """A line that an earlier event of the same read has ended."""
-
-    state: str
-    amount_raw: int
-    attempt: int = 0
-    payer: str | None = None
-    nonce: int | None = None
-
-
-async def _newest_lines(tx: Transaction, epoch: int, accounts: Iterable[str]) -> dict[str, Any]:
-    found = await tx.execute(
-        select(earn_line)
-        .where(earn_line.c.epoch == epoch, earn_line.c.address.in_(sorted(accounts)))
-        .order_by(earn_line.c.attempt)
-    )
-    return {row.address: row for row in found}
-
-
-async def _end(tx: Transaction, line: Row[Any], state: str, event: DeskEvent, now: datetime) -> None:
-    await tx.execute(_this(line).values(state=state, hash=event.tx, block_number=event.block, ended_at=now))
-
-
-def _this(line: Row[Any]) -> Update:
-    return update(earn_line).where(
-        earn_line.c.epoch == line.epoch, earn_line.c.address == line.address, earn_line.c.attempt == line.attempt
-    )

@@ -73,10 +73,11 @@ async def add_foreign(
     if is_early:
         what = f"the desk paid {event.account} {event.amount} for epoch {event.epoch}"
         return [f"{what}, before that day was over: somebody else has or had the payer's key"]
-    return await _judge(tx, event)
+    return await what_is_wrong(tx, event)
 
 
-async def _judge(tx: Transaction, event: DeskEvent) -> list[str]:
+async def what_is_wrong(tx: Transaction, event: DeskEvent) -> list[str]:
+    """With a payment that nobody here has asked for, by the books. Nothing, or one reason for a person."""
     mine = and_(earn_share.c.epoch == earn_epoch.c.id, earn_share.c.address == event.account)
     found = await tx.execute(
         select(earn_epoch.c.state, earn_epoch.c.pool_raw, earn_epoch.c.eligible_total, earn_share.c.balance)
