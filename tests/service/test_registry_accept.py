@@ -34,6 +34,11 @@ def ticker_changed(assets):
     return assets
 
 
+def undeployed(assets):
+    listed(assets)["deployments"] = []
+    return assets
+
+
 def a_token_stands(far, address, said_uid=None):
     name = b"HOOD".ljust(32, b"\0")
     uid = said_uid or int.from_bytes(UID, "big")
@@ -218,6 +223,33 @@ def test_a_token_that_is_listed_no_more_is_served_as_it_was_until_a_person_forge
         far.issuer.edit = moved
         await registry.refresh()
         assert await address_of(yard) == 404
+        far.issuer.edit = lambda assets: assets
+        await registry.refresh()
+        assert await address_of(yard) == was
+
+    live(scenario, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_token_that_left_this_chain_holds_the_list_up_only_until_a_person_forgets_it(tmp_path):
+    async def scenario(yard, far):
+        registry, was = yard.deps.market.registry, await address_of(yard)
+        far.issuer.edit = undeployed
+        await registry.refresh()
+        assert await address_of(yard) == was
+        status, said = await tickyard(tmp_path, far, "show")
+        assert (status, "without a token on this chain" in said) == (1, True), said
+        status, said = await tickyard(tmp_path, far, "accept", SYMBOL)
+        assert (status, f"tickyard registry forget {SYMBOL}" in said) == (1, True), said
+        assert (await tickyard(tmp_path, far, "forget", SYMBOL))[0] == 0
+        await registry.refresh()
+        assert await address_of(yard) is None
+        assert REGISTRY.get_sample_value("tickyard_registry_changed_identities") == 0
+        assert (await tickyard(tmp_path, far, "show"))[0] == 0
+        # It comes back as nobody else.
+        far.issuer.edit = moved
+        await registry.refresh()
+        assert await address_of(yard) is None
         far.issuer.edit = lambda assets: assets
         await registry.refresh()
         assert await address_of(yard) == was

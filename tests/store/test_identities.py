@@ -1,6 +1,7 @@
 """Who is who, pinned in the store: one truth whoever comes first, and nobody but a person changes it."""
 
 import asyncio
+from datetime import timedelta
 
 import psycopg
 import pytest
@@ -12,6 +13,7 @@ from tickyard.market.listing.kept import ListingBook
 from tickyard.sources.issuer.border import ListedAsset
 from tickyard.store.copying.backup import backup
 from tickyard.store.copying.restore import restore
+from tickyard.store.identities import confirm_listing
 from tickyard.store.opening import open_store
 from yards.schema import lay
 
@@ -109,6 +111,24 @@ def test_an_asset_without_a_token_is_pinned_once_it_has_one(where):
         assert Symbol("LATER") not in book.pins
         await book.keep([*FAIR, listed("LATER", 60)], has_changed=True)
         assert book.pins[Symbol("LATER")].address == f"0x{60:040x}"
+        await store.close()
+
+    asyncio.run(go())
+
+
+def test_what_a_person_changes_of_the_list_is_no_word_of_the_issuers(where):
+    async def go():
+        store = await _store(where)
+        book = ListingBook(store)
+        await book.keep(FAIR, has_changed=True)
+        long_ago = CLOCK.now() - timedelta(hours=30)
+        async with store.begin() as tx:
+            await confirm_listing(tx, long_ago)
+        async with store.begin() as tx:
+            assert await book.forget(tx, Symbol("S1"))
+            await book.accept(tx, listed("S2", 70))
+        kept = await book.news()
+        assert (len(kept.assets), kept.seen_at) == (48, long_ago)
         await store.close()
 
     asyncio.run(go())

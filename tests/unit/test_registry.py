@@ -64,7 +64,8 @@ def test_an_honest_successor_is_taken(new):
     ("new", "why"),
     [
         (changed(3, address=at(99)), "S3 changed its address"),
-        (changed(3, address=None), "S3 changed its address"),
+        (changed(3, address=None), "S3 has no token on this chain any more"),
+        (changed(3, address=None, id="other"), "S3 changed its token uid"),
         (changed(3, id="other"), "S3 changed its token uid"),
         (changed(3, symbol=Symbol("S33")), "S33 is the token that we know as S3"),
         (changed(3, symbol=Symbol("S33"), address=at(99)), "S33 is the token that we know as S3"),
@@ -95,9 +96,19 @@ def test_an_asset_may_gain_its_address_later():
 def test_who_left_may_come_back_only_to_the_same_address():
     departed = {**PINS, Symbol("GONE"): identity_of(listed("GONE", at(50)))}
     check_refresh(KNOWN, [*KNOWN, listed("GONE", at(50))], departed)
-    for elsewhere in (at(51), None):
-        with pytest.raises(ListingRefused, match="GONE changed its address"):
-            check_refresh(KNOWN, [*KNOWN, listed("GONE", elsewhere)], departed)
+    with pytest.raises(ListingRefused, match="GONE changed its address"):
+        check_refresh(KNOWN, [*KNOWN, listed("GONE", at(51))], departed)
+
+
+def test_who_was_forgotten_may_be_listed_without_a_token_and_comes_back_as_nobody_else():
+    forgotten = [asset for asset in KNOWN if asset.symbol != "S3"]
+    without = changed(3, address=None)
+    check_refresh(forgotten, without, PINS)
+    check_refresh(without, without, PINS)
+    check_refresh(without, KNOWN, PINS)
+    for other in ({"address": at(51)}, {"address": at(4), "id": "other"}, {"address": None, "id": "other"}):
+        with pytest.raises(ListingRefused, match="S3 changed"):
+            check_refresh(without, changed(3, **other), PINS)
 
 
 def test_the_first_list_of_all_is_checked_against_itself():

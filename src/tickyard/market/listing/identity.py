@@ -55,8 +55,8 @@ def check_identities(pins: Mapping[Symbol, AssetIdentity], listed: Iterable[List
     for asset in listed:
         pin = pins.get(asset.symbol)
         if pin is not None:
-            # An asset may gain its address; one that has it keeps it, or is gone.
-            if asset.address != pin.address:
+            # Without an address nobody is mistaken for it; whether it may have lost it, `check_refresh` says.
+            if asset.address not in (None, pin.address):
                 found[asset.symbol] = f"{asset.symbol} changed its address"
             elif asset.id != pin.uid:
                 found[asset.symbol] = f"{asset.symbol} changed its token uid"
@@ -95,6 +95,10 @@ def check_refresh(old: Iterable[ListedAsset], new: Iterable[ListedAsset], pins: 
     old, new = list(old), list(new)
     check_listing(new)
     check_identities(pins, new)
+    # An asset may gain its address; one that has it keeps it, or is gone, or a person has forgotten that it had it.
+    had = {known.symbol for known in old if known.address}
+    if lost := tuple(asset.symbol for asset in new if asset.address is None and asset.symbol in had):
+        raise ListingRefused("; ".join(f"{symbol} has no token on this chain any more" for symbol in lost[:5]), lost)
     here = {asset.symbol for asset in new}
     # With those that went before: a list that loses a few each minute is no better than one that loses them at once.
     vanished = sum(known.symbol not in here for known in old)

@@ -161,8 +161,8 @@ class ListingBook:
             gone = {each.symbol for each in before} | {asset.symbol}
             # Who has no token is not pinned, and would still stand there with the uid that went to this one.
             others = [each for each in decode_listing(kept.body) if each.symbol not in gone and each.id != asset.id]
-            # Every process sees it at its next look, also while the issuer is silent.
-            await rows.keep_listing(tx, encode_listing([*others, replace(asset)]), now)
+            # Every process sees it at its next look, also while the issuer is silent. It confirms nobody else.
+            await rows.keep_listing(tx, encode_listing([*others, replace(asset)]), kept.seen_at)
         return before
 
     async def forget(self, tx: Transaction, symbol: Symbol) -> bool:
@@ -170,7 +170,8 @@ class ListingBook:
         kept = await rows.last_listing(tx)
         known = [] if kept is None else decode_listing(kept.body)
         others = [each for each in known if each.symbol != symbol]
-        if len(others) == len(known):
+        if kept is None or len(others) == len(known):
             return False
-        await rows.keep_listing(tx, encode_listing(others), self._store.clock.now())
+        # Of those who stay the issuer has said no more than before.
+        await rows.keep_listing(tx, encode_listing(others), kept.seen_at)
         return True

@@ -106,6 +106,8 @@ async def _accept(
     new = identity_of(asset) if asset else None
     if asset is None or new is None:
         _say(f"nothing was changed: the issuer lists no token {symbol} on this chain")
+        if asset is not None and symbol in book.pins:
+            _say(f"if its token here is really over, run `tickyard registry forget {symbol}`")
         return 1
     if address is not None and address.lower() != new.address:
         _say("nothing was changed: the issuer lists another address than the one you named")
