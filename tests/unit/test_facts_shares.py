@@ -50,8 +50,8 @@ def ask(name, facts=None, today=None):
         ("SNOW@2025-06-15", "2021-04-15", 288_700_000, None),
         # The cover of the year before was left standing; the average was made anew.
         ("GIS@2021", "2011-07-15", 642_700_000, "is that of 2010-06-18 to the last digit"),
-        # A smaller class is left out of every cover: a sixth of all shares.
-        ("MA@2021", "2010-02-20", None, "is below the average number of shares, as the one before was"),
+        # A smaller class is left out of every cover: a sixth of all shares, which the averages count.
+        ("MA@2021", "2010-02-20", 129_838_000, "is below the average number of shares, as the one before was"),
         # Shares were exchanged for those of a part that went: two averages are of a time before, and the second less so.
         ("DD@2021", "2021-05-07", 532_142_336, None),
         # A count in tens of millions comes back by itself.

@@ -14,7 +14,7 @@ from tickyard.features.research.filed.amounts import slip
 from tickyard.features.research.filed.facts import Candidate, candidate
 from tickyard.features.research.filed.reports import Report, implied_count, known, newest_average, public_float
 from tickyard.features.research.filed.settling import latest
-from tickyard.features.research.shares.classes import classes_on, counted, is_lone, left_out
+from tickyard.features.research.shares.classes import classes_on, counted, is_lone, is_of_all, left_out
 from tickyard.features.research.shares.desk import (
     SILENT,
     UNIT,
@@ -214,7 +214,7 @@ def _average(desk: Desk) -> _Try:
     trouble = trouble or by_itself(row, desk.today) or late(desk, row) or too_early(desk, row)
     if trouble is None and is_silent(desk, row.start or row.end):
         trouble = f"is of a time before {SILENT}"
-    if trouble is None and not is_as_before(desk, row):
+    if trouble is None and not is_as_before(desk, row) and not is_of_all(desk, row):
         trouble = "is not what the last cover says"
     trouble = trouble or restated_since(desk, row)
     if trouble is not None:

@@ -9,10 +9,10 @@ from tickyard.features.research.filed import concepts
 from tickyard.features.research.filed.amounts import are_close, slip
 from tickyard.features.research.filed.concepts import Number
 from tickyard.features.research.filed.periods import COUNT_AGE
-from tickyard.features.research.filed.reports import newest_average
+from tickyard.features.research.filed.reports import implied_count, newest_average
 from tickyard.features.research.filed.settling import latest
 from tickyard.features.research.shares.desk import Desk, of_newest_day
-from tickyard.features.research.shares.doubts import Witnesses, balance_in
+from tickyard.features.research.shares.doubts import LEAST, Witnesses, balance_in
 from tickyard.sources.filings.border import CompanyFacts, Entry
 
 _UNIT: Final = "shares"
@@ -58,6 +58,17 @@ def is_lone(desk: Desk, row: Entry, seen: Witnesses) -> bool:
         return False
     told = (seen.average, seen.balance, seen.implied)
     return row.value is not None and not any(each is not None and are_close(row.value, each) for each in told)
+
+
+def is_of_all(desk: Desk, row: Entry) -> bool:
+    """Whether an average counts classes of which the covers of this report and the one before told one only: the other
+    report averaged about as many, and profit over profit per share makes about as many."""
+    before = newest_average(desk.facts, desk.reports[1].accession) if len(desk.reports) > 1 else None
+    told = (before[1].value if before is not None else None, implied_count(desk.facts, row.accession))
+    count = row.value or 0
+    if any(each.value is not None and each.value < LEAST for each in desk.covers if each.accession == row.accession):
+        return False  # a daughter's own shares: those of the average are its mother's
+    return count > 0 and all(each is not None and concepts.size(each - count) * 10 <= count for each in told)
 
 
 def left_out(desk: Desk, count: Number) -> tuple[str, ...]:
