@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from tickyard.features.research.filed import concepts, costs
+from tickyard.features.research.filed.discontinued import MINORITY_DISCONTINUED
 from tickyard.sources.filings.border import Broken, Registrant, read_company, read_facts, read_tickers
 from tickyard.sources.filings.concepts import WANTED
 from tickyard.sources.filings.facts import read_number
@@ -211,6 +212,7 @@ def test_every_concept_we_choose_from_is_decoded():
         *concepts.NET_INCOME,
         *concepts.MINORITY,
         *concepts.MINORITY_DIVIDED,
+        *MINORITY_DISCONTINUED,
         concepts.CONTINUING_PER_SHARE,
         *concepts.MINORITY_SIGNS,
         *concepts.OWNERS_COMPREHENSIVE,

@@ -216,3 +216,29 @@ def test_either_line_tells_that_the_owners_have_another_amount_under_the_standar
 def test_a_lone_profit_under_other_standards_is_taken_where_it_is_the_owners_part():
     found = series(small(STRAY.replace("EUR 36m", "EUR -1464m")), "1231", date(2019, 7, 24)).annual[0]
     assert found.net_income.concept == "us-gaap:NetIncomeLoss"
+
+
+def test_a_minority_has_its_part_of_what_goes_on_and_of_what_was_given_up():
+    """Told apart and without a sum, as in a year in which a business was handed over to shareholders."""
+    told = f"""
+        RevenueFromContractWithCustomerExcludingAssessedTax USD 11790200k {YEAR}
+        ProfitLoss USD -1185500k {YEAR}
+        IncomeLossFromContinuingOperationsAttributableToNoncontrollingEntity USD 17400k {YEAR}
+        EarningsPerShareBasic USD/shares -4.20 {YEAR}
+        average shares 287000k {YEAR}
+    """
+    given_up = "IncomeLossFromDiscontinuedOperationsNetOfTaxAttributableToNoncontrollingInterest"
+    found = study_small(f"{told}\n{given_up} USD 2200k {YEAR}")
+    assert found.net_income.value == -1_205_100_000
+    assert "continuing operations only" not in found.note
+
+
+def test_a_part_of_what_was_given_up_is_in_a_minority_that_is_told_as_a_whole():
+    found = study_small(f"""
+        Revenues USD 54469m {YEAR}
+        ProfitLoss USD 550m {YEAR}
+        NetIncomeLossAttributableToNoncontrollingInterest USD 35m {YEAR}
+        IncomeLossFromContinuingOperationsAttributableToNoncontrollingEntity USD 1m {YEAR}
+        IncomeLossFromDiscontinuedOperationsNetOfTaxAttributableToNoncontrollingInterest USD 34m {YEAR}
+    """)
+    assert found.net_income.value == 515_000_000

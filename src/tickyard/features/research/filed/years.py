@@ -6,6 +6,7 @@ from datetime import date
 
 from tickyard.features.research.filed import concepts, costs
 from tickyard.features.research.filed.concepts import Number
+from tickyard.features.research.filed.discontinued import MINORITY_DISCONTINUED
 from tickyard.features.research.filed.periods import (
     ANNUAL_FORMS,
     INTERIM_FOREIGN_FORMS,
@@ -26,6 +27,7 @@ _READ = (
     *concepts.MINORITY,
     *concepts.MINORITY_DIVIDED,
     *concepts.MINORITY_SIGNS,
+    *MINORITY_DISCONTINUED,
     *concepts.OWNERS_COMPREHENSIVE,
     *concepts.OTHER_COMPREHENSIVE,
     *concepts.PREFERRED_DIVIDENDS,

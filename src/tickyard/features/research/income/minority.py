@@ -4,6 +4,7 @@ from typing import Final
 
 from tickyard.features.research.filed import concepts
 from tickyard.features.research.filed.concepts import Number
+from tickyard.features.research.filed.discontinued import MINORITY_DISCONTINUED
 from tickyard.features.research.filed.statement import Statement, Years
 from tickyard.features.research.income.divided import (
     has_digits_of,
@@ -20,6 +21,8 @@ def minority_of(statement: Statement, whole: Number | None = None) -> Number | N
     added up when only their sum leaves of the whole profit what was divided among the shares."""
     parts = {value for name in _NAMES if (value := statement.get(name)) is not None}
     found = statement.first(concepts.MINORITY)
+    if (discontinued := of_discontinued(statement)) and found is not None:
+        parts, found = (parts - {found}) | {found + discontinued}, found + discontinued
     if found is None:
         divided = [value for name in concepts.MINORITY_DIVIDED if (value := statement.get(name)) is not None]
         found = sum(divided) if divided else None
@@ -30,6 +33,13 @@ def minority_of(statement: Statement, whole: Number | None = None) -> Number | N
     if whole is None or found is None or is_little or is_what_was_divided(statement, whole - found):
         return found
     return sum(parts) if is_what_was_divided(statement, whole - sum(parts)) else found
+
+
+def of_discontinued(statement: Statement) -> Number:
+    """The minority's part of operations that were given up, where its part of those that go on is told without it."""
+    told = [name for name in concepts.MINORITY if statement.get(name) is not None]
+    is_apart = bool(told) and told[0] in concepts.MINORITY_CONTINUING
+    return (statement.first(MINORITY_DISCONTINUED) or 0) if is_apart else 0
 
 
 def whole_less_minority(statement: Statement) -> Number | None:

@@ -20,6 +20,7 @@ from tickyard.features.research.income.minority import (
     is_parents,
     is_told_by_shares,
     minority_of,
+    of_discontinued,
 )
 from tickyard.sources.filings.border import Entry
 
@@ -216,6 +217,7 @@ def _less(statement: Statement, name: str, row: Entry, rest: Number) -> Taken:
     divided = divided_instead(statement, rest)
     remark = f"{SUBTRACTED} {_LESS_DIVIDED.format(divided=divided)}" if divided is not None else SUBTRACTED
     told = [each for each in (*concepts.MINORITY, *concepts.MINORITY_DIVIDED) if statement.get(each) is not None]
-    if told and told[0] in concepts.MINORITY_CONTINUING and not is_what_was_divided(statement, rest):
+    is_continuing = told and told[0] in concepts.MINORITY_CONTINUING and not of_discontinued(statement)
+    if is_continuing and not is_what_was_divided(statement, rest):
         remark = f"{remark} {_CONTINUING}"
     return f"{name} - minority owners' part", part, remark, "The whole profit less the minority owners' part."
