@@ -6,6 +6,7 @@ from tickyard.features.research.filed import concepts
 from tickyard.features.research.filed.amounts import is_equal, slip
 from tickyard.features.research.filed.concepts import Number
 from tickyard.features.research.filed.statement import Statement
+from tickyard.features.research.revenue.interest import gross_income
 from tickyard.features.research.revenue.proofs import prove, sums_of
 from tickyard.sources.filings.border import Entry
 
@@ -53,7 +54,18 @@ def sum_of_parts(statement: Statement, losers: dict[str, str], before: Statement
         note = f"revenue is {parts} of the same filing, which tags no total."
         why = "The sum of two parts, because the filing tags no total."
         return Trial((f"{one} + {other}", whole, total), why, (note,), losers)
-    return _twice_proved(statement, losers)
+    return _twice_proved(statement, losers) or _of_lender_abroad(statement, losers)
+
+
+def _of_lender_abroad(statement: Statement, losers: dict[str, str]) -> Trial | None:
+    value = gross_income(statement)
+    if value is None or any(name in statement.rows for name in concepts.TOTALS):
+        return None
+    note = (
+        "revenue is what the filer tags as gross profit: net interest is in it, and no total or cost of sales is told."
+    )
+    name = concepts.GROSS_PROFITS[1]
+    return Trial((name, statement.rows[name], value), "A lender's gross income.", (note,), losers)
 
 
 def made_of_parts(statement: Statement, concept: str, value: Number) -> str | None:

@@ -3,7 +3,12 @@
 from tickyard.features.research.filed import concepts, costs
 from tickyard.features.research.filed.concepts import Number
 from tickyard.features.research.filed.statement import Statement
-from tickyard.features.research.revenue.interest import after_interest, banking_income, without_interest_abroad
+from tickyard.features.research.revenue.interest import (
+    after_interest,
+    banking_income,
+    income_abroad,
+    without_interest_abroad,
+)
 from tickyard.features.research.revenue.proofs import (
     WITHOUT_GAINS,
     is_less_than_left_abroad,
@@ -49,6 +54,7 @@ _WITH_FAR_MORE = (
 )
 _RENT = "revenue is rent: contracts with customers of {fees} stand beside it, unless they are no part of revenue."
 _CROSSED = "revenue may include other income: the filing tags {less} as what should be revenue with other income."
+_LEFT_ABROAD = "revenue is what is left of {more}, tagged as revenue too, after interest, fees or losses on loans."
 _REMARKS = {
     concepts.IFRS_WITH_OTHER: ("revenue includes other income: the filing tags no narrower total.",),
     concepts.IFRS_INSURANCE: ("revenue is that of insurance: what investments earned is not in it.",),
@@ -71,6 +77,8 @@ def remarks_on(
         notes = (_BEFORE_INTEREST.format(rest=after),)
     elif (after := banking_income(statement, value)) is not None:
         notes = (_MAYBE_BEFORE_INTEREST.format(rest=after),)
+    elif (more := _before_income(statement, concept, value)) is not None:
+        notes = (_LEFT_ABROAD.format(more=more),)
     elif (after := without_interest_abroad(statement, concept, value)) is not None:
         notes = (_BEFORE_INTEREST_ABROAD.format(rest=after),)
     # Hedges that lost may bring a total a little below its contracts.
@@ -79,6 +87,14 @@ def remarks_on(
     if concept in concepts.LEASES:
         notes += _beside_rent(statement, value)
     return notes + _on_parts(statement, concept, value, before)
+
+
+def _before_income(statement: Statement, concept: str, value: Number) -> Number | None:
+    """What a foreign lender tags as revenue beside the income of its statement, if that is what was taken."""
+    more = statement.get(concepts.IFRS_REVENUE)
+    if concept != concepts.IFRS_WITH_OTHER or more is None:
+        return None
+    return more if income_abroad(statement, concepts.IFRS_REVENUE, more) == value else None
 
 
 def _beside_rent(statement: Statement, value: Number) -> tuple[str, ...]:

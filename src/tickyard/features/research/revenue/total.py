@@ -14,7 +14,7 @@ from tickyard.features.research.filed.facts import (
     unread,
 )
 from tickyard.features.research.filed.statement import Statement
-from tickyard.features.research.revenue.interest import is_less_than_banking
+from tickyard.features.research.revenue.interest import income_abroad, is_less_than_banking
 from tickyard.features.research.revenue.parts import OFF_SCALE, Trial, less_excise, made_of_parts, sum_of_parts
 from tickyard.features.research.revenue.proofs import (
     SALES_PROOF,
@@ -49,6 +49,7 @@ _DISPROVED = "A slice: more was left over, or with what was spent twice as much,
 _NOTHING_SOLD = "No revenue: what was lost in operation is all that was spent."
 _BESIDE_THE_SUM = "No total: what was left over and spent comes to another amount."
 _MARGIN = "A margin: far more than interest is taken off it."
+_BEFORE_INCOME = "Before interest, fees or losses on loans: the income of the statement stands beside it."
 _INTEREST = "Interest of a comparable size lies outside it, so it is only a part of revenue."
 _ONE_BUSINESS = "One business of several, unless something else in the filing comes to it."
 ONLY_A_PART = "revenue: only a part of it is reported"
@@ -149,6 +150,8 @@ def _sift(
         is_refuted = is_disproved(statement, value) and not _is_year_of_gains(
             statement, concept, value, before, readable
         )
+        if trouble is None and income_abroad(statement, concept, value) is not None:
+            trouble = _BEFORE_INCOME
         if trouble is None and is_refuted:
             trouble = _DISPROVED
         if trouble is None and is_nothing_sold(statement, value):
