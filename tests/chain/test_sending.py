@@ -11,7 +11,7 @@ from eth_account import Account
 
 from tickyard.client import NodeUnreachable, Order, TradeRefused, TradeUnsettled, Unreachable
 from tickyard.client.answers.shared import TradeBuild
-from tickyard.client.sending import send_trade
+from tickyard.client.sending import TradeDone, send_trade
 from tickyard.sandbox.node.abi import call_data
 from tickyard.sandbox.standins.process import open_port
 from tickyard.sandbox.world.place import ROUTER, USDG
@@ -27,8 +27,10 @@ class Front:
 
     def __init__(self, behind):
         self.behind = behind
-        self.edit = lambda _method, _params, answer: answer
         self.sent = []
+
+    def edit(self, _method, _params, answer):
+        return answer
 
     def add_to(self, app):
         app.router.add_post("/", self.pass_on)
@@ -293,6 +295,43 @@ def test_a_node_that_stays_behind_gets_no_second_step_and_the_trade_can_be_conti
     assert (len(set(desk.sent)), len(caught.value.sent), desk.nonce()) == (1, 1, nonce + 1)
     desk.send(build, sent=caught.value.sent)
     assert desk.nonce() == nonce + 2
+
+
+def test_the_same_order_from_two_programs_at_once_is_one_trade_and_told_as_one(desk, wallet):
+    desk.yard.rpc("hardhat_impersonateAccount", SIGNER.address)
+    type(wallet)(wallet.yard, SIGNER.address.lower()).approve(USDG, 25 * 10**6)
+    build, nonce = desk.build(), desk.nonce()
+    assert len(build.steps) == 1
+    both = asyncio.Barrier(2)
+
+    class Meeting(Front):
+        def edit(self, method, _params, answer):
+            # So large that the two limits are never equal by chance.
+            return {**answer, "result": hex(10**7)} if method == "eth_estimateGas" else answer
+
+        async def pass_on(self, request):
+            answer = await super().pass_on(request)
+            if b"eth_getBalance" in await request.read():
+                # The last that is asked before the signing: neither has sent anything when the other signs.
+                await both.wait()
+            return answer
+
+    async def run():
+        runner, port = await open_port([front := Meeting(desk.yard.node.url)])
+        url = f"http://127.0.0.1:{port}/"
+        try:
+            sendings = [send_trade(build, SIGNER, order=ORDER, rpc_url=url, wait_s=20) for _ in "ab"]
+            return front, await asyncio.gather(*sendings, return_exceptions=True)
+        finally:
+            await runner.cleanup()
+
+    front, ends = desk.yard.run(run())
+    assert len(set(front.sent)) == 2
+    assert desk.nonce() == nonce + 1
+    (done,) = [end for end in ends if isinstance(end, TradeDone)]
+    (other,) = [end for end in ends if isinstance(end, TradeUnsettled)]
+    assert (done.paid, len(other.sent)) == (25 * 10**6, 1)
+    assert "its nonce is used, by another transaction" in str(other)
 
 
 def test_a_step_that_would_fail_is_not_sent(desk):

@@ -129,6 +129,30 @@ test('a node that names any fee does not get it signed by a key of this machine'
   }
 });
 
+test('two programs that send the same trade with one key do not sign the same transaction', async () => {
+  const account = privateKeyToAccount('0x' + '6b'.repeat(32));
+  const signed = [];
+  const answers = {
+    eth_chainId: () => '0x1237',
+    eth_getTransactionCount: () => `0x${(40 + (signed.length % 2)).toString(16)}`,
+    eth_getBlockByNumber: () => ({ timestamp: '0x6b49d0a0', baseFeePerGas: '0x1', number: '0x1', transactions: [] }),
+    eth_estimateGas: () => '0x30d40',
+    eth_maxPriorityFeePerGas: () => '0x3b9aca00',
+    eth_sendRawTransaction: ([raw]) => (signed.push(parseTransaction(raw)), another),
+  };
+  const request = async ({ method, params }) => answers[method] ? answers[method](params) : null;
+  for (let each = 0; each < 4; each++) {
+    const wallet = createWalletClient({ account, transport: custom({ request }) }).extend(publicActions);
+    wallet.waitForTransactionReceipt = async ({ hash }) => ({ transactionHash: hash, status: 'success', logs: [] });
+    await send(build({ swap: { recipient: account.address } }), { ...ASK, recipient: account.address }, wallet);
+  }
+  const swaps = signed.filter((each) => each.nonce === 41);
+  assert.equal(swaps.length, 4);
+  assert.ok(new Set(swaps.map((each) => each.gas)).size > 1);
+  // A fifth more than it was estimated to take is always left.
+  assert.ok(signed.every((each) => each.gas > 240_000n && each.gas <= 250_000n));
+});
+
 test('an account with transactions under way is not used: one of them may be this very trade', async () => {
   const wallet = Object.assign(new PaperWallet(), { underWay: 1 });
   await assert.rejects(send(build(), ASK, wallet), BuildRefused);
