@@ -390,3 +390,25 @@ def test_the_words_of_a_service_do_not_move_the_cursor_of_whoever_signs(up):
     done = twisted(up, twist, "buy", "AAPL", "25")
     assert "You receive a fortune." in done.stdout
     assert [char for char in done.stdout if not char.isprintable() and char != "\n"] == []
+
+
+def test_whoever_interrupts_what_has_ended_does_not_change_how_it_is_told(up):
+    demo = up.get("/sandbox")[1]
+    with _Forgetful(demo["rpcUrl"]) as node:
+        threading.Thread(target=node.serve_forever, daemon=True).start()
+        forgetful = f"http://127.0.0.1:{node.server_port}"
+        for rpc, told, code in ((demo["rpcUrl"], "paid 25", 0), (forgetful, "interrupted; 0x", 3)):
+            words = ("buy", "AAPL", "25", "--yes", "--url", up.base, "--rpc", rpc)
+            command = [sys.executable, "-m", "tickyard", "trade", *words]
+            heeded = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+            pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+            with subprocess.Popen(command, cwd=ROOT, preexec_fn=heeded, **pipes) as running:
+                if rpc == forgetful:
+                    assert node.looked.wait(STUCK_S)
+                    running.send_signal(signal.SIGINT)
+                said = next((line for line in running.stdout if line.startswith(told)), "")
+                # Python takes a while to go, and whoever is impatient has pressed it again by then.
+                running.send_signal(signal.SIGINT)
+                running.communicate(timeout=STUCK_S)
+            assert (running.returncode, bool(said)) == (code, True)
+        node.shutdown()

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import getpass
 import json
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -110,7 +111,12 @@ def _trade(url: str, order: Order, args: argparse.Namespace, answer: Callable[[s
     if not args.yes and answer("sign and send? [y/N] ").strip().lower() not in ("y", "yes"):
         _complain("nothing was sent")
         return 1
-    done = asyncio.run(_sent(url, order, signer, check.build, signed))
+    try:
+        done = asyncio.run(_sent(url, order, signer, check.build, signed))
+    finally:
+        # How it ended is known from here on. Python takes a while to go, and a Ctrl-C in that time would end it as 130:
+        # before anything was sent.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     is_buy = order.side == "buy"
     dollars, tokens = (done.paid, done.received) if is_buy else (done.received, done.paid)
     usdg, token = f"{UsdgAmount(dollars).text()} USDG", f"{TokenAmount(tokens).text()} {check.build.symbol}"
