@@ -1,14 +1,16 @@
 import { type Approval, BuildRefused, decode, encode, type Hex, lower, type Swap } from './calldata.js';
-import { TickyardError } from './errors.js';
 import type { TradeBuild } from './generated/answers.js';
 import type { BuildTradeAsk } from './generated/operations.js';
 import { CHAIN_ID, ROUTER, USDG } from './generated/pinned.js';
 import { pause } from './pause.js';
 import { approvedIn, movedFor, type TransactionReceipt, wholeReceipt } from './receipts.js';
+import type { LocalWallet } from './signed.js';
+import { NodeBehind, SendUncertain, type SignedStep, StepFailed, StepReplaced } from './unfinished.js';
 
 export { USDG };
 export { type Approval, BuildRefused, decode, encode, type Hex, type Swap } from './calldata.js';
 export { eachOnce, movedFor, type TransactionReceipt, wholeReceipt } from './receipts.js';
+export { NodeBehind, SendUncertain, type SignedStep, StepFailed, StepReplaced } from './unfinished.js';
 
 /**
  * What `send` needs of a wallet: a viem wallet client with the public actions has it,
@@ -22,57 +24,23 @@ export interface Wallet {
   getBlock(): Promise<{ timestamp: bigint }>;
   // viem's own types depend on the chain; these are the fields that are used.
   sendTransaction(transaction: never): Promise<Hex>;
-  estimateGas?(call: never): Promise<bigint>;
-  estimateFeesPerGas?(): Promise<{ maxFeePerGas: bigint; maxPriorityFeePerGas: bigint }>;
   // viem answers with the receipt of another transaction where one took the nonce, and tells of it by `onReplaced`.
   waitForTransactionReceipt(ask: { hash: Hex; onReplaced?: (by: { reason: string }) => void }): Promise<TransactionReceipt>;
+  // With these and a `local` account a step is signed first, and the same bytes are sent until the chain has them.
+  estimateGas?(call: never): Promise<bigint>;
+  estimateFeesPerGas?(): Promise<{ maxFeePerGas: bigint; maxPriorityFeePerGas: bigint }>;
+  getBalance?(ask: { address: Hex }): Promise<bigint>;
+  signTransaction?(transaction: never): Promise<Hex>;
+  sendRawTransaction?(ask: { serializedTransaction: Hex }): Promise<Hex>;
+  getTransaction?(ask: { hash: Hex }): Promise<unknown>;
+  getTransactionReceipt?(ask: { hash: Hex }): Promise<TransactionReceipt>;
 }
 
 const DEADLINE_MAX_S = 86_400;
 const FEE_MOST_WEI = 2n * 10n ** 16n;
+const WAIT_MS = 120_000;
 // Said with every transaction: neither a wallet nor a node that has moved to another chain gets it signed for that one.
 const CHAIN = { id: CHAIN_ID, name: 'the chain of the build' };
-
-/** A step was mined and failed; the ones after it were not sent. */
-export class StepFailed extends TickyardError {
-  constructor(
-    message: string,
-    readonly receipt: TransactionReceipt,
-  ) {
-    super(message);
-  }
-}
-
-/** Another transaction took the place of a step, or its owner changed it in the wallet; the steps after it were not sent. */
-export class StepReplaced extends TickyardError {
-  constructor(
-    message: string,
-    readonly receipt: TransactionReceipt,
-  ) {
-    super(message);
-  }
-}
-
-/** Nobody knows whether a step was sent. Its nonce is taken: look at it before anything else is sent. */
-export class SendUncertain extends TickyardError {
-  constructor(
-    message: string,
-    readonly nonce: number,
-    readonly hash: Hex | null,
-  ) {
-    super(message);
-  }
-}
-
-/** The node does not know the block of a step that is mined, though it was waited for; the steps after it were not sent. */
-export class NodeBehind extends TickyardError {
-  constructor(
-    message: string,
-    readonly receipts: readonly TransactionReceipt[],
-  ) {
-    super(message);
-  }
-}
 
 export interface Done {
   receipts: TransactionReceipt[];
@@ -83,10 +51,14 @@ export interface Done {
 export interface SendOptions {
   /** Told before a step is handed to the wallet, and when its transaction is known. */
   onStep?: (step: Approval | Swap, index: number, hash: Hex | null) => void;
-  /** The most that the gas of one step may cost, 0.02 ETH unless said. For an account whose key is on this machine. */
-  feeMostWei?: bigint;
-  /** How long to wait for a node that does not know the step before yet, a minute unless said. */
+  /** How long to wait for a node that does not know the step before yet, and for the chain to have one that was signed on this machine: two minutes unless said. */
   waitMs?: number;
+  /** The most that the gas of one step may cost, 0.02 ETH unless said. For an account whose key is on this machine, as are the next two. */
+  feeMostWei?: bigint;
+  /** Told of each step before it leaves: whoever is interrupted after that still has the bytes. */
+  onSigned?: (step: SignedStep) => void | Promise<void>;
+  /** Steps that an earlier try has signed for this very build; they are continued, never signed anew. */
+  sent?: readonly SignedStep[];
 }
 
 /** What was asked for, as far as the steps must say it. */
@@ -157,39 +129,63 @@ function checked(build: TradeBuild, ask: TradeAsk, now?: number): (Approval | Sw
 
 /**
  * Signs and sends the steps in order, each made from its decoded calldata, and waits for it. Refuses before anything is
- * signed when the calldata does not say what was asked. Never sends a step twice: its nonce is fixed before it leaves.
+ * signed when the calldata does not say what was asked. Never sends two transactions for a step: its nonce is fixed before it leaves.
  */
 export async function send(build: TradeBuild, ask: TradeAsk, wallet: Wallet, options: SendOptions = {}): Promise<Done> {
   check(build, ask);
   const { address } = wallet.account;
+  const { onStep, waitMs = WAIT_MS, feeMostWei = FEE_MOST_WEI, sent = [] } = options;
   refuseUnless(lower(address) === lower(ask.recipient), 'the wallet is not the recipient');
-  // The chain's own time: a sandbox is ahead of this machine.
-  const steps = check(build, ask, Number((await wallet.getBlock()).timestamp));
+  const now = Number((await wallet.getBlock()).timestamp);
+  // The chain's own time: a sandbox is ahead of this machine. A step that is out may have outlived the deadline.
+  const steps = check(build, ask, sent.length ? Math.min(now, build.deadline - 1) : now);
+  const local = isLocal(wallet) ? { wallet, ...(await import('./signed.js')) } : null;
+  refuseUnless(local || wallet.account.type !== 'local', 'a key on this machine needs a viem wallet client with the public actions');
+  refuseUnless(sent.length <= steps.length && sent.every((each, index) => local?.isOf(each, encode(steps[index]!))), 'what was signed before is no step of this build, or of no key of this machine');
+  const signed: SignedStep[] = [];
   const receipts: TransactionReceipt[] = [];
-  let nonce = 0;
+  let least = 0;
   for (const [index, step] of steps.entries()) {
-    // Before each: a person may change the chain in the wallet while a step waits for its block.
-    refuseUnless((await wallet.getChainId()) === CHAIN_ID, 'the wallet is on another chain');
-    // A person may take longer over the approval than the swap is good for: it could only fail, and cost its gas.
-    const isInTime = !index || Number((await wallet.getBlock()).timestamp) < build.deadline;
-    refuseUnless(isInTime, `the deadline has passed while the step before was waited for: step ${index + 1} was not sent`);
-    nonce = await freeNonce(wallet, receipts.length ? nonce + 1 : 0, receipts, options.waitMs ?? 60_000);
-    options.onStep?.(step, index, null);
-    const receipt = await sendOnce(wallet, step, nonce, options.feeMostWei ?? FEE_MOST_WEI, (hash) => options.onStep?.(step, index, hash));
+    let nonce = sent[index]?.nonce;
+    if (nonce === undefined) {
+      // Before each: a person may change the chain in the wallet while a step waits for its block.
+      refuseUnless((await wallet.getChainId()) === CHAIN_ID, 'the wallet is on another chain');
+      // A person may take longer over the approval than the swap is good for: it could only fail, and cost its gas.
+      const isInTime = !index || Number((await wallet.getBlock()).timestamp) < build.deadline;
+      refuseUnless(isInTime, `the deadline has passed while the step before was waited for: step ${index + 1} was not sent`);
+      nonce = await freeNonce(wallet, least, receipts, signed, waitMs);
+    }
+    onStep?.(step, index, null);
+    let receipt: TransactionReceipt;
+    if (local) {
+      const each = sent[index] ?? (await local.sign(local.wallet, encode(step), nonce, feeMostWei));
+      if (!sent[index]) await options.onSigned?.(each);
+      signed.push(each);
+      onStep?.(step, index, each.hash);
+      receipt = await local.settle(local.wallet, signed, waitMs);
+    } else receipt = await sendOnce(wallet, step, nonce, (hash) => onStep?.(step, index, hash));
     if (receipt.status !== 'success') throw new StepFailed(`step ${index + 1} was mined and failed`, receipt);
     // The wallet shows the amount to its owner, who may change it.
     const isEnough = step.kind !== 'approval' || approvedIn(receipt, step, address) >= step.amount;
     if (!isEnough) throw new StepReplaced('the approval that was sent is for less than the swap needs', receipt);
     receipts.push(receipt);
+    least = nonce + 1;
   }
   return { receipts, moved: movedFor(address, receipts) };
+}
+
+/** Whether it signs on this machine and hands out the bytes. A browser's wallet signs and sends in one, and keeps them to itself. */
+function isLocal(wallet: Wallet): wallet is LocalWallet {
+  const { estimateGas, estimateFeesPerGas, getBalance, signTransaction, sendRawTransaction, getTransaction, getTransactionReceipt } = wallet;
+  const has = [estimateGas, estimateFeesPerGas, getBalance, signTransaction, sendRawTransaction, getTransaction, getTransactionReceipt];
+  return wallet.account.type === 'local' && has.every((each) => typeof each === 'function');
 }
 
 /**
  * The next nonce, of a node that knows the block of the step before: behind a balancer another one may answer, and would
  * give a nonce that is used and judge the step by a state without the approval.
  */
-async function freeNonce(wallet: Wallet, least: number, receipts: readonly TransactionReceipt[], waitMs: number): Promise<number> {
+async function freeNonce(wallet: Wallet, least: number, receipts: readonly TransactionReceipt[], sent: readonly SignedStep[], waitMs: number): Promise<number> {
   const { address } = wallet.account;
   const until = Date.now() + waitMs;
   for (;;) {
@@ -200,14 +196,13 @@ async function freeNonce(wallet: Wallet, least: number, receipts: readonly Trans
       refuseUnless(pending <= nonce, 'the account has transactions under way: wait for them first');
       return nonce;
     }
-    if (Date.now() >= until) throw new NodeBehind(`the node is behind: it does not know step ${receipts.length}, which is mined`, receipts);
+    if (Date.now() >= until) throw new NodeBehind(`the node is behind: it does not know step ${receipts.length}, which is mined`, receipts, sent);
     await pause(250);
   }
 }
 
-async function sendOnce(wallet: Wallet, step: Approval | Swap, nonce: number, feeMost: bigint, tell: (hash: Hex) => void) {
-  const call = { ...encode(step), value: 0n, account: wallet.account };
-  const transaction = { ...call, nonce, chain: CHAIN, ...(await fees(wallet, call, feeMost)) };
+async function sendOnce(wallet: Wallet, step: Approval | Swap, nonce: number, tell: (hash: Hex) => void) {
+  const transaction = { ...encode(step), value: 0n, account: wallet.account, nonce, chain: CHAIN };
   let hash: Hex | null = null;
   let becomes = '';
   let receipt: TransactionReceipt;
@@ -223,23 +218,6 @@ async function sendOnce(wallet: Wallet, step: Approval | Swap, nonce: number, fe
   if (lower(receipt.transactionHash) === lower(hash) || becomes === 'repriced') return receipt;
   if (becomes) throw new StepReplaced('another transaction was sent in the place of this step', receipt);
   throw new SendUncertain(`the receipt for the transaction with nonce ${nonce} is of another one`, nonce, hash);
-}
-
-/** What a local account pays for gas: a node that names any price could spend the wallet on it. */
-async function fees(wallet: Wallet, call: object, most: bigint) {
-  if (wallet.account.type !== 'local' || !wallet.estimateGas || !wallet.estimateFeesPerGas) return {};
-  const gas = limit(await wallet.estimateGas(call as never));
-  const { maxFeePerGas, maxPriorityFeePerGas } = await wallet.estimateFeesPerGas();
-  refuseUnless(gas * maxFeePerGas <= most, `the node asks for a fee of up to ${gas * maxFeePerGas} wei, over the ${most} that are allowed`);
-  return { gas, maxFeePerGas, maxPriorityFeePerGas };
-}
-
-/**
- * About a quarter more, and for nobody else the same: else one key in two programs signs one trade to the same bytes, and
- * both take the one trade for theirs.
- */
-function limit(estimate: bigint): bigint {
-  return (estimate * 5n) / 4n - BigInt(Math.floor((Math.random() * Number(estimate)) / 32));
 }
 
 /** The person said no, or the node that the step would fail when it was asked for its gas: nothing has left. */
