@@ -242,3 +242,20 @@ def test_a_part_of_what_was_given_up_is_in_a_minority_that_is_told_as_a_whole():
         IncomeLossFromDiscontinuedOperationsNetOfTaxAttributableToNoncontrollingInterest USD 34m {YEAR}
     """)
     assert found.net_income.value == 515_000_000
+
+
+def test_what_the_owners_earned_in_all_keeps_a_whole_profit_that_preferred_shares_had_a_part_of():
+    """Their dividends stand under a name of the filer's own, and a daughter's owners are still paid out."""
+    told = f"""
+        RevenueFromContractWithCustomerExcludingAssessedTax USD 1100760k {YEAR}
+        NetIncomeLoss USD -243561k {YEAR}
+        ProfitLoss USD -243561k {YEAR}
+        NetIncomeLossAvailableToCommonStockholdersBasic USD -275760k {YEAR}
+        PaymentsToMinorityShareholders USD 5163k {YEAR}
+        EarningsPerShareBasic USD/shares -10.81 {YEAR}
+        average shares 25498k {YEAR}
+    """
+    assert study_small(told).net_income.value == -275_760_000
+    earned = f"ComprehensiveIncomeNetOfTax USD -242929k {YEAR}"
+    other = f"OtherComprehensiveIncomeLossNetOfTaxPortionAttributableToParent USD 632k {YEAR}"
+    assert study_small(f"{told}\n{earned}\n{other}").net_income.value == -243_561_000

@@ -205,6 +205,8 @@ def _left_to_common(statement: Statement, whole: Number) -> Taken | None:
     has_minority = any(statement.get(name) for name in (*concepts.MINORITY_SIGNS, *concepts.MINORITY_PARTNERS))
     if owners is None or common is None or not has_minority or is_set_aside(statement, whole - common):
         return None
+    if is_parents(statement, whole):
+        return None  # what went before common shares is of a name that is not known, and the owners' too
     if has_digits_of(statement, whole) or not has_digits_of(statement, common):
         return None
     why = "Profit per share times shares gives this amount, and not the whole profit."
