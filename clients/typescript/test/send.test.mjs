@@ -139,12 +139,13 @@ test('two programs that send the same trade with one key do not sign the same tr
     eth_getBlockByNumber: () => ({ timestamp: '0x6b49d0a0', baseFeePerGas: '0x1', number: '0x1', transactions: [] }),
     eth_estimateGas: () => '0x30d40',
     eth_maxPriorityFeePerGas: () => '0x3b9aca00',
+    eth_getBalance: () => '0xde0b6b3a7640000',
     eth_sendRawTransaction: ([raw]) => (signed.push(parseTransaction(raw)), another),
   };
   const request = async ({ method, params }) => answers[method] ? answers[method](params) : null;
   for (let each = 0; each < 4; each++) {
     const wallet = createWalletClient({ account, transport: custom({ request }) }).extend(publicActions);
-    wallet.waitForTransactionReceipt = async ({ hash }) => ({ transactionHash: hash, status: 'success', logs: [] });
+    wallet.getTransactionReceipt = async ({ hash }) => ({ transactionHash: hash, status: 'success', logs: [] });
     await send(build({ swap: { recipient: account.address } }), { ...ASK, recipient: account.address }, wallet);
   }
   const swaps = signed.filter((each) => each.nonce === 41);
