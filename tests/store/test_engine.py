@@ -250,3 +250,31 @@ def test_nothing_is_left_in_a_session_that_a_pooler_would_hand_to_somebody_else(
     url = postgres_server.new_database()
     asyncio.run(go())
     postgres_server.take_back(url)
+
+
+@pytest.mark.database
+@pytest.mark.parametrize("way", ["begin", "read"])
+def test_a_transaction_brings_its_limits_along_whichever_session_a_pooler_gives_it(postgres_server, way):
+    """Else who is frozen in the middle keeps their locks for ever, and who works gets the hurry of who answers."""
+
+    async def go():
+        store = await _opened(url)
+        async with store.begin() as tx:
+            # A session that nobody of ours has opened, or that somebody in a hurry had before.
+            await tx.execute(text("SET statement_timeout = 50"))
+            await tx.execute(text("SET idle_in_transaction_session_timeout = 0"))
+        async with getattr(store, way)() as tx:
+            assert await _setting(tx, "statement_timeout") == "11800ms"
+            assert await _setting(tx, "idle_in_transaction_session_timeout") == "10s"
+            await tx.execute(text("SELECT pg_sleep(0.2)"))
+        async with store.glance() as tx:
+            assert await _setting(tx, "idle_in_transaction_session_timeout") == "0"
+        await store.close()
+
+    url = postgres_server.new_database()
+    asyncio.run(go())
+    postgres_server.take_back(url)
+
+
+async def _setting(tx, name):
+    return (await tx.execute(text(f"SHOW {name}"))).scalar_one()

@@ -1,7 +1,8 @@
 """The store on PostgreSQL, for more than one machine.
 
-Nothing here needs more than a PostgreSQL-compatible engine offers: no advisory locks, no LISTEN, no
-session state that a connection pooler would lose but time limits.
+Nothing here needs more than a PostgreSQL-compatible engine offers: no advisory locks, no LISTEN, no session state that
+a connection pooler would lose. A transaction brings its isolation and time limits along, in the words that begin it;
+what is set in a session is for single SELECTs, which need it least.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -59,6 +60,11 @@ _LINK: Final = {
     "client_encoding": "utf8",
 }
 _BECAME_READ_ONLY: Final = "25006"
+_WRITING: Final = "BEGIN ISOLATION LEVEL READ COMMITTED"
+_READING: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_ONLY_READS: Final = "tickyard_only_reads"
+# Who stops in the middle must not keep their locks.
+_IDLE_S: Final = 10
 
 
 class PostgresTransaction(Transaction):
@@ -69,20 +75,28 @@ class PostgresTransaction(Transaction):
         self._account = account
         self.watch = Watch(driver_of(connection), limit_s)
 
+    async def start(self, words: str) -> None:
+        """Begin as these words say. Before anything else: without them each statement would land by itself."""
+        with translated(self._account), self.watch:
+            await self._by_driver(words)
+
     async def execute(self, statement: Executable, values: Values | Sequence[Values] | None = None) -> Rows:
         with translated(self._account), self.watch:
             return await self.connection.execute(statement, values)
 
     async def fetch(self, statement: Spelled, values: Values) -> list[tuple[Any, ...]]:
         with translated(self._account), self.watch:
-            driver = driver_of(self.connection)
-            try:
-                return await (await driver.execute(statement.for_postgresql, values)).fetchall()
-            except psycopg.Error:
-                if driver.closed:
-                    # SQLAlchemy did not see it: the pool must not lend this connection again.
-                    await self.connection.invalidate()
-                raise
+            return await (await self._by_driver(statement.for_postgresql, values)).fetchall()
+
+    async def _by_driver(self, words: str, values: Values | None = None) -> psycopg.AsyncCursor[tuple[Any, ...]]:
+        driver = driver_of(self.connection)
+        try:
+            return await driver.execute(words, values)
+        except psycopg.Error:
+            if driver.closed:
+                # SQLAlchemy did not see it: the pool must not lend this connection again.
+                await self.connection.invalidate()
+            raise
 
     async def run_sync(self, work: Callable[[Connection], T]) -> T:
         with translated(self._account), self.watch:
@@ -94,27 +108,31 @@ class PostgresStore(Store):
         super().__init__(clock)
         self._patience = patience
         self._account = _read(url).username or ""
+        self._limits = (
+            f"SET LOCAL statement_timeout = {_before(patience.answer_s)}; "
+            f"SET LOCAL idle_in_transaction_session_timeout = '{_IDLE_S}s'"
+        )
         self._engine = _engine(url, clock, patience)
-        self._glancing = self._engine.execution_options(isolation_level="AUTOCOMMIT")
-        self._reading = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        self._reading = self._engine.execution_options(**{_ONLY_READS: True})
         self._glancers: list[tuple[AsyncConnection, float]] = []
         """Connections that were used a moment ago, and when: asking the pool costs as much as a small read."""
 
     @asynccontextmanager
     async def begin(self, *, patience_s: float | None = None) -> AsyncIterator[Transaction]:
-        async with self._transaction(self._engine, patience_s or self._patience.answer_s) as tx:
+        async with self._transaction(self._engine, _WRITING, patience_s or self._patience.answer_s) as tx:
             yield tx
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[Transaction]:
-        async with self._transaction(self._reading, self._patience.answer_s) as tx:
+        async with self._transaction(self._reading, _READING, self._patience.answer_s) as tx:
             yield tx
 
     @asynccontextmanager
-    async def _transaction(self, engine: AsyncEngine, limit_s: float) -> AsyncIterator[Transaction]:
+    async def _transaction(self, engine: AsyncEngine, begin: str, limit_s: float) -> AsyncIterator[Transaction]:
         with translated(self._account), ExitStack() as ending:
             async with engine.begin() as connection:
                 tx = PostgresTransaction(connection, limit_s, self._account)
+                await tx.start(f"{begin}; {self._limits}")
                 try:
                     yield tx
                 finally:
@@ -142,7 +160,7 @@ class PostgresStore(Store):
                 return connection
             # The pool asks whether it still lives before it lends it again.
             await connection.close()
-        return await self._glancing.connect()
+        return await self._engine.connect()
 
     async def now(self, tx: Transaction) -> datetime:
         micros = await tx.execute(_NOW)
@@ -154,7 +172,9 @@ class PostgresStore(Store):
         # After a refusal the transaction can only be taken back: one of its own.
         with translated(self._account):
             async with self._engine.connect() as connection:
-                await must_have_room(PostgresTransaction(connection, self._patience.answer_s, self._account))
+                tx = PostgresTransaction(connection, self._patience.answer_s, self._account)
+                await tx.start(f"{_WRITING}; {self._limits}")
+                await must_have_room(tx)
 
     @property
     def lent(self) -> int:
@@ -194,10 +214,16 @@ def _read(url: str) -> URL:
     return read
 
 
+def _before(limit_s: float) -> int:
+    """In milliseconds: the server gives up before we cut the connection."""
+    return int(limit_s * 1000) - 200
+
+
 def _engine(url: str, clock: Clock, patience: Patience) -> AsyncEngine:
     engine = create_async_engine(
         _read(url).set(drivername="postgresql+psycopg"),
-        isolation_level="READ COMMITTED",
+        # The driver begins nothing by itself; it commits and rolls back what we have begun.
+        isolation_level="AUTOCOMMIT",
         pool_size=_POOL_SIZE,
         max_overflow=_POOL_OVERFLOW,
         pool_timeout=patience.pool_s,
@@ -214,11 +240,8 @@ def _engine(url: str, clock: Clock, patience: Patience) -> AsyncEngine:
                 "make one with ENCODING 'UTF8' TEMPLATE template0, and name it in TICKYARD_DATABASE_URL",
             )
         cursor = connection.cursor()
-        # The server gives up before we cut the connection; and who stops in the middle must not keep their locks.
-        cursor.execute(f"SET statement_timeout = {int(patience.answer_s * 1000) - 200}")
-        cursor.execute("SET idle_in_transaction_session_timeout = '10s'")
+        cursor.execute(f"SET statement_timeout = {_before(patience.answer_s)}")
         cursor.close()
-        connection.commit()
 
     @event.listens_for(engine.sync_engine, "checkin")
     def note_use(_connection: Any, record: ConnectionPoolEntry) -> None:
@@ -238,7 +261,7 @@ def _engine(url: str, clock: Clock, patience: Patience) -> AsyncEngine:
     @event.listens_for(engine.sync_engine, "handle_error")
     def drop_old_primary(context: ExceptionContext) -> None:
         state = getattr(context.original_exception, "sqlstate", None)
-        is_reading = context.connection and context.connection.get_execution_options().get("postgresql_readonly")
+        is_reading = context.connection and context.connection.get_execution_options().get(_ONLY_READS)
         if state == _BECAME_READ_ONLY and not is_reading:
             # Treated as a lost connection, so that the pool dials again and finds the new primary.
             context.is_disconnect = True
