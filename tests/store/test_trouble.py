@@ -134,6 +134,21 @@ def test_a_server_that_is_starting_or_full_refuses_nobody_for_good(tmp_path):
 
 
 @pytest.mark.database
+def test_a_server_that_only_reads_is_not_blamed_on_the_account(postgres_server):
+    async def go():
+        store = open_store(f"{url}{'&' if '?' in url else '?'}options=-c%20default_transaction_read_only=on", CLOCK)
+        with pytest.raises(StoreRefused) as refused:
+            async with store.read() as tx:
+                await tx.execute(text("SELECT 1"))
+        assert "read-only" in refused.value.found
+        assert refused.value.mend.startswith("name the primary")
+        await store.close()
+
+    url = postgres_server.new_database()
+    asyncio.run(go())
+
+
+@pytest.mark.database
 def test_a_transaction_that_slept_too_long_is_the_store_in_trouble(postgres_server):
     """As after a process was frozen for a while: the server has hung up in the middle."""
 

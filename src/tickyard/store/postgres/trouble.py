@@ -48,6 +48,7 @@ _TURNED_AWAY: Final = re.compile(
     r"FATAL:\s+(?!\s|the database system is|sorry, too many|too many|remaining connection slots|terminating)(.+)"
     r"|(?:failed|bad): (session is read-only|fe_sendauth: .+|invalid .+)"
 )
+_STANDBY: Final = "session is read-only"
 _DRIVERS_BUGS: Final = (psycopg.ProgrammingError, psycopg.DataError, psycopg.NotSupportedError)
 """Found by the driver itself, before anything was sent."""
 
@@ -69,10 +70,11 @@ def _refusal(error: Any, account: str) -> StoreRefused | None:
     if said is None:
         return None
     words = (said[1] or said[2]).strip()
-    return StoreRefused(
-        f"the database turns {who.removeprefix('the database ')} away: {words}",
-        "look at the account, the password and the database's name in TICKYARD_DATABASE_URL",
-    )
+    mend = "look at the account, the password and the database's name in TICKYARD_DATABASE_URL"
+    if words == _STANDBY:
+        # After a failover, or a server that was made to read only: the account is right.
+        mend = _REFUSALS["25006"][1]
+    return StoreRefused(f"the database turns {who.removeprefix('the database ')} away: {words}", mend)
 
 
 @contextmanager
