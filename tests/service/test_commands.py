@@ -150,6 +150,10 @@ def test_a_folder_that_nobody_may_look_into_is_bad_and_the_doctor_asks_on(folder
     done = run(folder, "doctor", **GOOD | {"DATA_DIR": "x" * 300})
     assert (done.returncode, done.stderr) == (1, "")
     assert re.search(r"^  BAD +data folder .*File name too long", done.stdout, re.MULTILINE), done.stdout
+    # What cannot be seen is not said to be missing.
+    assert re.search(r"^  BAD +database .* cannot be opened: File name too long", done.stdout, re.MULTILINE), (
+        done.stdout
+    )
     assert re.search(r"^  BAD +node 4663 1/1 ", done.stdout, re.MULTILINE), done.stdout
 
 

@@ -1,7 +1,6 @@
 """Questions to what is on this machine, or ours: the store, key files, the data folder."""
 
 import contextlib
-import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
@@ -115,7 +114,7 @@ async def _not_begun(settings: Settings) -> str:
 async def _database(settings: Settings, clock: Clock) -> str:
     file = file_of(settings.store_url)
     where = "PostgreSQL" if file is None else "SQLite"
-    if file is not None and not os.path.exists(file):  # noqa: ASYNC240  nobody else is waiting
+    if file is not None and not _is_there(file):
         raise Bad(f"there is no store at {file}", "run `tickyard migrate`")
     store = open_store(settings.store_url, clock)
     try:
@@ -177,11 +176,20 @@ async def _alert_keys(settings: Settings, clock: Clock) -> str:
     return f"{path}, newest version {keys.version}"
 
 
+def _is_there(file: Path) -> bool:
+    """One that this account may not see is no missing one: nobody is told to make another."""
+    try:
+        return file.exists()
+    except OSError as error:
+        mend = "let this account own it and its folder: as root, commands make files that are root's"
+        raise Bad(f"the store's file {file} cannot be opened: {error.strerror}", mend) from None
+
+
 @contextlib.asynccontextmanager
 async def _opened(settings: Settings, clock: Clock) -> AsyncIterator[Store | None]:
     """The store, where there is one of this version."""
     file = file_of(settings.store_url)
-    if file is not None and not file.exists():
+    if file is not None and not _is_there(file):
         yield None
         return
     store = open_store(settings.store_url, clock)
@@ -194,7 +202,7 @@ async def _opened(settings: Settings, clock: Clock) -> AsyncIterator[Store | Non
 async def check_list(settings: Settings, clock: Clock, listing: Listing) -> None:
     """Raise ListingRefused where the service would, as far as the store knows."""
     # A store that does not answer has a line of its own.
-    with contextlib.suppress(Failure, StoreRefused):
+    with contextlib.suppress(Bad, Failure, StoreRefused):
         async with _opened(settings, clock) as store:
             if store is not None:
                 await ListingBook(store).check(listing)
