@@ -158,6 +158,23 @@ def test_who_has_another_agents_file_is_told_the_way_out_and_it_leads_out(run):
     run(work)
 
 
+def test_an_agent_that_cannot_write_down_what_it_accepts_signs_nothing_and_lets_another_pay(run):
+    async def work(town):
+        await town.open_day()
+        with pytest.raises(UpstreamDown, match="reserved"):
+            await town.ask(ALICE, agent=False)
+        file = town.folder / "accepted.jsonl"
+        file.rename(town.folder / "elsewhere.jsonl")
+        file.symlink_to(town.folder / "no folder" / "accepted.jsonl")
+        # Trouble like any other: told in words, and after a while whoever stands by gets the lease.
+        with pytest.raises(UpstreamDown, match=r"accepted\.jsonl cannot be written: No such file or directory"):
+            await town.pay(town.agent())
+        file.unlink()
+        assert (await town.pay(town.agent())).sent == 1
+
+    run(work)
+
+
 def test_somebody_else_who_uses_the_key_takes_nonces_and_nothing_more(run):
     async def work(town):
         await town.open_day()

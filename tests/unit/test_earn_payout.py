@@ -20,6 +20,7 @@ from hypothesis.strategies import binary, dictionaries, integers, lists, recursi
 import tickyard
 from tickyard.features.earn.books.desk import open_call, pay_call
 from tickyard.features.earn.books.digest import HEADER, Books
+from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
 from tickyard.payout.accepted import AcceptedBooks
 from tickyard.payout.halt import Halted
@@ -225,7 +226,7 @@ def test_a_line_that_a_full_disk_cut_off_does_not_swallow_the_next_one(tmp_path,
         return write(file, line[: len(line) // 2])
 
     monkeypatch.setattr(os, "write", half)
-    with pytest.raises(OSError, match="no space"):
+    with pytest.raises(UpstreamDown, match=r"accepted\.jsonl cannot be written"):
         memory.accept(_books(a=5, b=7))
     # The same process goes on when there is room again.
     monkeypatch.setattr(os, "write", write)

@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from tickyard.features.earn.books.digest import Books
+from tickyard.kernel.errors import UpstreamDown
 from tickyard.payout.halt import Halted
 
 
@@ -36,7 +37,11 @@ class AcceptedBooks:
         """Take these books for good. Raises Halted when others were taken for the same epoch, or for another desk."""
         known = self._known.get(books.epoch)
         if known is None:
-            self._append(Accepted(books.epoch, books.digest, books.pool_raw, self._desk))
+            try:
+                self._append(Accepted(books.epoch, books.digest, books.pool_raw, self._desk))
+            except OSError as error:
+                # A full disk is trouble like any other: claims wait, and an agent that stands by may have room.
+                raise UpstreamDown(f"{self._path} cannot be written: {error.strerror}") from error
         elif (known.digest, known.pool_raw) != (books.digest, books.pool_raw):
             raise Halted(
                 f"the books of epoch {books.epoch} are not the ones that were accepted before ({self._path}): "
