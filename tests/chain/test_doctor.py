@@ -31,7 +31,7 @@ def examine(up, **changed):
     return done.returncode, done.stdout
 
 
-def test_a_desk_that_is_none_and_a_proxy_that_nobody_trusts_are_found(up):
+def test_a_desk_that_is_none_or_begins_too_late_and_a_proxy_that_nobody_trusts_are_found(up):
     """The money of the program, and the limits that are by caller."""
     usdg = up.get("/sandbox")[1]["contracts"]["usdg"]
     code, said = examine(up, TICKYARD_PAYOUT_DESK=usdg, TICKYARD_BASE_URL="https://api.tickyard.example")
@@ -39,6 +39,9 @@ def test_a_desk_that_is_none_and_a_proxy_that_nobody_trusts_are_found(up):
     assert said.count("  BAD") == 2, said
     assert "there is no desk at this address" in said
     assert "none is trusted" in said
+    code, said = examine(up, TICKYARD_PAYOUT_DESK_FIRST_BLOCK="99999999")
+    assert (code, said.count("  BAD")) == (1, 1), said
+    assert "its TICKYARD_PAYOUT_DESK_FIRST_BLOCK, 99999999, is after the newest, " in said
     code, said = examine(up, TICKYARD_BASE_URL="https://api.tickyard.example", TICKYARD_TRUSTED_PROXIES="127.0.0.1/32")
     assert (code, "may move all that it holds" in said) == (0, True), said
 

@@ -71,9 +71,10 @@ def test_without_a_desk_there_is_no_program_and_no_agent(tmp_path):
         asyncio.run(pay_out(settings))
 
 
-def test_the_index_of_holders_begins_where_the_settings_say():
-    settings = Settings(service_token="0x" + "7e" * 20, service_token_first_block=1234)
-    assert open_earn(settings, WallClock()).first_block == 1234
+def test_the_index_of_holders_and_the_desk_begin_where_the_settings_say():
+    settings = Settings(service_token="0x" + "7e" * 20, service_token_first_block=1234, payout_desk_first_block=5678)
+    room = open_earn(settings, WallClock())
+    assert (room.first_block, room.desk_first_block) == (1234, 5678)
 
 
 @pytest.mark.slow

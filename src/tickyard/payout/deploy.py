@@ -52,7 +52,8 @@ def deployed_code(usdg: Address, owner: Address) -> str:
     return compiled().runtime + (address_word(usdg) + address_word(owner)).hex()
 
 
-async def inspect(rpc: Rpc, desk: Address, usdg: Address) -> Inspection:
+async def inspect(rpc: Rpc, desk: Address, usdg: Address, first_block: int) -> Inspection:
+    """Of the desk that the settings name, with the block from which on its events are to be read."""
     try:
         code = await rpc.call("eth_getCode", [desk, "latest"])
     except RpcError as error:
@@ -65,4 +66,7 @@ async def inspect(rpc: Rpc, desk: Address, usdg: Address) -> Inspection:
         problems.append("the code is not the desk's to the last byte")
     if token != usdg:
         problems.append("the desk pays another token than USDG")
+    if first_block and (head := await rpc.block_number()) < first_block:
+        # Nothing would be read until then, and every payout would go again and again.
+        problems.append(f"its TICKYARD_PAYOUT_DESK_FIRST_BLOCK, {first_block}, is after the newest, {head}")
     return Inspection(await read_payer(rpc, desk), owner, problems)

@@ -48,7 +48,7 @@ async def pay_out(settings: Settings) -> None:
         rpc = Rpc(settings.rpc_urls, chain_id=settings.chain_id, clock=clock, max_age_s=settings.head_age_max_s)
         stack.push_async_callback(rpc.close)
         store = await stack.enter_async_context(ready_store(settings, clock))
-        found = await inspect(rpc, desk_of(settings), settings.contracts.usdg)
+        found = await inspect(rpc, desk_of(settings), settings.contracts.usdg, settings.payout_desk_first_block)
         if found.problems:
             raise SettingsError(f"TICKYARD_PAYOUT_DESK: {'; '.join(found.problems)}")
         if found.payer != signer.address:
@@ -112,7 +112,7 @@ async def deploy(settings: Settings, owner: str, payer: str) -> int:
         raise SettingsError("give --owner and --payer for a new desk, or set TICKYARD_PAYOUT_DESK to check one")
     rpc = Rpc(settings.rpc_urls, chain_id=settings.chain_id, clock=open_clock(settings))
     try:
-        found = await inspect(rpc, desk_of(settings), settings.contracts.usdg)
+        found = await inspect(rpc, desk_of(settings), settings.contracts.usdg, settings.payout_desk_first_block)
     finally:
         await rpc.close()
     for problem in found.problems:

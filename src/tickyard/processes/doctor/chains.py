@@ -182,7 +182,7 @@ async def payout_desk(settings: Settings, clock: Clock) -> str:
     """Whether the desk is ours to the last byte, and may move what its payer holds."""
     desk, usdg = Address(settings.payout_desk.lower()), settings.contracts.usdg
     async with Rpc(settings.rpc_urls, chain_id=settings.chain_id, clock=clock) as rpc:
-        seen = await inspect(rpc, desk, usdg)
+        seen = await inspect(rpc, desk, usdg, settings.payout_desk_first_block)
         if seen.problems:
             raise Bad("; ".join(seen.problems), "`tickyard payout deploy` makes one, and checks one")
         till = await read_till(rpc, settings.contracts.multicall3, desk, usdg)
