@@ -9,7 +9,8 @@ from hypothesis.strategies import dates, integers, lists, sampled_from, tuples
 from sqlalchemy import select, update
 
 from proof import count
-from simulated.words import DESK, MULTICALL, USDG
+from simulated.chain import Hiding
+from simulated.words import DESK, MULTICALL, PAID, USDG, fits
 from tickyard.chain.blocks import final_header
 from tickyard.features.earn import rules
 from tickyard.features.earn.books.desk import open_call, pay_call
@@ -237,6 +238,39 @@ def test_what_the_desk_pays_of_a_day_that_another_one_pays_is_no_line_of_that_da
             await town.pay()
         async with town.store.read() as tx:
             assert (await tx.execute(select(earn_line).where(earn_line.c.epoch == following))).all() == []
+
+    run(work)
+
+
+async def look_for_ten_minutes(town):
+    for _ in range(10):
+        await town.clock.sleep(60)
+        await town.pay()
+
+
+def test_a_thiefs_payment_to_himself_that_a_node_kept_back_is_read_when_a_node_shows_it(run):
+    """He has no share, so nobody asks the desk's memory about him; the day would be in closing for ever."""
+
+    async def work(town):
+        await town.open_day()
+        await call_desk(town, town.signer, pay_call(EPOCH, [(CAROL.address, 500)]))
+        hidden = next(log["transactionHash"] for block in town.chain.blocks for one in block.mined for log in one.logs
+                      if fits(log["topics"], [PAID]))  # fmt: skip
+        nodes, all_shown = town.rpc._nodes, town.rpc._nodes._views
+        nodes._views = [Hiding(hidden)]
+        await town.pay()
+        change_key(town)
+        await town.to(rules.closes_at(EPOCH))
+        await town.pay()
+        assert (await run_due(town, town.clock.now())).closed == []
+        nodes._views = all_shown
+        with pytest.raises(Halted, match=f"the desk paid {CAROL.address} 500"):
+            await look_for_ten_minutes(town)
+        await lift(town.store)
+        await town.pay()
+        assert (await run_due(town, town.clock.now())).closed == [EPOCH]
+        books = await town.books()
+        assert (books["balanced"], books["paidUsd"]) == (True, "0.000500")
 
     run(work)
 

@@ -12,17 +12,18 @@ Nothing is ever decided by an error, a time-out or a missing answer, nor by an e
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import bindparam, or_, select, text, update
 
+from tickyard.chain.abi import uint_word
 from tickyard.chain.blocks import Finality, Header, final_header, header
 from tickyard.chain.quantity import quantity
 from tickyard.chain.rpc.client import Rpc
 from tickyard.chain.rpc.stride import Stride
 from tickyard.chain.rpc.trouble import RpcError, TooManyLogs
-from tickyard.chain.transfers import read_logs
-from tickyard.features.earn.books.desk import EVENTS, DeskEvent, read_event, read_payable, read_payer
+from tickyard.chain.transfers import RawLogs, read_logs
+from tickyard.features.earn.books.desk import EVENTS, PAID, DeskEvent, read_event, read_payable, read_payer
 from tickyard.features.earn.tables import FOREIGN, IN_ADVANCE, earn_batch, earn_desk_mark, earn_epoch, earn_line
 from tickyard.kernel.errors import UpstreamDown
 from tickyard.kernel.ids import Address
@@ -39,6 +40,7 @@ from tickyard.store.leases import Lease, guard
 from tickyard.store.statement import Bulk, Query
 
 _AT_ONCE: Final = 500
+_AGAIN_S: Final = 600.0
 _set_mark: Final = Bulk(
     earn_desk_mark,
     key=["desk"],
@@ -75,6 +77,8 @@ class Endings:
     stride: Stride = field(default_factory=Stride)
     _searched: dict[int, int] = field(default_factory=dict)
     """Epochs that were searched for hidden payments, and what the desk had paid of them by then."""
+    _again_at: float = 0.0
+    """When what is still unknown may be read again."""
     _settled: set[int] = field(default_factory=set)
     """Epochs in which no line stands by the word of another desk."""
 
@@ -88,23 +92,32 @@ class Endings:
             if mark is not None and mark[1].startswith(LOOKED_AT):
                 await self._take_branch(lease, mark, final, ended)
                 continue
-            last = min(first + self.stride.blocks - 1, final.number)
-            try:
-                found = await read_logs(self.rpc, self.desk, [list(EVENTS)], first, last)
-            except TooManyLogs:
-                if not self.stride.refused(last - first + 1):
-                    raise
+            if (some := await self._logs(list(EVENTS), first, final)) is None:
                 continue
-            except UpstreamDown:
-                self.stride.stumbled(last - first + 1)
-                raise
+            last, found, events = some
             if mark is not None and found.parent_hash != mark[1]:
                 raise Halted(f"block {mark[0]} was final, and is not on the chain any more")
-            events = sorted(read_event(each, self.desk) for each in found.logs)
             await must_be_true(self.rpc, self.multicall, self.desk, events, final, is_all=last == final.number)
-            await self._apply(lease, last, found.last_hash, events, ended)
-            self.stride.went_well(len(found.logs), last - first + 1)
+            await self._apply(lease, events, ended, (last, found.last_hash))
+            self.stride.went_well(len(events), last - first + 1)
         return False
+
+    async def _logs(
+        self, words: Sequence[str], first: int, final: Header, of_day: int | None = None
+    ) -> tuple[int, RawLogs, list[DeskEvent]] | None:
+        """What the desk says from a block on, and up to which. None: it is to be asked for fewer blocks."""
+        last = min(first + self.stride.blocks - 1, final.number)
+        topics: list[Any] = [list(words)] if of_day is None else [list(words), "0x" + uint_word(of_day).hex()]
+        try:
+            found = await read_logs(self.rpc, self.desk, topics, first, last)
+        except TooManyLogs:
+            if not self.stride.refused(last - first + 1):
+                raise
+            return None
+        except UpstreamDown:
+            self.stride.stumbled(last - first + 1)
+            raise
+        return last, found, sorted(read_event(each, self.desk) for each in found.logs)
 
     async def _take_branch(self, lease: Lease, mark: tuple[int, str], final: Header, ended: Ended) -> None:
         """Go on after a halt: from where the desk was read, if that is still on the chain; else as it is there now."""
@@ -144,6 +157,26 @@ class Endings:
                 added = await add_hidden(self.store, self.rpc, self.multicall, self.desk, lease, final, epoch)
                 ended.confirmed += added
                 self._searched[epoch] = raw
+                if added:
+                    continue
+            if self.store.clock.monotonic() >= self._again_at:
+                self._again_at = self.store.clock.monotonic() + _AGAIN_S
+                await self._read_again(lease, final, ended, epoch)
+
+    async def _read_again(self, lease: Lease, final: Header, ended: Ended, epoch: int) -> None:
+        """The payments of one day that a node may show by now.
+
+        A thief who paid himself has no share: there is no list of those about whom the desk's memory could be asked.
+        """
+        log.warning("the desk has paid whom no event has told of, its events are read again", epoch=epoch)
+        first = self.first_block
+        while first <= final.number:
+            if (some := await self._logs([PAID], first, final, epoch)) is not None:
+                last, _, events = some
+                await must_be_true(self.rpc, self.multicall, self.desk, events, final, is_all=False)
+                await self._apply(lease, events, ended)
+                self.stride.went_well(len(events), last - first + 1)
+                first = last + 1
 
     async def set_aside(self, lease: Lease, epoch: int, finality: Finality) -> bool:
         """What another desk, replaced since, paid of a day that is this one's: nobody must be taken for paid by it.
@@ -177,7 +210,9 @@ class Endings:
             found = await tx.fetch(_MARK, {"of_desk": self.desk})
         return (found[0][0], found[0][1]) if found else None
 
-    async def _apply(self, lease: Lease, last: int, last_hash: str, events: Sequence[DeskEvent], ended: Ended) -> None:
+    async def _apply(
+        self, lease: Lease, events: Sequence[DeskEvent], ended: Ended, mark: tuple[int, str] | None = None
+    ) -> None:
         """End what the events are about and move the mark, in one transaction."""
         short, early = await self._short(events), await find_early(self.store, self.rpc, events)
         async with self.store.begin() as tx:
@@ -188,7 +223,8 @@ class Endings:
                 mine = [event for event in lines if event.epoch == epoch]
                 for start in range(0, len(mine), _AT_ONCE):
                     wrong += await end_some(tx, epoch, mine[start : start + _AT_ONCE], short, early, now, ended)
-            await _set_mark.run(tx, [{"desk": self.desk, "block_number": last, "block_hash": last_hash}])
+            if mark is not None:
+                await _set_mark.run(tx, [{"desk": self.desk, "block_number": mark[0], "block_hash": mark[1]}])
             if wrong:
                 # These events are not read again: whoever dies here must have told the others.
                 await halt_with(tx, "; ".join(wrong[:3]), now)
