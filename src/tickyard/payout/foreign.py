@@ -25,6 +25,9 @@ async def sort_out(tx: Transaction, desk: Address, events: Sequence[DeskEvent]) 
 
     Those are input from whoever had the payer's key: no day, no amount that can be, or a day that another desk pays.
     """
+    if not events:
+        # As of nearly all blocks: nothing is asked of the store for them.
+        return [], []
     days = sorted({event.epoch for event in events if event.fits_a_line})
     elsewhere = select(earn_epoch.c.id).where(earn_epoch.c.id.in_(days), earn_epoch.c.desk != desk)
     others = set((await tx.execute(elsewhere)).scalars())
@@ -47,6 +50,8 @@ async def sort_out(tx: Transaction, desk: Address, events: Sequence[DeskEvent]) 
 async def find_early(store: Store, rpc: Rpc, events: Sequence[DeskEvent]) -> set[DeskEvent]:
     """Payments of days that were not over in their own block: no books can have asked for them."""
     paid = [event for event in events if event.word == "paid" and event.fits_a_line]
+    if not paid:
+        return set()
     async with store.read() as tx:
         ours = await nonces_of(tx, {event.tx for event in paid})
     theirs = [event for event in paid if event.tx not in ours]
