@@ -31,9 +31,7 @@ def test_a_wallet_that_cannot_batch_signs_one_step_after_the_other(up, opened, c
     "status",
     [
         "{ status: 200, receipts: [{ ...receipt, status: '0x0' }] }",
-        "{ status: 200, receipts: [] }",
-        "{ status: 200, receipts: 'all' }",
-        "{ status: 200 }",
+        "{ status: 400, receipts: [] }",
         "{ status: 500, receipts: [receipt] }",
     ],
 )
@@ -42,6 +40,21 @@ def test_a_batch_is_done_only_when_its_receipts_say_so(up, opened, status):
     expect(page.get_by_text("could not carry out the batch")).to_be_visible()
     expect(page.get_by_text("Something of it was sent")).to_be_visible()
     expect(page.get_by_text("This is what really moved")).to_have_count(0)
+
+
+@pytest.mark.parametrize("receipts", ["receipts: []", "receipts: 'all'", "receipts: null", ""])
+def test_a_batch_that_is_called_done_and_shows_nothing_is_uncertain_and_not_called_failed(up, opened, receipts):
+    page = signing(up, opened, f"answers.wallet_getCallsStatus = () => ({{ status: 200, {receipts} }});")
+    expect(page.get_by_text("what became of it is uncertain")).to_be_visible()
+    expect(page.get_by_text("Something of it was sent")).to_be_visible()
+    expect(page.get_by_text("could not")).to_have_count(0)
+    expect(page.get_by_text("This is what really moved")).to_have_count(0)
+
+
+@pytest.mark.parametrize("status", ["'200'", "'0xc8'"])
+def test_a_state_is_a_number_however_a_wallet_writes_it(up, opened, status):
+    page = signing(up, opened, f"answers.wallet_getCallsStatus = () => ({{ status: {status}, receipts: [receipt] }});")
+    expect(page.get_by_text("This is what really moved")).to_be_visible()
 
 
 @pytest.mark.parametrize(

@@ -216,3 +216,24 @@ def test_a_wallet_that_never_answers_does_not_bar_another_and_comes_too_late(up,
     # Whoever was chosen last speaks, also after all that the other one had to say was heard.
     page.get_by_role("link", name="Portfolio").click()
     expect(page.get_by_label("Address")).to_have_value(re.compile("^0x875F"))
+
+
+def test_a_wallet_that_says_nothing_at_all_of_what_is_not_mined_yet_is_asked_again(up, opened):
+    one_by_one = "answers.wallet_getCapabilities = () => ({});"
+    late = "let looks = 0; answers.eth_getTransactionReceipt = () => (looks++ < 2 ? undefined : receipt);"
+    page = signing(up, opened, one_by_one, late)
+    expect(page.get_by_text("This is what really moved")).to_be_visible()
+
+
+@pytest.mark.parametrize("told", ["null", "undefined", "'0x'", "'0x1234'", "{ signature: '0x' + '11'.repeat(65) }"])
+def test_what_is_no_signature_is_sent_to_nobody_and_bars_no_payment(up, opened, told):
+    page = opened(up.base, "/status")
+    page.add_init_script(f"{WALLET} answers.eth_signTypedData_v4 = () => ({told});")
+    page.goto(f"{up.base}/app/pay")
+    page.get_by_role("button", name="Connect", exact=True).click()
+    page.get_by_role("button", name="Own wallet").click()
+    page.get_by_role("button", name="Ask without paying").click()
+    page.get_by_role("button", name="Sign and pay").click()
+    expect(page.get_by_role("alert")).to_contain_text("The wallet gave no signature. Nothing was sent.")
+    expect(page.get_by_text("May still be signed for: $0.05")).to_be_visible()
+    assert page.evaluate("() => Object.keys(localStorage).filter((name) => localStorage[name].includes('0x'))") == []

@@ -172,17 +172,19 @@ export async function sendTogether({ provider, address }: Connected, calls: { to
     return Number(state?.status) >= 200 ? state : null;
   });
   const receipts = Array.isArray(done.receipts) ? done.receipts.map(readReceipt) : [];
-  // A wallet's word that all went well is worth what its receipts say.
-  if (done.status !== 200 || !receipts.length || receipts.some(({ status }) => status !== 'success')) throw new Error('The wallet could not carry out the batch.');
+  // A wallet's word is worth what its receipts say: that all went well, and, where it has a good word and none to show, that it failed.
+  if (Number(done.status) !== 200 || receipts.some(({ status }) => status !== 'success')) throw new Error('The wallet could not carry out the batch.');
+  if (!receipts.length) throw new Error('The wallet calls the batch done and shows no receipt of it: what became of it is uncertain. Look at it in your wallet.');
   return receipts;
 }
 
-async function until<T>(look: () => Promise<T | null>): Promise<T> {
+/** Until there is something. A wallet may hand on a node's null as nothing at all. */
+async function until<T>(look: () => Promise<T | null | undefined>): Promise<T> {
   let failures = 0;
   for (let waited = 0; waited < 300_000; waited += 500) {
     try {
       const seen = await look();
-      if (seen !== null) return seen;
+      if (seen != null) return seen;
       failures = 0;
     } catch (error) {
       // A look that got lost loses nothing; what was sent is still on its way.
@@ -206,14 +208,20 @@ export function asSigner({ provider, address }: Connected, onSign: (typed: unkno
       const text = JSON.stringify(typed, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
       await onChain(provider, `0x${Number(message.domain['chainId']).toString(16)}`).catch(() => {});
       mustGoOn();
-      const signature = (await provider.request({ method: 'eth_signTypedData_v4', params: [address, text] })) as Hex;
+      const signature = signed(await provider.request({ method: 'eth_signTypedData_v4', params: [address, text] }));
       mustGoOn();
       return signature;
     },
   };
 }
 
-export function signText({ provider, address }: Connected, text: string): Promise<Hex> {
+export async function signText({ provider, address }: Connected, text: string): Promise<Hex> {
   const hex = `0x${[...new TextEncoder().encode(text)].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
-  return provider.request({ method: 'personal_sign', params: [hex, address] }) as Promise<Hex>;
+  return signed(await provider.request({ method: 'personal_sign', params: [hex, address] }));
+}
+
+/** What is no signature pays for nothing, and would be kept as a payment whose end is not known. One of a contract may be longer. */
+function signed(told: unknown): Hex {
+  if (typeof told !== 'string' || !/^0x([0-9a-f]{2}){65,}$/i.test(told)) throw new Error('The wallet gave no signature. Nothing was sent.');
+  return told as Hex;
 }

@@ -68,11 +68,12 @@ export function movedFor(account: string, receipts: readonly TransactionReceipt[
   const moved: Record<string, bigint> = {};
   const me = lower(account).slice(2).padStart(64, '0');
   for (const { address, topics, data } of eachOnce(receipts).flatMap((receipt) => receipt.logs)) {
-    if (topics[0] !== TRANSFER || topics.length !== 3 || !/^0x[0-9a-f]+$/i.test(data)) continue;
+    const [kind, from, to] = topics.map(lower);
+    if (kind !== TRANSFER || topics.length !== 3 || !/^0x[0-9a-f]+$/i.test(data)) continue;
     const amount = BigInt(data);
     const token = lower(address);
-    if (topics[1]?.slice(2) === me) moved[token] = (moved[token] ?? 0n) - amount;
-    if (topics[2]?.slice(2) === me) moved[token] = (moved[token] ?? 0n) + amount;
+    if (from?.slice(2) === me) moved[token] = (moved[token] ?? 0n) - amount;
+    if (to?.slice(2) === me) moved[token] = (moved[token] ?? 0n) + amount;
   }
   return moved;
 }
@@ -85,7 +86,7 @@ export function approvedIn(receipt: TransactionReceipt, { token, spender, amount
   const said = receipt.logs.filter(
     ({ address, topics, data }) =>
       lower(address) === token &&
-      topics[0] === APPROVAL &&
+      lower(topics[0] ?? '') === APPROVAL &&
       topics.slice(1).map((each) => lower(each).slice(2)).join() === parties &&
       /^0x[0-9a-f]+$/i.test(data),
   );

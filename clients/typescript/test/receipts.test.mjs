@@ -14,6 +14,8 @@ test('what moved is the sum of the transfers of the account', () => {
   const transfer = (token, from, to, amount) => ({ address: token, topics: ['0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef', topic(from), topic(to)], data: '0x' + amount.toString(16) });
   const logs = [transfer(USDG, ME, other, 100n), transfer(TOKEN, other, ME, 7n), transfer(TOKEN, other, other, 9n), { address: TOKEN, topics: ['0x00'], data: '0x' }];
   assert.deepEqual(movedFor(ME.toUpperCase().replace('0X', '0x'), [{ logs }]), { [USDG]: -100n, [TOKEN]: 7n });
+  const loud = logs.map((log) => ({ ...log, topics: log.topics.map((each) => `0x${each.slice(2).toUpperCase()}`) }));
+  assert.deepEqual(movedFor(ME, [{ logs: loud }]), { [USDG]: -100n, [TOKEN]: 7n });
 });
 
 for (const [what, holes] of [

@@ -93,6 +93,7 @@ test('an approval that its owner made smaller in the wallet is followed by no sw
   });
   for (const [logs, isEnough] of [
     [[approved(99_999999n)], false],
+    [[{ ...approved(99_999999n), topics: approved(1n).topics.map((each) => `0x${each.slice(2).toUpperCase()}`) }], false],
     [[approved(100_000000n), approved(0n)], false],
     [[approved(100_000000n)], true],
     [[approved(2n ** 256n - 1n)], true],
