@@ -72,7 +72,7 @@ SERIES = {
     "trailing": {"periodStart": None, "periodEnd": None, "revenue": FIGURE, "netIncome": FIGURE},
     "note": None,
     "ratios": {
-        "priceToEarnings": {"value": "31.2045", "reason": None},
+        "priceToEarnings": {"value": "31.1987", "reason": None},
         "priceToSales": {"value": None, "reason": "Fewer than four quarters are reported."},
     },
 }
@@ -80,9 +80,9 @@ RESERVES = {
     "blockNumber": 7,
     "asOf": "2026-11-15T00:00:00Z",
     "desk": "0x" + "d" * 40,
-    "payer": {"address": "0x" + "e" * 40, "usdg": "1234.500000", "eth": "1", "allowance": "9"},
+    "payer": {"address": "0x" + "e" * 40, "usdg": "1234.500007", "eth": "1", "allowance": "9"},
     "owedUsd": "0.000000",
-    "sealedUsd": "0.010000",
+    "sealedUsd": "0.039992",
     "paidUsd": "5.000000",
     "epochs": [],
 }
@@ -119,7 +119,33 @@ def test_depth_explanations_series_and_reserves_are_shown(up, opened):
     page.get_by_text("Why these figures").click()
     expect(page.get_by_text("0000320193-25-000079").first).to_be_visible()
     page.goto(f"{up.base}/app/earn")
-    expect(page.get_by_text("$1,234.50")).to_be_visible()
+    expect(page.get_by_text("$1,234.500007", exact=True)).to_be_visible()
+    expect(page.get_by_text("$0.039992", exact=True)).to_be_visible()
+
+
+def test_what_accrues_is_told_to_its_last_digit(up, opened):
+    page = opened(up.base, "/status")
+
+    def rolled(route):
+        answer = route.fetch()
+        accruing = {"revenueUsd": "0.020000", "rolloverUsd": "0.019992"}
+        told = answer.json()
+        route.fulfill(response=answer, json={**told, "accruing": told["accruing"] | accruing})
+
+    page.route("**/v1/earn", rolled)
+    page.goto(f"{up.base}/app/earn")
+    expect(page.get_by_text("$0.039992", exact=True)).to_be_visible()
+
+
+def test_a_token_that_nobody_trades_has_no_table_of_nothing(up, opened):
+    page = opened(up.base, "/status")
+    move = {"movePct": "1.0000", "usdg": "0.000000", "tokens": "0"}
+    largest = {"buyUsd": "0.000000", "sellTokens": "0"}
+    nothing = DEPTH | {"pools": [], "all": {"up": [move], "down": [move]}, "largest": largest}
+    page.route("**/v1/depth/AAPL*", lambda route: route.fulfill(json=nothing))
+    page.goto(f"{up.base}/app/asset/AAPL")
+    expect(page.get_by_text("There is no pool with liquidity")).to_be_visible()
+    expect(page.get_by_text("can be bought below")).to_have_count(0)
 
 
 def test_figures_in_another_currency_say_in_which(up, opened):

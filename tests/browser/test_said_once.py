@@ -56,6 +56,8 @@ def test_a_review_says_each_warning_once(up, opened):
     page.get_by_role("button", name="Review").click()
     expect(page.locator(".lead")).to_contain_text("Warning: Of something else.")
     expect(page.get_by_text(halt)).to_have_count(1)
+    # Other issues are sentences of the note as well.
+    expect(page.get_by_text("Two steps: approve the router")).to_have_count(1)
 
 
 def test_a_transaction_that_paid_for_nothing_is_said_to_be_unknown(up, chrome):

@@ -1,5 +1,6 @@
 """Well-formed JSON of the wrong shape: a gateway says `null` or `{}` with a 200, and means nothing by it."""
 
+import json
 import re
 
 import pytest
@@ -176,3 +177,16 @@ def test_a_word_of_the_language_is_no_page(up, opened, name):
         "(to) => (history.pushState(null, '', to), dispatchEvent(new PopStateEvent('popstate')))", f"/app/{name}"
     )
     expect(page.get_by_text("There is no such page.")).to_be_visible()
+
+
+@pytest.mark.parametrize("word", ["NaN", "1e400", "", "12 apples", [], True])
+def test_a_figure_that_is_none_is_not_known_and_no_number(up, opened, word):
+    page = opened(up.base, "/status")
+    price = {"equityTokenUsd": "1", "dexUsd": word, "dexPremiumPct": word, "change24hPct": word}
+    item = {"symbol": "AAPL", "stats": {"name": "Apple", "price": price, "supply": {}, "pools": []}, "error": None}
+    page.route("**/v1/stream*", lambda route: route.abort("connectionreset"))
+    page.route("**/v1/stats", strange(json.dumps({"stats": [item]})))
+    page.goto(f"{up.base}/app")
+    row = page.get_by_role("row", name=re.compile("^AAPL"))
+    for column in ("price", "premium", "change"):
+        expect(row.locator(f".{column}")).to_have_text("–")

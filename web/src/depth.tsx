@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import type { PriceMove } from 'tickyard';
 import { client, useAsk } from './api';
 import { short, usd } from './figures';
-import { Card, Shown } from './parts';
+import { Card, Empty, Shown } from './parts';
 
 export function DepthChart({ symbol }: { symbol: string }): JSX.Element {
   const depth = useAsk(`depth ${symbol}`, (signal) => client.getDepth({ symbol, maxImpactBps: 100 }, { signal }), 15_000);
@@ -11,6 +11,7 @@ export function DepthChart({ symbol }: { symbol: string }): JSX.Element {
     <Card title="Depth">
       <Shown of={depth} what="depth">
         {({ all, largest }) => {
+          if ([...all.up, ...all.down].every(({ usdg }) => !Number(usdg))) return <Empty title="Nothing can be traded here.">There is no pool with liquidity, so no price to move.</Empty>;
           const most = Math.max(...[...all.up, ...all.down].map(({ usdg }) => Number(usdg)), 1);
           return (
             <>

@@ -4,7 +4,7 @@ import { useRef, useState } from 'preact/hooks';
 import type { Claimed, Earn, EpochBooks, WalletStatus } from 'tickyard';
 import { client, useAsk } from './api';
 import { type Finding, verify } from './books';
-import { clock, day, exactUsd, short, shortAddress, tokens, usd } from './figures';
+import { clock, day, exactUsd, short, shortAddress, tokens } from './figures';
 import { Card, Code, Empty, Facts, Said, Shown, useAct } from './parts';
 import { signText, useWallets } from './wallet';
 
@@ -29,7 +29,7 @@ export function EarnView(): JSX.Element {
             </div>
             <div class="side">
               <Card title={`Accruing: ${data.accruing.epoch}`}>
-                <p class="big figure">{usd(Number(data.accruing.revenueUsd) + Number(data.accruing.rolloverUsd))}</p>
+                <p class="big figure">{exactUsd((Number(data.accruing.revenueUsd) + Number(data.accruing.rolloverUsd)).toFixed(6))}</p>
                 <Facts of={[['Paid calls', <span class="figure">{data.accruing.calls}</span>], ['From calls', exactUsd(data.accruing.revenueUsd)], ['Rolled over', exactUsd(data.accruing.rolloverUsd)]]} />
               </Card>
               {data.epoch && (
@@ -174,7 +174,7 @@ function ReservesCard(): JSX.Element {
     <Card title="Reserves">
       <Shown of={found} what="reserves">
         {(data) => (
-          <Facts of={[['Held to pay with', usd(data.payer.usdg)], ['Sealed', usd(data.sealedUsd)], ['Owed', usd(data.owedUsd)], ['Paid in all', usd(data.paidUsd)], ['Desk', <Code>{data.desk}</Code>], ['At block', <span class="figure">{data.blockNumber}</span>]]} />
+          <Facts of={[['Held to pay with', exactUsd(data.payer.usdg)], ['Sealed', exactUsd(data.sealedUsd)], ['Owed', exactUsd(data.owedUsd)], ['Paid in all', exactUsd(data.paidUsd)], ['Desk', <Code>{data.desk}</Code>], ['At block', <span class="figure">{data.blockNumber}</span>]]} />
         )}
       </Shown>
     </Card>

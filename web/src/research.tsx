@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ExplainedCandidate, ExplainedFacts, Ratio } from 'tickyard';
 import { client, useAsk } from './api';
-import { short } from './figures';
+import { price, short } from './figures';
 import { Card, Choice, Facts, Shown } from './parts';
 
 const NAMES: [keyof ExplainedFacts, string][] = [['revenue', 'Revenue'], ['netIncome', 'Net income'], ['sharesOutstanding', 'Shares'], ['marketCap', 'Market cap']];
@@ -117,7 +117,7 @@ function Bars({ symbol }: { symbol: string }): JSX.Element | null {
 }
 
 function ratio({ value, reason }: Ratio): JSX.Element {
-  return value === null ? <small>{reason}</small> : <>{value.slice(0, -2)}</>;
+  return value === null ? <small>{reason}</small> : <span class="figure">{price(value)}</span>;
 }
 
 function money(value: number | null, unit: string | null): string {

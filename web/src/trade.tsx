@@ -178,8 +178,8 @@ function Review({ of, sending, isOpen, latest, onDone }: { of: Reviewed; sending
   const { act, busy, error } = sending;
   const [stage, setStage] = useState('');
   const { build, steps, ask, found } = of;
-  // The note says the issues once more.
-  const note = found.issues.reduce((rest, { message }) => rest.replace(`Warning: ${message}`, ''), build.note).trim();
+  // The note says the issues once more, the warnings among them as such.
+  const note = found.issues.reduce((rest, { message }) => rest.replace(`Warning: ${message}`, '').replace(message, ''), build.note).trim();
   const sign = () =>
     act(async () => {
       const shown = latest.current;
