@@ -13,6 +13,7 @@ from tickyard.payments.books.turns import AT_ONCE, Turns
 from tickyard.payments.offer.terms import SECOND
 from tickyard.payments.selling.pickup import AT_ONCE as SIGNING_IN
 from tickyard.payments.signed.key import Key
+from tickyard.store.group_commit import AT_ONCE as WRITING
 from tickyard.store.migrate import migrate
 from tickyard.store.sqlite.engine import SqliteStore
 from yards import paying
@@ -40,6 +41,27 @@ def test_a_crowd_of_bad_payments_leaves_connections_to_others_and_hears_of_no_tr
             answers = await asyncio.gather(*(buy(n) for n in range(200)))
             assert {answer.status for answer in answers} == {402}
             assert most <= AT_ONCE
+
+    asyncio.run(run())
+
+
+@pytest.mark.database
+def test_a_crowd_that_pays_leaves_connections_to_others_and_hears_of_no_trouble(postgres_server):
+    async def run():
+        most = 0
+        patient = {"verify_s": 60.0, "settle_s": 60.0}
+        async with asyncio.timeout(STUCK_S), paying.World(postgres_server.new_database(), **patient) as world:
+            store = world.processes[0].store
+
+            async def buy():
+                nonlocal most
+                answer = await paying.call(world.app, "GET", URL, world.payment(wallet=Wallet()))
+                most = max(most, store.lent)
+                return answer
+
+            answers = await asyncio.gather(*(buy() for _ in range(200)))
+            assert {answer.status for answer in answers} == {200}
+            assert most <= AT_ONCE + WRITING
 
     asyncio.run(run())
 

@@ -7,7 +7,8 @@ from sqlalchemy import Column, Integer, MetaData, Table, insert, select
 
 from tickyard.kernel.clock import WallClock, breathe
 from tickyard.kernel.errors import UpstreamDown
-from tickyard.store.group_commit import Together
+from tickyard.store.engine import Contended
+from tickyard.store.group_commit import AT_ONCE, Together
 from tickyard.store.opening import open_store
 from tickyard.store.statement import Prepared
 from yards.patience import STUCK_S
@@ -83,6 +84,39 @@ def test_a_store_that_does_not_answer_is_told_to_all_at_once(where):
         assert await pen.write(writing(1)) == 1
 
     run(where, scenario)
+
+
+def test_who_waits_for_a_turn_does_not_find_out_anew_that_the_store_is_gone(where):
+    count = 0
+
+    async def gone(_tx):
+        nonlocal count
+        count += 1
+        await breathe()
+        raise UpstreamDown("the store does not answer")
+
+    async def scenario(store, pen):
+        ends = await asyncio.gather(*(pen.write(gone) for _ in range(50)), return_exceptions=True)
+        assert [type(end) for end in ends] == [UpstreamDown] * 50
+        assert count <= AT_ONCE
+        assert await asyncio.gather(*(pen.write(writing(n)) for n in range(50))) == list(range(50))
+
+    run(where, scenario)
+
+
+@pytest.mark.database
+def test_a_rival_is_the_trouble_of_one_alone(postgres_server):
+    async def beaten(_tx):
+        await breathe()
+        raise Contended("the store is busy")
+
+    async def scenario(store, pen):
+        works = [beaten if n % 2 else writing(n) for n in range(50)]
+        ends = await asyncio.gather(*map(pen.write, works), return_exceptions=True)
+        assert ends[::2] == list(range(0, 50, 2))
+        assert {type(end) for end in ends[1::2]} == {Contended}
+
+    run(postgres_server.new_database(), scenario)
 
 
 def test_whoever_stops_waiting_holds_up_nobody(where):

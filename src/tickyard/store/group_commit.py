@@ -1,7 +1,9 @@
 """Writes that land together: what many tasks want written at the same moment costs one commit.
 
 A commit of SQLite is one wait for the disk, whatever it carries, so those who come while another one is under way go
-along in the next. PostgreSQL groups commits by itself: there everybody has a transaction of their own.
+along in the next. PostgreSQL groups commits by itself: there everybody has a transaction of their own, a few at once.
+A crowd waits for its turn, holding nothing: it must not take the connections from everybody else, nor be told that the
+store is busy when money has moved for it already.
 """
 
 import asyncio
@@ -10,13 +12,15 @@ from typing import Any, Final, TypeVar
 
 from tickyard.kernel.clock import breathe
 from tickyard.kernel.errors import UpstreamDown
-from tickyard.store.engine import Store, Transaction
+from tickyard.store.engine import Contended, Store, Transaction
 from tickyard.store.sqlite.engine import SqliteStore
 
 T = TypeVar("T")
 Work = Callable[[Transaction], Awaitable[T]]
 
 _MOST: Final = 256
+AT_ONCE: Final = 4
+"""Connections that writers may have at PostgreSQL, where each has its own."""
 
 
 class Together:
@@ -25,19 +29,35 @@ class Together:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._is_grouped = isinstance(store, SqliteStore)
+        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._trouble: UpstreamDown | None = None
         self._waiting: list[tuple[Work[Any], asyncio.Future[Any]]] = []
         self.task: asyncio.Task[None] | None = None
 
     async def write(self, work: Work[T]) -> T:
         """What the work returns, once it is on the disk."""
         if not self._is_grouped:
-            async with self._store.begin() as tx:
-                return await work(tx)
+            return await self._write_in_turn(work)
         landed: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._waiting.append((work, landed))
         if self.task is None:
             self.task = asyncio.create_task(self._write_all())
         return await landed
+
+    async def _write_in_turn(self, work: Work[T]) -> T:
+        known = self._trouble
+        async with self._turns:
+            if self._trouble is not None and self._trouble is not known:
+                # The store itself, since we came: we would only wait as long to hear the same.
+                raise self._trouble
+            try:
+                async with self._store.begin() as tx:
+                    return await work(tx)
+            except Contended:
+                raise
+            except UpstreamDown as trouble:
+                self._trouble = trouble
+                raise
 
     async def _write_all(self) -> None:
         try:

@@ -131,12 +131,16 @@ class Ledger:
     async def settle_by(self, row: PaymentRow, transfers: Sequence[PaidTransfer], reason: str) -> PaymentRow:
         """The chain says so: by one of these, which from now on pays for nothing else. All taken: refused, if there is
         a reason to be sure that nobody paid."""
-        async with self.store.begin() as tx:
+
+        async def take_one(tx: Transaction) -> PaidTransfer | None:
             await sql.HOLD.one(tx, sql.key_of(row.key))
             seen = await claim(tx, payment_transfer, row, transfers)
             if seen is not None:
                 values = self._settled(row, row.transaction or seen.transaction, seen)
                 await sql.SETTLE.change(tx, sql.key_of(row.key) | sql.becomes(**values))
+            return seen
+
+        seen = await self.pen.write(take_one)
         if seen is None:
             if reason and row.state != "failed":
                 return await self.refuse(row, reason)
