@@ -165,6 +165,23 @@ def test_of_equal_transfers_that_nothing_names_none_is_taken_from_who_has_it(whe
     run(where, scenario)
 
 
+def test_who_finds_their_new_place_held_by_an_equal_payment_has_it_as_soon_as_that_one_is_gone(where):
+    """A batch of two that went through for one: the other's transfer is not there any more, and looked for later."""
+
+    async def scenario(book, _clock):
+        first = await book.settle_by(await book.unknown(), [at(4, calldata=BOTH)], "")
+        second = await book.settle_by(await another(book), [at(5, calldata=BOTH)], "")
+        alone = at(5, calldata=BOTH)
+        await book.see(first, [alone])
+        assert await claimed(book) == {KEY.nonce: parked(4), OTHER.nonce: 5}
+        second = await book.unsettle(second)
+        assert await credit(book, await book.find(KEY), [alone])
+        assert await claimed(book) == {KEY.nonce: 5}
+        assert (await book.settle_by(second, [alone], "taken")).state == "failed"
+
+    run(where, scenario)
+
+
 def test_what_is_in_the_books_is_taken_from_nobody(where):
     async def scenario(book, _clock):
         assert await credit(book, await one_that_is_settled(book), [SEEN])

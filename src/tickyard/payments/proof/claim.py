@@ -5,7 +5,8 @@ one transfer beside them would have paid for all.
 
 A log's number counts within its block, so a claim that was made before the chain was reorganised may be at a place that
 is another's by now. It goes with its payment whenever that is seen elsewhere, and goes away when that is seen nowhere.
-Who loses a place to somebody who was seen there first keeps their claim, parked, until they are seen themselves.
+Who loses a place to somebody who was seen there first, or finds their new one held by an equal payment, keeps their
+claim, parked, until they are seen again.
 Whoever writes claims for answers holds the payment's row, so that each payment has one.
 """
 
@@ -59,6 +60,10 @@ async def claim(
         proof = {**asdict(row.key), "transaction": seen.transaction, "log_index": seen.log_index}
         if (await tx.execute(made(tx, claims), proof)).rowcount == 1:
             return seen
+    if own is not None and claims is payment_transfer:
+        # An equal payment still has the place, and may be gone itself by now: ours waits until it is seen again.
+        waiting = {**asdict(row.key), "transaction": own[0], "log_index": min(own[1], -1 - own[1])}
+        await tx.execute(insert_new(tx, claims), waiting)
     return None
 
 
