@@ -1,16 +1,17 @@
 import { type Approval, BuildRefused, decode, encode, type Hex, lower, type Swap } from './calldata.js';
+import { TickyardError } from './errors.js';
 import type { TradeBuild } from './generated/answers.js';
 import type { BuildTradeAsk } from './generated/operations.js';
 import { CHAIN_ID, ROUTER, USDG } from './generated/pinned.js';
 import { pause } from './pause.js';
 import { approvedIn, movedFor, type TransactionReceipt, wholeReceipt } from './receipts.js';
 import type { LocalWallet } from './signed.js';
-import { NodeBehind, SendUncertain, type SignedStep, StepFailed, StepReplaced } from './unfinished.js';
+import { NodeBehind, SendUncertain, type SignedStep, StepFailed, StepReplaced, StepsLeft } from './unfinished.js';
 
 export { USDG };
 export { type Approval, BuildRefused, decode, encode, type Hex, type Swap } from './calldata.js';
 export { eachOnce, movedFor, type TransactionReceipt, wholeReceipt } from './receipts.js';
-export { NodeBehind, SendUncertain, type SignedStep, StepFailed, StepReplaced } from './unfinished.js';
+export { NodeBehind, SendUncertain, type SignedStep, StepFailed, StepReplaced, StepsLeft } from './unfinished.js';
 
 /**
  * What `send` needs of a wallet: a viem wallet client with the public actions has it,
@@ -146,19 +147,18 @@ export async function send(build: TradeBuild, ask: TradeAsk, wallet: Wallet, opt
   const receipts: TransactionReceipt[] = [];
   let least = 0;
   for (const [index, step] of steps.entries()) {
-    let nonce = sent[index]?.nonce;
-    if (nonce === undefined) {
+    const nonce = sent[index]?.nonce ?? (await between(receipts, signed, async () => {
       // Before each: a person may change the chain in the wallet while a step waits for its block.
       refuseUnless((await wallet.getChainId()) === CHAIN_ID, 'the wallet is on another chain');
       // A person may take longer over the approval than the swap is good for: it could only fail, and cost its gas.
       const isInTime = !index || Number((await wallet.getBlock()).timestamp) < build.deadline;
       refuseUnless(isInTime, `the deadline has passed while the step before was waited for: step ${index + 1} was not sent`);
-      nonce = await freeNonce(wallet, least, receipts, signed, waitMs);
-    }
+      return freeNonce(wallet, least, receipts, signed, waitMs);
+    }));
     onStep?.(step, index, null);
     let receipt: TransactionReceipt;
     if (local) {
-      const each = sent[index] ?? (await local.sign(local.wallet, encode(step), nonce, feeMostWei));
+      const each = sent[index] ?? (await between(receipts, signed, () => local.sign(local.wallet, encode(step), nonce, feeMostWei)));
       if (!sent[index]) await options.onSigned?.(each);
       signed.push(each);
       onStep?.(step, index, each.hash);
@@ -172,6 +172,17 @@ export async function send(build: TradeBuild, ask: TradeAsk, wallet: Wallet, opt
     least = nonce + 1;
   }
   return { receipts, moved: movedFor(address, receipts) };
+}
+
+/** What is asked before a step. Once another is mined, an error as it is would tell nobody of that one. */
+async function between<T>(receipts: readonly TransactionReceipt[], signed: readonly SignedStep[], ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!receipts.length || error instanceof TickyardError) throw error;
+    const why = String((error as Error)?.message ?? error).split('\n', 1)[0];
+    throw Object.assign(new StepsLeft(`step ${receipts.length} is mined, and step ${receipts.length + 1} was not sent: ${why}`, receipts, signed), { cause: error });
+  }
 }
 
 /** Whether it signs on this machine and hands out the bytes. A browser's wallet signs and sends in one, and keeps them to itself. */

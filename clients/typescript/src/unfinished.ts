@@ -43,8 +43,8 @@ export class SendUncertain extends TickyardError {
   }
 }
 
-/** The node does not know the block of a step that is mined, though it was waited for; the steps after it were not sent. */
-export class NodeBehind extends TickyardError {
+/** A step is mined and the next one was not sent, because the node could not be asked about it: `send` goes on with `sent`. */
+export class StepsLeft extends TickyardError {
   constructor(
     message: string,
     readonly receipts: readonly TransactionReceipt[],
@@ -53,3 +53,6 @@ export class NodeBehind extends TickyardError {
     super(message);
   }
 }
+
+/** The node does not know the block of a step that is mined, though it was waited for; the steps after it were not sent. */
+export class NodeBehind extends StepsLeft {}

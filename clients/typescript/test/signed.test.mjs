@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { createWalletClient, custom, keccak256, parseTransaction, publicActions } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
-import { BuildRefused, NodeBehind, send, SendUncertain } from 'tickyard/trade';
+import { BuildRefused, NodeBehind, send, SendUncertain, StepsLeft } from 'tickyard/trade';
 import { ASK, build, PaperWallet, ROUTER, USDG } from './paper.mjs';
 
 const account = privateKeyToAccount('0x' + '6b'.repeat(32));
@@ -95,6 +95,20 @@ test('a process that ended after the first step goes on with the second', async 
   node.wallet.getTransactionCount = async () => 40 + node.mined.size;
   await send(trade(), ask, node.wallet, { sent: signed });
   assert.deepEqual(steps(node), BOTH);
+});
+
+test('a node that fails between two steps leaves the second, and the first is not signed anew', async () => {
+  for (const question of ['getChainId', 'getBlock', 'getTransactionCount', 'estimateGas']) {
+    const node = new PaperNode();
+    const answer = node.wallet[question];
+    node.wallet[question] = (...asked) => (node.mined.size ? Promise.reject(new Error('limit exceeded')) : answer(...asked));
+    const left = await send(trade(), ask, node.wallet).catch((error) => error);
+    assert.ok(left instanceof StepsLeft && /step 2 was not sent: limit exceeded/.test(left.message), `${question}: ${left}`);
+    assert.deepEqual([left.receipts.length, left.sent.length], [1, 1]);
+    node.wallet[question] = answer;
+    await send(trade(), ask, node.wallet, { sent: left.sent });
+    assert.deepEqual([steps(node), new Set(node.sent).size], [BOTH, 2], question);
+  }
 });
 
 test('a nonce that another transaction has used leaves the trade open at once', async () => {
