@@ -222,6 +222,31 @@ def test_what_is_not_known_in_time_can_be_continued_and_is_never_sent_twice(desk
     assert (again.paid, desk.nonce()) == (done.paid, nonce + 2)
 
 
+HOLES = {
+    "no logs": None,
+    "a log that is nothing": [None],
+    "a log that is text": ["x"],
+    "a log of nobody": [{"address": None, "topics": [], "data": "0x"}],
+    "a log without topics": [{"address": USDG, "data": "0x"}],
+}
+
+
+@pytest.mark.parametrize("logs", HOLES.values(), ids=HOLES)
+def test_a_receipt_with_holes_leaves_open_what_moved(desk, logs):
+    """The step is mined: neither a traceback nor a trade of nothing may be told of it."""
+    build, nonce = desk.build(), desk.nonce()
+
+    def edit(method, _params, answer):
+        if method != "eth_getTransactionReceipt" or not answer.get("result"):
+            return answer
+        return {**answer, "result": {**answer["result"], "logs": logs}}
+
+    with pytest.raises(TradeUnsettled) as open_end:
+        desk.send(build, edit=edit)
+    assert (desk.nonce(), len(open_end.value.sent)) == (nonce + 1, 1)
+    assert desk.send(build, sent=open_end.value.sent).paid == 25 * 10**6
+
+
 def test_steps_of_another_build_are_not_taken_for_this_trade(desk):
     """The approval of a lost try was mined, so a new build is the swap alone: the old step is not that swap."""
 

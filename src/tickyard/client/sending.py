@@ -27,7 +27,7 @@ from tickyard.config.pinned import CHAIN_ID
 from tickyard.features.trades.reasons import WORDS, read_refusal
 from tickyard.kernel.clock import Clock, WallClock
 from tickyard.kernel.errors import UpstreamDown
-from tickyard.kernel.ids import Address
+from tickyard.kernel.ids import Address, is_address
 
 _POLL_S: Final = 0.25
 _AGAIN_S: Final = 3.0
@@ -259,9 +259,11 @@ def _moved(receipt: dict[str, Any], agreed: Agreed, account: Address) -> tuple[i
     if not isinstance(logs, list):
         raise malformed()
     for log in logs:
-        token = Address(str(log.get("address")).lower())
-        topics = log.get("topics")
-        if token in change and isinstance(topics, list) and len(topics) == 3 and topics[0] == TRANSFER:
+        if not (isinstance(log, dict) and is_address(log.get("address")) and isinstance(log.get("topics"), list)):
+            # A log with holes may be the very one that tells what moved.
+            raise malformed()
+        token, topics = Address(str(log["address"]).lower()), log["topics"]
+        if token in change and len(topics) == 3 and topics[0] == TRANSFER:
             amount = quantity(log.get("data"))
             change[token] += amount * ((topics[2] == own) - (topics[1] == own))
     return -change[agreed.token_in], change[agreed.token_out]
